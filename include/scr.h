@@ -5,6 +5,8 @@
 #define SCR_H
 
 
+#include <stdint.h>
+
 /* Version of the interface. */
 #define SCR_MAJOR_VERSION "3"
 #define SCR_MINOR_VERSION "1"
@@ -65,6 +67,84 @@ const char *SCR_Configf(const char *format, ...) SCR_PRINTF_FORMAT;
  v3.1.0.
  */
 #define SCR_NOT_READ 5456722
+
+/*
+ The types of elements of a field. A text of n characters is SCR_CHARACTER + n, and a record of n
+ bytes that only the program understands, without pointers in it, is SCR_BYTES + n. The type long double
+ of x86 is SCR_EXTENDED128.
+ */
+typedef enum SCR_Type {
+  SCR_INT8 = 16777217,
+  SCR_INT16 = 16777218,
+  SCR_INT32 = 16777220,
+  SCR_INT64 = 16777224,
+  SCR_INT128 = 16777232,
+  SCR_UINT8 = 33554433,
+  SCR_UINT16 = 33554434,
+  SCR_UINT32 = 33554436,
+  SCR_UINT64 = 33554440,
+  SCR_FLOAT16 = 50331650,
+  SCR_FLOAT32 = 50331652,
+  SCR_FLOAT64 = 50331656,
+  SCR_FLOAT128 = 50331664,
+  SCR_COMPLEX64 = 67108872,
+  SCR_COMPLEX128 = 67108880,
+  SCR_COMPLEX256 = 67108896,
+  SCR_LOGICAL8 = 83886081,
+  SCR_LOGICAL16 = 83886082,
+  SCR_LOGICAL32 = 83886084,
+  SCR_LOGICAL64 = 83886088,
+  SCR_CHARACTER = 100663296,
+  SCR_BYTES = 117440512,
+  SCR_EXTENDED96 = 134217740,
+  SCR_EXTENDED128 = 134217744,
+  SCR_EXTENDED_COMPLEX256 = 150994976
+} SCR_Type;
+
+/*
+ Options of a field, for SCR_Next_field, and orders of dimensions, for SCR_Order.
+ */
+typedef enum SCR_Option {
+  /*
+   A checkpoint without this field can be restored, too: the memory stays as it is.
+   */
+  SCR_KEEP_IF_MISSING = 1,
+  /*
+   Another type is converted if nothing can be lost, as from float to double.
+   */
+  SCR_CONVERT = 2,
+  /*
+   The last index is the fastest, as in C.
+   */
+  SCR_ROW_MAJOR = 16,
+  /*
+   The first index is the fastest, as in Fortran.
+   */
+  SCR_COLUMN_MAJOR = 17,
+  /*
+   The state is written.
+   */
+  SCR_PASS_WRITE = 32,
+  /*
+   The list is compared with a checkpoint. No field changes.
+   */
+  SCR_PASS_COMPARE = 33,
+  /*
+   The state is read.
+   */
+  SCR_PASS_READ = 34
+} SCR_Option;
+
+/*
+ The list of a program's state, while its routine runs.
+ */
+typedef struct SCR_State SCR_State;
+
+/*
+ The routine of a program that lists its state: it calls SCR_Field and the like for each part of it, and
+ returns 0, or another number if it cannot. `context` is what the program has given with the routine.
+ */
+typedef int (*SCR_List_fn)(struct SCR_State *state, void *context);
 
 #ifdef __cplusplus
 extern "C" {
@@ -268,6 +348,354 @@ int SCR_Delete(const char *name);
  string must not be freed or changed.
  */
 char *SCR_Get_version(void);
+
+/*
+ Writes a checkpoint, or another dataset, of the state that the routine `list` lists. Collective, with the
+ same arguments on all processes. Not in SCR v3.1.0.
+
+ `name` and `flags` are those of SCR_Start_output: NULL and SCR_FLAG_CHECKPOINT for a checkpoint with a
+ name made from its id. The routine is called once, with `context`, and its fields are written as it lists
+ them. No pointer is kept. There is no start, route or complete; files of the program's own can be in the
+ same dataset (SCR_State_file).
+
+ If a field is wrong on one process, or the lists of the processes differ, or the parts of a whole overlap or
+ leave a hole, or the routine returns another number than 0, it returns 1 on all, and one process tells why.
+ Older checkpoints are as they were, and no phase is open.
+ */
+int SCR_Checkpoint(const char *name,
+                   int flags,
+                   SCR_List_fn list,
+                   void *context);
+
+/*
+ Writes a checkpoint as SCR_Checkpoint does, if SCR_Need_checkpoint says that one is due, and sets
+ `stop_now` to 1 if the program should stop (SCR_Should_exit), otherwise to 0. Collective. Not in SCR
+ v3.1.0.
+
+ `stop_now` is set even if the checkpoint fails and 1 is returned.
+ */
+int SCR_Checkpoint_if_needed(SCR_List_fn list,
+                             void *context,
+                             int *stop_now);
+
+/*
+ Restores the state that the routine `list` lists from the newest checkpoint that is whole and has these
+ fields, and sets `found` to 1; to 0 if there is no checkpoint. Collective, after SCR_Init. Any number of
+ processes may have written it. Not in SCR v3.1.0.
+
+ The routine is called twice for each checkpoint that is tried. In the first call no field changes: names,
+ types and extents are compared, on all processes, and all bytes that are needed are checked. In the
+ second call the fields are read into memory. If a checkpoint is damaged or has other fields, the next
+ older one is tried.
+
+ Returns 1 if checkpoints are there, and none has the fields of this program, or one cannot be read for a
+ reason that may pass. Then `found` is 0, and no field was changed unless the message says so.
+ */
+int SCR_Restore(SCR_List_fn list,
+                void *context,
+                int *found);
+
+/*
+ Lists a field: writes it, compares it with the checkpoint, or reads it. Local, and with the same names,
+ types and ranks in the same order on all processes. Not in SCR v3.1.0.
+
+ `data` is the first element of an array of `rank` dimensions, at most 7, with these `extents`, of the type
+ `kind` (SCR_Type). `strides` are the distances of elements in each dimension, bytes, and may be negative;
+ NULL if the elements lie one after the other, the last index fastest (SCR_Order). `data` may be NULL if
+ there are no elements. For a scalar `rank` is 0.
+
+ `whole` and `at` are NULL for a field of this process's own, which only the same number of processes
+ restores. Else `whole` are the extents of an array of which all processes together have each element once,
+ and `at` is the index in it of this process's first element; indices begin with 0. Any number of processes
+ restores it, in any parts. `name` is shorter than 1024 bytes.
+
+ Once a call has failed all later ones do, and so does the checkpoint, or the restart.
+ */
+int SCR_Field(struct SCR_State *state,
+              const char *name,
+              void *data,
+              int kind,
+              int rank,
+              const int64_t *extents,
+              const int64_t *strides,
+              const int64_t *whole,
+              const int64_t *at);
+
+/*
+ Lists a field that is the same on all processes: a checkpoint fails if it is not. Local. Arguments as
+ those of SCR_Field. Any number of processes restores it. Not in SCR v3.1.0.
+ */
+int SCR_Same(struct SCR_State *state,
+             const char *name,
+             void *data,
+             int kind,
+             int rank,
+             const int64_t *extents,
+             const int64_t *strides);
+
+/*
+ Lists a number on which the rest of the list depends: how many fields follow, or an extent. Local. When the
+ state is read, `count` becomes what was written, already in the first call of the routine, so pass a copy of
+ what must not change before the whole checkpoint was found good. Not in SCR v3.1.0.
+
+ Another number of processes restores it if it was the same on all, or with SCR_From_rank.
+ */
+int SCR_Count(struct SCR_State *state,
+              const char *name,
+              int64_t *count);
+
+/*
+ Sets `options` of the next field or count: SCR_KEEP_IF_MISSING and SCR_CONVERT, or-ed. Local. Not in SCR
+ v3.1.0.
+ */
+int SCR_Next_field(struct SCR_State *state,
+                   int options);
+
+/*
+ Makes the next field, count or SCR_Stored that of process `rank` of the run that wrote the checkpoint:
+ for fields without a whole that another number of processes reads. Local; only when the state is read
+ (SCR_Stored_ranks). The same name may be listed once for each old process. Not in SCR v3.1.0.
+ */
+int SCR_From_rank(struct SCR_State *state,
+                  int64_t rank);
+
+/*
+ Says that the program no longer has the field or count `name`, so that a checkpoint with it can be restored.
+ Local. Without it, a field that the program does not list is an error. Not in SCR v3.1.0.
+ */
+int SCR_Gone(struct SCR_State *state,
+             const char *name);
+
+/*
+ Begins a list in the list: the names of fields get `name` and a slash before them, until SCR_End_list.
+ For arrays of structures, and for parts of a program that do not know each other. Local. Not in SCR v3.1.0.
+ */
+int SCR_Begin_list(struct SCR_State *state,
+                   const char *name);
+
+/*
+ Ends the list that was begun last. Local. Not in SCR v3.1.0.
+ */
+int SCR_End_list(struct SCR_State *state);
+
+/*
+ Sets in which `order` the dimensions of the following fields are named: SCR_ROW_MAJOR, as at the beginning, or
+ SCR_COLUMN_MAJOR. Local. The array a(3,2) of Fortran is the array a[2][3] of C: each can read the other's.
+ Not in SCR v3.1.0.
+ */
+int SCR_Order(struct SCR_State *state,
+              int order);
+
+/*
+ Tells what the checkpoint that is read has of the field `name`, so that the program can allocate it. Local.
+ `rank` becomes -1 if there is no such field, or if the state is written. Not in SCR v3.1.0.
+
+ `extents`, `whole` and `at` are NULL or have space for 7 numbers. `extents` are those of this process's array;
+ of a part of a whole that another number of processes wrote, those of the whole. `whole` and `at` become 0 for
+ a field that has no whole.
+ */
+int SCR_Stored(struct SCR_State *state,
+               const char *name,
+               int *kind,
+               int *rank,
+               int64_t *extents,
+               int64_t *whole,
+               int64_t *at);
+
+/*
+ Sets `ranks` to the number of processes that wrote the checkpoint which is read; to 0 if the state is
+ written. Local. Not in SCR v3.1.0.
+ */
+int SCR_Stored_ranks(struct SCR_State *state,
+                     int64_t *ranks);
+
+/*
+ Sets `pass` to the reason for which the routine is called: SCR_PASS_WRITE, SCR_PASS_COMPARE or
+ SCR_PASS_READ. Local. A routine that only lists fields need not know it. Not in SCR v3.1.0.
+ */
+int SCR_Pass(struct SCR_State *state, int *pass);
+
+/*
+ SCR_Route_file for a file of the same dataset, which the program writes or reads itself, in SCR_PASS_WRITE or
+ SCR_PASS_READ. Local. `file` is a buffer of SCR_MAX_FILENAME bytes. Not in SCR v3.1.0.
+ */
+int SCR_State_file(struct SCR_State *state,
+                   const char *name,
+                   char *file);
+
+/*
+ Writes a checkpoint, or another dataset, of the state that the routine `list` lists. Collective, with the
+ same arguments on all processes. Not in SCR v3.1.0.
+
+ `name` and `flags` are those of SCR_Start_output: NULL and SCR_FLAG_CHECKPOINT for a checkpoint with a
+ name made from its id. The routine is called once, with `context`, and its fields are written as it lists
+ them. No pointer is kept. There is no start, route or complete; files of the program's own can be in the
+ same dataset (SCR_State_file).
+
+ If a field is wrong on one process, or the lists of the processes differ, or the parts of a whole overlap or
+ leave a hole, or the routine returns another number than 0, it returns 1 on all, and one process tells why.
+ Older checkpoints are as they were, and no phase is open.
+ */
+int SCR_Checkpoint(const char *name,
+                   int flags,
+                   SCR_List_fn list,
+                   void *context);
+
+/*
+ Writes a checkpoint as SCR_Checkpoint does, if SCR_Need_checkpoint says that one is due, and sets
+ `stop_now` to 1 if the program should stop (SCR_Should_exit), otherwise to 0. Collective. Not in SCR
+ v3.1.0.
+
+ `stop_now` is set even if the checkpoint fails and 1 is returned.
+ */
+int SCR_Checkpoint_if_needed(SCR_List_fn list,
+                             void *context,
+                             int *stop_now);
+
+/*
+ Restores the state that the routine `list` lists from the newest checkpoint that is whole and has these
+ fields, and sets `found` to 1; to 0 if there is no checkpoint. Collective, after SCR_Init. Any number of
+ processes may have written it. Not in SCR v3.1.0.
+
+ The routine is called twice for each checkpoint that is tried. In the first call no field changes: names,
+ types and extents are compared, on all processes, and all bytes that are needed are checked. In the
+ second call the fields are read into memory. If a checkpoint is damaged or has other fields, the next
+ older one is tried.
+
+ Returns 1 if checkpoints are there, and none has the fields of this program, or one cannot be read for a
+ reason that may pass. Then `found` is 0, and no field was changed unless the message says so.
+ */
+int SCR_Restore(SCR_List_fn list,
+                void *context,
+                int *found);
+
+/*
+ Lists a field: writes it, compares it with the checkpoint, or reads it. Local, and with the same names,
+ types and ranks in the same order on all processes. Not in SCR v3.1.0.
+
+ `data` is the first element of an array of `rank` dimensions, at most 7, with these `extents`, of the type
+ `kind` (SCR_Type). `strides` are the distances of elements in each dimension, bytes, and may be negative;
+ NULL if the elements lie one after the other, the last index fastest (SCR_Order). `data` may be NULL if
+ there are no elements. For a scalar `rank` is 0.
+
+ `whole` and `at` are NULL for a field of this process's own, which only the same number of processes
+ restores. Else `whole` are the extents of an array of which all processes together have each element once,
+ and `at` is the index in it of this process's first element; indices begin with 0. Any number of processes
+ restores it, in any parts. `name` is shorter than 1024 bytes.
+
+ Once a call has failed all later ones do, and so does the checkpoint, or the restart.
+ */
+int SCR_Field(struct SCR_State *state,
+              const char *name,
+              void *data,
+              int kind,
+              int rank,
+              const int64_t *extents,
+              const int64_t *strides,
+              const int64_t *whole,
+              const int64_t *at);
+
+/*
+ Lists a field that is the same on all processes: a checkpoint fails if it is not. Local. Arguments as
+ those of SCR_Field. Any number of processes restores it. Not in SCR v3.1.0.
+ */
+int SCR_Same(struct SCR_State *state,
+             const char *name,
+             void *data,
+             int kind,
+             int rank,
+             const int64_t *extents,
+             const int64_t *strides);
+
+/*
+ Lists a number on which the rest of the list depends: how many fields follow, or an extent. Local. When the
+ state is read, `count` becomes what was written, already in the first call of the routine, so pass a copy of
+ what must not change before the whole checkpoint was found good. Not in SCR v3.1.0.
+
+ Another number of processes restores it if it was the same on all, or with SCR_From_rank.
+ */
+int SCR_Count(struct SCR_State *state,
+              const char *name,
+              int64_t *count);
+
+/*
+ Sets `options` of the next field or count: SCR_KEEP_IF_MISSING and SCR_CONVERT, or-ed. Local. Not in SCR
+ v3.1.0.
+ */
+int SCR_Next_field(struct SCR_State *state,
+                   int options);
+
+/*
+ Makes the next field, count or SCR_Stored that of process `rank` of the run that wrote the checkpoint:
+ for fields without a whole that another number of processes reads. Local; only when the state is read
+ (SCR_Stored_ranks). The same name may be listed once for each old process. Not in SCR v3.1.0.
+ */
+int SCR_From_rank(struct SCR_State *state,
+                  int64_t rank);
+
+/*
+ Says that the program no longer has the field or count `name`, so that a checkpoint with it can be restored.
+ Local. Without it, a field that the program does not list is an error. Not in SCR v3.1.0.
+ */
+int SCR_Gone(struct SCR_State *state,
+             const char *name);
+
+/*
+ Begins a list in the list: the names of fields get `name` and a slash before them, until SCR_End_list.
+ For arrays of structures, and for parts of a program that do not know each other. Local. Not in SCR v3.1.0.
+ */
+int SCR_Begin_list(struct SCR_State *state,
+                   const char *name);
+
+/*
+ Ends the list that was begun last. Local. Not in SCR v3.1.0.
+ */
+int SCR_End_list(struct SCR_State *state);
+
+/*
+ Sets in which `order` the dimensions of the following fields are named: SCR_ROW_MAJOR, as at the beginning, or
+ SCR_COLUMN_MAJOR. Local. The array a(3,2) of Fortran is the array a[2][3] of C: each can read the other's.
+ Not in SCR v3.1.0.
+ */
+int SCR_Order(struct SCR_State *state,
+              int order);
+
+/*
+ Tells what the checkpoint that is read has of the field `name`, so that the program can allocate it. Local.
+ `rank` becomes -1 if there is no such field, or if the state is written. Not in SCR v3.1.0.
+
+ `extents`, `whole` and `at` are NULL or have space for 7 numbers. `extents` are those of this process's array;
+ of a part of a whole that another number of processes wrote, those of the whole. `whole` and `at` become 0 for
+ a field that has no whole.
+ */
+int SCR_Stored(struct SCR_State *state,
+               const char *name,
+               int *kind,
+               int *rank,
+               int64_t *extents,
+               int64_t *whole,
+               int64_t *at);
+
+/*
+ Sets `ranks` to the number of processes that wrote the checkpoint which is read; to 0 if the state is
+ written. Local. Not in SCR v3.1.0.
+ */
+int SCR_Stored_ranks(struct SCR_State *state,
+                     int64_t *ranks);
+
+/*
+ Sets `pass` to the reason for which the routine is called: SCR_PASS_WRITE, SCR_PASS_COMPARE or
+ SCR_PASS_READ. Local. A routine that only lists fields need not know it. Not in SCR v3.1.0.
+ */
+int SCR_Pass(struct SCR_State *state, int *pass);
+
+/*
+ SCR_Route_file for a file of the same dataset, which the program writes or reads itself, in SCR_PASS_WRITE or
+ SCR_PASS_READ. Local. `file` is a buffer of SCR_MAX_FILENAME bytes. Not in SCR v3.1.0.
+ */
+int SCR_State_file(struct SCR_State *state,
+                   const char *name,
+                   char *file);
 
 #ifdef __cplusplus
 }

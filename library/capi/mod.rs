@@ -1,16 +1,21 @@
 //! The C interface: the only place with `extern "C"` functions and pointers from callers.
 //!
-//! Everything that C can call is declared in this file, since `include/scr.h` is generated
-//! from it: a doc comment here is the comment there. `SCR_Configf` is variadic, which Rust
+//! Everything that C can call is declared in this file, `fields.rs` and `list.rs`, since `include/scr.h` is
+//! generated from them: a doc comment here is the comment there. `SCR_Configf` is variadic, which Rust
 //! cannot define; it lives in `configf.c` and calls [`SCR_Config`].
 //!
 //! Each body is a closure given to [`guard`], where errors and panics become return codes.
 
+mod fields;
 mod fortran;
 mod guard;
+mod list;
 mod process;
+mod routine;
 mod signals;
 mod text;
+
+pub use fields::{SCR_List_fn, SCR_Option, SCR_State, SCR_Type};
 
 use crate::format::Name;
 use crate::prefix::paths::from_bytes;
@@ -424,15 +429,7 @@ pub unsafe extern "C" fn SCR_Start_output(name: *const c_char, flags: c_int) -> 
     guard(FAILURE, || {
         // SAFETY: the caller's promise.
         let name = unsafe { text::bytes(name) }.map(Name::from);
-        let has = |flag: c_int| flags & flag != 0;
-        let kind = if has(!(SCR_FLAG_CHECKPOINT | SCR_FLAG_OUTPUT)) {
-            Err(Error::usage(
-                "SCR_Start_output",
-                format!("flags {flags} holds bits that are no flag of SCR"),
-            ))
-        } else {
-            Ok((has(SCR_FLAG_CHECKPOINT), has(SCR_FLAG_OUTPUT)))
-        };
+        let kind = flags_of(Call::StartOutput, flags);
         Ok(done(process::with(Call::StartOutput, |session| {
             session.start_output_as(name, kind)
         })?))
@@ -545,6 +542,18 @@ pub extern "C" fn SCR_Get_version() -> *mut c_char {
 fn old_rank(call: Call, rank: c_int) -> crate::Result<u64> {
     let bad = |_| Error::usage(call.name(), format!("there is no rank {rank}"));
     u64::try_from(rank).map_err(bad)
+}
+
+/// Whether a dataset is a checkpoint, and output, by the flags of a call from C.
+fn flags_of(call: Call, flags: c_int) -> crate::Result<(bool, bool)> {
+    let has = |flag: c_int| flags & flag != 0;
+    if has(!(SCR_FLAG_CHECKPOINT | SCR_FLAG_OUTPUT)) {
+        return Err(Error::usage(
+            call.name(),
+            format!("flags {flags} holds bits that are no flag of SCR"),
+        ));
+    }
+    Ok((has(SCR_FLAG_CHECKPOINT), has(SCR_FLAG_OUTPUT)))
 }
 
 fn code(success: bool) -> c_int {

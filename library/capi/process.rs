@@ -1,6 +1,6 @@
 //! The one session of the process, and how a call from C reaches it.
 
-use super::signals;
+use super::{routine, signals};
 use crate::comm::mpi::Mpi;
 use crate::comm::{Communicator, Term, collective, solo::Solo};
 use crate::config::Config;
@@ -70,6 +70,9 @@ pub enum Reply<T> {
 }
 
 fn process() -> Result<MutexGuard<'static, Option<Process>>> {
+    if let Some(refused) = routine::refuse() {
+        return Err(refused);
+    }
     let mut guard = PROCESS.lock().map_err(|_| {
         Error::comm(
             "SCR".to_string(),

@@ -1,4 +1,4 @@
-//! `include/scr.h` is what cbindgen makes of `library/capi/mod.rs`, and `docs/c-api.md` is made of the header. The
+//! `include/scr.h` is what cbindgen makes of `mod.rs`, `fields.rs` and `list.rs` in `library/capi`, and `docs/c-api.md` is made of the header. The
 //! Fortran sources are made of templates.
 //!
 //! After a change there, `SCR_UPDATE_HEADER=1 cargo test --test header` rewrites all.
@@ -65,7 +65,8 @@ fn calls(header: &str) -> Vec<Call> {
     let call = |part: &str| {
         let (comment, rest) = part.split_once("\n */\n")?;
         let (declaration, _) = rest.split_once(';')?;
-        let (before, _) = declaration.split_once('(')?;
+        let is_type = declaration.trim_start().starts_with("typedef");
+        let (before, _) = declaration.split_once('(').filter(|_| !is_type)?;
         let comment: Vec<&str> = comment.lines().map(str::trim).collect();
         Some(Call {
             name: before
@@ -127,13 +128,16 @@ fn generate(root: &Path) -> Result<String, Box<dyn Error>> {
     cbindgen::Builder::new()
         .with_config(config)
         .with_src(root.join("library/capi/mod.rs"))
+        .with_src(root.join("library/capi/fields.rs"))
+        .with_src(root.join("library/capi/list.rs"))
         .generate()?
         .write(&mut header);
     Ok(for_c(&String::from_utf8(header)?))
 }
 
 /// Takes out what is not for readers or compilers of C: the `# Safety` sections, which say
-/// what the description above them says, and comments of a kind that C89 does not have.
+/// what the description above them says; comments of a kind that C89 does not have; and the comma at the
+/// end of an enumeration.
 fn for_c(header: &str) -> String {
     let mut kept: Vec<&str> = Vec::new();
     let mut skipping = false;
@@ -147,7 +151,7 @@ fn for_c(header: &str) -> String {
             kept.push(line.split("//").next().unwrap_or_default().trim_end());
         }
     }
-    kept.join("\n") + "\n"
+    kept.join("\n").replace(",\n}", "\n}") + "\n"
 }
 
 /// The version macros, from the constants that the library itself uses.
@@ -161,7 +165,7 @@ fn versions() -> String {
     };
     let (interface, release) = (version::INTERFACE, version::RELEASE);
     format!(
-        "\n/* Version of the interface. */\n\
+        "\n#include <stdint.h>\n\n/* Version of the interface. */\n\
          #define SCR_MAJOR_VERSION \"{major}\"\n\
          #define SCR_MINOR_VERSION \"{minor}\"\n\
          #define SCR_PATCH_VERSION \"{patch}\"\n\

@@ -1,0 +1,234 @@
+//! The C interface of checkpoints of fields: the calls that take the program's routine. As `mod.rs`, this file is a
+//! source of `include/scr.h`.
+//!
+//! The routine is called while the session is locked. So it reaches the list through [`SCR_State`], by the calls of
+//! `list.rs`, and any other call of SCR inside of it is refused.
+
+use super::guard::guard;
+use super::process::Reply;
+use super::{FAILURE, done, flags_of, process, routine, text};
+use crate::fields::{Known, List, checkpoint, checkpoint_if_needed, restore};
+use crate::format::Name;
+use crate::session::state::Call;
+use crate::{Error, Result};
+use std::ffi::{c_char, c_int, c_void};
+use std::sync::Mutex;
+
+/// The types of elements of a field. A text of n characters is SCR_CHARACTER + n, and a record of n
+/// bytes that only the program understands, without pointers in it, is SCR_BYTES + n. The type long double
+/// of x86 is SCR_EXTENDED128.
+#[repr(C)]
+#[allow(non_camel_case_types, missing_docs)] // The names say it, and are those of C.
+pub enum SCR_Type {
+    SCR_INT8 = 0x0100_0001,
+    SCR_INT16 = 0x0100_0002,
+    SCR_INT32 = 0x0100_0004,
+    SCR_INT64 = 0x0100_0008,
+    SCR_INT128 = 0x0100_0010,
+    SCR_UINT8 = 0x0200_0001,
+    SCR_UINT16 = 0x0200_0002,
+    SCR_UINT32 = 0x0200_0004,
+    SCR_UINT64 = 0x0200_0008,
+    SCR_FLOAT16 = 0x0300_0002,
+    SCR_FLOAT32 = 0x0300_0004,
+    SCR_FLOAT64 = 0x0300_0008,
+    SCR_FLOAT128 = 0x0300_0010,
+    SCR_COMPLEX64 = 0x0400_0008,
+    SCR_COMPLEX128 = 0x0400_0010,
+    SCR_COMPLEX256 = 0x0400_0020,
+    SCR_LOGICAL8 = 0x0500_0001,
+    SCR_LOGICAL16 = 0x0500_0002,
+    SCR_LOGICAL32 = 0x0500_0004,
+    SCR_LOGICAL64 = 0x0500_0008,
+    SCR_CHARACTER = 0x0600_0000,
+    SCR_BYTES = 0x0700_0000,
+    SCR_EXTENDED96 = 0x0800_000c,
+    SCR_EXTENDED128 = 0x0800_0010,
+    SCR_EXTENDED_COMPLEX256 = 0x0900_0020,
+}
+
+/// Options of a field, for SCR_Next_field, and orders of dimensions, for SCR_Order.
+#[repr(C)]
+#[allow(non_camel_case_types, missing_docs)]
+pub enum SCR_Option {
+    /// A checkpoint without this field can be restored, too: the memory stays as it is.
+    SCR_KEEP_IF_MISSING = 1,
+    /// Another type is converted if nothing can be lost, as from float to double.
+    SCR_CONVERT = 2,
+    /// The last index is the fastest, as in C.
+    SCR_ROW_MAJOR = 16,
+    /// The first index is the fastest, as in Fortran.
+    SCR_COLUMN_MAJOR = 17,
+    /// The state is written.
+    SCR_PASS_WRITE = 32,
+    /// The list is compared with a checkpoint. No field changes.
+    SCR_PASS_COMPARE = 33,
+    /// The state is read.
+    SCR_PASS_READ = 34,
+}
+
+/// The list of a program's state, while its routine runs.
+#[allow(non_camel_case_types)]
+pub struct SCR_State {
+    /// A [`List`].
+    pub(super) list: *mut c_void,
+}
+
+/// The routine of a program that lists its state: it calls SCR_Field and the like for each part of it, and
+/// returns 0, or another number if it cannot. `context` is what the program has given with the routine.
+#[allow(non_camel_case_types)]
+pub type SCR_List_fn =
+    Option<unsafe extern "C" fn(state: *mut SCR_State, context: *mut c_void) -> c_int>;
+
+/// What the last checkpoint of fields was found to be.
+static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
+
+/// Calls the routine of the program.
+///
+/// # Safety
+/// `function` takes a state and `context`.
+unsafe fn call_routine(
+    function: unsafe extern "C" fn(*mut SCR_State, *mut c_void) -> c_int,
+    context: *mut c_void,
+    list: &mut List<'_>,
+) -> Result<()> {
+    let mut state = SCR_State {
+        list: (&raw mut *list).cast(),
+    };
+    // SAFETY: the caller's promise. The state lives until the call returns.
+    let (returned, refused) = routine::run(|| unsafe { function(&raw mut state, context) });
+    if let Some(refused) = refused {
+        list.fail(refused);
+    }
+    match returned {
+        0 => Ok(()),
+        number => Err(Error::usage(
+            "SCR_Checkpoint",
+            format!("the routine that lists the state returned {number}"),
+        )),
+    }
+}
+
+fn no_routine(call: Call) -> Error {
+    Error::usage(call.name(), "the routine that lists the state is NULL")
+}
+
+/// Writes a checkpoint, or another dataset, of the state that the routine `list` lists. Collective, with the
+/// same arguments on all processes. Not in SCR v3.1.0.
+///
+/// `name` and `flags` are those of SCR_Start_output: NULL and SCR_FLAG_CHECKPOINT for a checkpoint with a
+/// name made from its id. The routine is called once, with `context`, and its fields are written as it lists
+/// them. No pointer is kept. There is no start, route or complete; files of the program's own can be in the
+/// same dataset (SCR_State_file).
+///
+/// If a field is wrong on one process, or the lists of the processes differ, or the parts of a whole overlap or
+/// leave a hole, or the routine returns another number than 0, it returns 1 on all, and one process tells why.
+/// Older checkpoints are as they were, and no phase is open.
+///
+/// # Safety
+/// `name` is NULL or a NUL-terminated string, and `list` is NULL or a function that takes `context`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn SCR_Checkpoint(
+    name: *const c_char,
+    flags: c_int,
+    list: SCR_List_fn,
+    context: *mut c_void,
+) -> c_int {
+    guard(FAILURE, || {
+        let call = Call::Checkpoint;
+        // SAFETY: the caller's promise.
+        let name = unsafe { text::bytes(name) }.map(Name::from);
+        let flags = flags_of(call, flags);
+        let reply = process::with(call, |session| {
+            with_known(|known| {
+                checkpoint(session, known, name, flags, &mut |fields| {
+                    let routine = list.ok_or_else(|| no_routine(call))?;
+                    // SAFETY: the caller's promise.
+                    unsafe { call_routine(routine, context, fields) }
+                })
+            })
+        })?;
+        Ok(done(reply))
+    })
+}
+
+/// Writes a checkpoint as SCR_Checkpoint does, if SCR_Need_checkpoint says that one is due, and sets
+/// `stop_now` to 1 if the program should stop (SCR_Should_exit), otherwise to 0. Collective. Not in SCR
+/// v3.1.0.
+///
+/// `stop_now` is set even if the checkpoint fails and 1 is returned.
+///
+/// # Safety
+/// `list` is NULL or a function that takes `context`, and `stop_now` is NULL or points to an int.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn SCR_Checkpoint_if_needed(
+    list: SCR_List_fn,
+    context: *mut c_void,
+    stop_now: *mut c_int,
+) -> c_int {
+    guard(FAILURE, || {
+        let call = Call::Checkpoint;
+        // SAFETY: the caller's promise.
+        unsafe { text::set(stop_now, 0) };
+        let reply = process::with(call, |session| {
+            let (written, stop) = with_known(|known| {
+                checkpoint_if_needed(session, known, &mut |fields| {
+                    let routine = list.ok_or_else(|| no_routine(call))?;
+                    // SAFETY: the caller's promise.
+                    unsafe { call_routine(routine, context, fields) }
+                })
+            })?;
+            // SAFETY: the caller's promise.
+            unsafe { text::set(stop_now, stop.into()) };
+            written
+        })?;
+        Ok(done(reply))
+    })
+}
+
+fn with_known<T>(work: impl FnOnce(&mut Known) -> Result<T>) -> Result<T> {
+    match KNOWN.lock() {
+        Ok(mut known) => work(known.get_or_insert_default()),
+        // After a panic: what was known may be wrong.
+        Err(_) => work(&mut Known::default()),
+    }
+}
+
+/// Restores the state that the routine `list` lists from the newest checkpoint that is whole and has these
+/// fields, and sets `found` to 1; to 0 if there is no checkpoint. Collective, after SCR_Init. Any number of
+/// processes may have written it. Not in SCR v3.1.0.
+///
+/// The routine is called twice for each checkpoint that is tried. In the first call no field changes: names,
+/// types and extents are compared, on all processes, and all bytes that are needed are checked. In the
+/// second call the fields are read into memory. If a checkpoint is damaged or has other fields, the next
+/// older one is tried.
+///
+/// Returns 1 if checkpoints are there, and none has the fields of this program, or one cannot be read for a
+/// reason that may pass. Then `found` is 0, and no field was changed unless the message says so.
+///
+/// # Safety
+/// `list` is NULL or a function that takes `context`, and `found` is NULL or points to an int.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn SCR_Restore(
+    list: SCR_List_fn,
+    context: *mut c_void,
+    found: *mut c_int,
+) -> c_int {
+    guard(FAILURE, || {
+        let call = Call::Restore;
+        // SAFETY: the caller's promise.
+        unsafe { text::set(found, 0) };
+        let reply = process::with(call, |session| {
+            restore(session, &mut |fields| {
+                let routine = list.ok_or_else(|| no_routine(call))?;
+                // SAFETY: the caller's promise.
+                unsafe { call_routine(routine, context, fields) }
+            })
+        })?;
+        if let Reply::Done(Some(_)) = &reply {
+            // SAFETY: the caller's promise.
+            unsafe { text::set(found, 1) };
+        }
+        Ok(done(reply))
+    })
+}

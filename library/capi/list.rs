@@ -1,0 +1,470 @@
+//! The C interface of checkpoints of fields: the calls inside of the program's routine. As `mod.rs`, this file is a source
+//! of `include/scr.h`.
+
+use super::fields::{SCR_Option, SCR_State};
+use super::guard::guard;
+use super::{FAILURE, SCR_SUCCESS, text};
+use crate::fields::{Kind, List, Memory, Options, Order, Pass, Place, Spec};
+use crate::prefix::paths::from_bytes;
+use crate::{Error, Result};
+use std::ffi::{c_char, c_int, c_void};
+use std::os::unix::ffi::OsStrExt;
+use std::slice;
+
+const KEEP_IF_MISSING: c_int = SCR_Option::SCR_KEEP_IF_MISSING as c_int;
+const CONVERT: c_int = SCR_Option::SCR_CONVERT as c_int;
+
+/// The memory of a field of C.
+struct RawMemory {
+    first: *mut u8,
+}
+
+impl Memory for RawMemory {
+    fn bytes(&self, offset: i64, length: usize) -> Result<&[u8]> {
+        // SAFETY: the library asks for bytes of elements only, and by the promise of SCR_Field's caller the
+        // elements that extents and strides describe exist and nobody changes them during the call.
+        Ok(unsafe { slice::from_raw_parts(self.first.offset(offset as isize), length) })
+    }
+
+    fn bytes_mut(&mut self, offset: i64, length: usize) -> Result<&mut [u8]> {
+        // SAFETY: as above, and `self` is borrowed as long as the result.
+        Ok(unsafe { slice::from_raw_parts_mut(self.first.offset(offset as isize), length) })
+    }
+}
+
+/// Runs `work` on the list of a state.
+///
+/// # Safety
+/// `state` is NULL, or was given to the routine that runs now.
+unsafe fn with_list(
+    state: *mut SCR_State,
+    work: impl FnOnce(&mut List<'_>) -> Result<()>,
+) -> c_int {
+    guard(FAILURE, || {
+        if state.is_null() {
+            return Ok(FAILURE);
+        }
+        // SAFETY: by the caller's promise this is the state in `call_routine`, and its list is borrowed there
+        // for as long as the routine runs. Only one call at a time reaches it.
+        let list = unsafe { &mut *(*state).list.cast::<List<'_>>() };
+        work(list).map(|()| SCR_SUCCESS)
+    })
+}
+
+/// The name of a field.
+///
+/// # Safety
+/// `name` is NULL or a NUL-terminated string that lives as long as the result is used.
+unsafe fn field_name<'a>(list: &mut List<'_>, name: *const c_char) -> Result<&'a str> {
+    // SAFETY: the caller's promise.
+    let bytes = unsafe { text::bytes(name) };
+    let what = match bytes.map(str::from_utf8) {
+        Some(Ok(name)) => return Ok(name),
+        Some(Err(_)) => "a name is not in UTF-8",
+        None => "a name is NULL",
+    };
+    Err(failed(list, Error::usage("SCR_Field", what)))
+}
+
+/// Keeps an error that the list itself does not see.
+fn failed(list: &mut List<'_>, error: Error) -> Error {
+    list.fail(error.clone());
+    error
+}
+
+/// `rank` numbers; none for a NULL pointer.
+///
+/// # Safety
+/// `numbers` is NULL or has `rank` numbers that live as long as the result is used.
+unsafe fn numbers<'a>(numbers: *const i64, rank: c_int) -> &'a [i64] {
+    match usize::try_from(rank) {
+        // SAFETY: not NULL, so by the caller's promise so many numbers.
+        Ok(rank) if !numbers.is_null() && rank > 0 => unsafe {
+            slice::from_raw_parts(numbers, rank)
+        },
+        _ => &[],
+    }
+}
+
+/// Lists a field: writes it, compares it with the checkpoint, or reads it. Local, and with the same names,
+/// types and ranks in the same order on all processes. Not in SCR v3.1.0.
+///
+/// `data` is the first element of an array of `rank` dimensions, at most 7, with these `extents`, of the type
+/// `kind` (SCR_Type). `strides` are the distances of elements in each dimension, bytes, and may be negative;
+/// NULL if the elements lie one after the other, the last index fastest (SCR_Order). `data` may be NULL if
+/// there are no elements. For a scalar `rank` is 0.
+///
+/// `whole` and `at` are NULL for a field of this process's own, which only the same number of processes
+/// restores. Else `whole` are the extents of an array of which all processes together have each element once,
+/// and `at` is the index in it of this process's first element; indices begin with 0. Any number of processes
+/// restores it, in any parts. `name` is shorter than 1024 bytes.
+///
+/// Once a call has failed all later ones do, and so does the checkpoint, or the restart.
+///
+/// # Safety
+/// `state` was given to the routine that runs now, `name` is NULL or a NUL-terminated string, the arrays are
+/// NULL or have `rank` numbers, and the elements of `data` exist.
+#[unsafe(no_mangle)]
+#[allow(clippy::too_many_arguments)] // C has no other way to leave some of them out.
+pub unsafe extern "C" fn SCR_Field(
+    state: *mut SCR_State,
+    name: *const c_char,
+    data: *mut c_void,
+    kind: c_int,
+    rank: c_int,
+    extents: *const i64,
+    strides: *const i64,
+    whole: *const i64,
+    at: *const i64,
+) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let place = if whole.is_null() && at.is_null() {
+            Place::Own
+        } else {
+            Place::Part {
+                whole: numbers(whole, rank),
+                at: numbers(at, rank),
+            }
+        };
+        let shape = (rank, extents, strides);
+        with_list(state, |list| field(list, name, data, kind, shape, place))
+    }
+}
+
+/// Lists a field that is the same on all processes: a checkpoint fails if it is not. Local. Arguments as
+/// those of SCR_Field. Any number of processes restores it. Not in SCR v3.1.0.
+///
+/// # Safety
+/// As for SCR_Field.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn SCR_Same(
+    state: *mut SCR_State,
+    name: *const c_char,
+    data: *mut c_void,
+    kind: c_int,
+    rank: c_int,
+    extents: *const i64,
+    strides: *const i64,
+) -> c_int {
+    let shape = (rank, extents, strides);
+    // SAFETY: the caller's promise.
+    unsafe {
+        with_list(state, |list| {
+            field(list, name, data, kind, shape, Place::Same)
+        })
+    }
+}
+
+/// Lists a field. `shape`: rank, extents, strides.
+///
+/// # Safety
+/// As for SCR_Field.
+unsafe fn field(
+    list: &mut List<'_>,
+    name: *const c_char,
+    data: *mut c_void,
+    code: c_int,
+    (rank, extents, strides): (c_int, *const i64, *const i64),
+    place: Place<'_>,
+) -> Result<()> {
+    // SAFETY: the caller's promise.
+    let name = unsafe { field_name(list, name) }?;
+    let wrong = |what: String| Error::usage("SCR_Field", format!("field \"{name}\": {what}"));
+    if !(0..=7).contains(&rank) {
+        return Err(failed(
+            list,
+            wrong(format!("{rank} dimensions; 0 to 7 are possible")),
+        ));
+    }
+    if rank > 0 && extents.is_null() {
+        return Err(failed(list, wrong("the extents are NULL".to_string())));
+    }
+    let kind = u32::try_from(code)
+        .ok()
+        .and_then(|code| Kind::of_code(code).ok());
+    let Some(kind) = kind else {
+        let what = format!("{code} is no type of a field; see SCR_Type");
+        return Err(failed(list, wrong(what)));
+    };
+    // SAFETY: the caller's promise.
+    let (extents, given) = unsafe { (numbers(extents, rank), numbers(strides, rank)) };
+    let strides = (!strides.is_null()).then_some(given);
+    let spec = Spec {
+        name,
+        kind,
+        extents,
+        strides,
+        place,
+    };
+    let mut memory = RawMemory { first: data.cast() };
+    let memory: Option<&mut dyn Memory> = if data.is_null() {
+        None
+    } else {
+        Some(&mut memory)
+    };
+    list.field(spec, memory)
+}
+
+/// Lists a number on which the rest of the list depends: how many fields follow, or an extent. Local. When the
+/// state is read, `count` becomes what was written, already in the first call of the routine, so pass a copy of
+/// what must not change before the whole checkpoint was found good. Not in SCR v3.1.0.
+///
+/// Another number of processes restores it if it was the same on all, or with SCR_From_rank.
+///
+/// # Safety
+/// `state` was given to the routine that runs now, `name` is NULL or a NUL-terminated string, and `count` is
+/// NULL or points to a number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn SCR_Count(
+    state: *mut SCR_State,
+    name: *const c_char,
+    count: *mut i64,
+) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe {
+        with_list(state, |list| {
+            let name = field_name(list, name)?;
+            match count.as_mut() {
+                Some(count) => list.count(name, count),
+                None => Err(failed(
+                    list,
+                    Error::usage("SCR_Count", format!("\"{name}\": the pointer is NULL")),
+                )),
+            }
+        })
+    }
+}
+
+/// Sets `options` of the next field or count: SCR_KEEP_IF_MISSING and SCR_CONVERT, or-ed. Local. Not in SCR
+/// v3.1.0.
+///
+/// # Safety
+/// `state` was given to the routine that runs now.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn SCR_Next_field(state: *mut SCR_State, options: c_int) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe {
+        with_list(state, |list| {
+            if options & !(KEEP_IF_MISSING | CONVERT) != 0 {
+                let what = format!("options {options} has bits that are no option");
+                return Err(failed(list, Error::usage("SCR_Next_field", what)));
+            }
+            list.next(Options {
+                keep_if_missing: options & KEEP_IF_MISSING != 0,
+                convert: options & CONVERT != 0,
+                ..list.options()
+            });
+            Ok(())
+        })
+    }
+}
+
+/// Makes the next field, count or SCR_Stored that of process `rank` of the run that wrote the checkpoint:
+/// for fields without a whole that another number of processes reads. Local; only when the state is read
+/// (SCR_Stored_ranks). The same name may be listed once for each old process. Not in SCR v3.1.0.
+///
+/// # Safety
+/// `state` was given to the routine that runs now.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn SCR_From_rank(state: *mut SCR_State, rank: i64) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe {
+        with_list(state, |list| {
+            let Ok(rank) = u64::try_from(rank) else {
+                let what = format!("there is no process {rank}");
+                return Err(failed(list, Error::usage("SCR_From_rank", what)));
+            };
+            list.next(Options {
+                from: Some(rank),
+                ..list.options()
+            });
+            Ok(())
+        })
+    }
+}
+
+/// Says that the program no longer has the field or count `name`, so that a checkpoint with it can be restored.
+/// Local. Without it, a field that the program does not list is an error. Not in SCR v3.1.0.
+///
+/// # Safety
+/// `state` was given to the routine that runs now, and `name` is NULL or a NUL-terminated string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn SCR_Gone(state: *mut SCR_State, name: *const c_char) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe {
+        with_list(state, |list| {
+            let name = field_name(list, name)?;
+            list.gone(name)
+        })
+    }
+}
+
+/// Begins a list in the list: the names of fields get `name` and a slash before them, until SCR_End_list.
+/// For arrays of structures, and for parts of a program that do not know each other. Local. Not in SCR v3.1.0.
+///
+/// # Safety
+/// `state` was given to the routine that runs now, and `name` is NULL or a NUL-terminated string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn SCR_Begin_list(state: *mut SCR_State, name: *const c_char) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe {
+        with_list(state, |list| {
+            let name = field_name(list, name)?;
+            list.begin(name)
+        })
+    }
+}
+
+/// Ends the list that was begun last. Local. Not in SCR v3.1.0.
+///
+/// # Safety
+/// `state` was given to the routine that runs now.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn SCR_End_list(state: *mut SCR_State) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe { with_list(state, |list| list.end()) }
+}
+
+/// Sets in which `order` the dimensions of the following fields are named: SCR_ROW_MAJOR, as at the beginning, or
+/// SCR_COLUMN_MAJOR. Local. The array a(3,2) of Fortran is the array a[2][3] of C: each can read the other's.
+/// Not in SCR v3.1.0.
+///
+/// # Safety
+/// `state` was given to the routine that runs now.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn SCR_Order(state: *mut SCR_State, order: c_int) -> c_int {
+    const ROW: c_int = SCR_Option::SCR_ROW_MAJOR as c_int;
+    const COLUMN: c_int = SCR_Option::SCR_COLUMN_MAJOR as c_int;
+    // SAFETY: the caller's promise.
+    unsafe {
+        with_list(state, |list| {
+            match order {
+                ROW => list.set_order(Order::Row),
+                COLUMN => list.set_order(Order::Column),
+                other => {
+                    let what = format!("{other} is no order");
+                    return Err(failed(list, Error::usage("SCR_Order", what)));
+                }
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Tells what the checkpoint that is read has of the field `name`, so that the program can allocate it. Local.
+/// `rank` becomes -1 if there is no such field, or if the state is written. Not in SCR v3.1.0.
+///
+/// `extents`, `whole` and `at` are NULL or have space for 7 numbers. `extents` are those of this process's array;
+/// of a part of a whole that another number of processes wrote, those of the whole. `whole` and `at` become 0 for
+/// a field that has no whole.
+///
+/// # Safety
+/// `state` was given to the routine that runs now, `name` is NULL or a NUL-terminated string, and each other pointer
+/// is NULL or has the space that it must have.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn SCR_Stored(
+    state: *mut SCR_State,
+    name: *const c_char,
+    kind: *mut c_int,
+    rank: *mut c_int,
+    extents: *mut i64,
+    whole: *mut i64,
+    at: *mut i64,
+) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe {
+        text::set(kind, 0);
+        text::set(rank, -1);
+        with_list(state, |list| {
+            let name = field_name(list, name)?;
+            let Some(stored) = list.stored(name)? else {
+                return Ok(());
+            };
+            text::set(kind, stored.kind.code() as c_int);
+            text::set(rank, stored.extents.len() as c_int);
+            for (place, found) in [
+                (extents, &stored.extents),
+                (whole, &stored.whole),
+                (at, &stored.at),
+            ] {
+                for dim in 0..if place.is_null() {
+                    0
+                } else {
+                    stored.extents.len()
+                } {
+                    *place.add(dim) = found.get(dim).copied().unwrap_or(0);
+                }
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Sets `ranks` to the number of processes that wrote the checkpoint which is read; to 0 if the state is
+/// written. Local. Not in SCR v3.1.0.
+///
+/// # Safety
+/// `state` was given to the routine that runs now, and `ranks` is NULL or points to a number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn SCR_Stored_ranks(state: *mut SCR_State, ranks: *mut i64) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe {
+        with_list(state, |list| {
+            if let Some(ranks) = ranks.as_mut() {
+                *ranks = list.stored_ranks().unwrap_or(0) as i64;
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Sets `pass` to the reason for which the routine is called: SCR_PASS_WRITE, SCR_PASS_COMPARE or
+/// SCR_PASS_READ. Local. A routine that only lists fields need not know it. Not in SCR v3.1.0.
+///
+/// # Safety
+/// `state` was given to the routine that runs now, and `pass` is NULL or points to an int.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn SCR_Pass(state: *mut SCR_State, pass: *mut c_int) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe {
+        with_list(state, |list| {
+            let now = match list.pass() {
+                Pass::Write => SCR_Option::SCR_PASS_WRITE,
+                Pass::Compare => SCR_Option::SCR_PASS_COMPARE,
+                Pass::Read => SCR_Option::SCR_PASS_READ,
+            };
+            text::set(pass, now as c_int);
+            Ok(())
+        })
+    }
+}
+
+/// SCR_Route_file for a file of the same dataset, which the program writes or reads itself, in SCR_PASS_WRITE or
+/// SCR_PASS_READ. Local. `file` is a buffer of SCR_MAX_FILENAME bytes. Not in SCR v3.1.0.
+///
+/// # Safety
+/// `state` was given to the routine that runs now, `name` is NULL or a NUL-terminated string, and `file` is NULL or
+/// a buffer of SCR_MAX_FILENAME bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn SCR_State_file(
+    state: *mut SCR_State,
+    name: *const c_char,
+    file: *mut c_char,
+) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe {
+        with_list(state, |list| {
+            let name = text::bytes(name).map(<[u8]>::to_vec).unwrap_or_default();
+            let path = list.file(from_bytes(&name))?;
+            if !file.is_null() && text::copy_out(path.as_os_str().as_bytes(), file) {
+                Ok(())
+            } else {
+                Err(failed(
+                    list,
+                    Error::usage("SCR_State_file", "the path does not fit into the buffer"),
+                ))
+            }
+        })
+    }
+}
