@@ -222,7 +222,8 @@ impl Oracle {
             }
         }
         match verdict {
-            Verdict::Read => {}
+            // Only programs with fields say that a good checkpoint is not theirs; simulated ones route files.
+            Verdict::Read | Verdict::Unfit => {}
             Verdict::Bad => {
                 reading.bad = true;
                 let key = reading.possible.last().copied();
