@@ -26,20 +26,16 @@ const NONE: &[(&str, &str)] = &[
     ),
 ];
 
+/// What one setting of VELOC becomes: the lines for SCR, and why.
+type Lines = (Vec<String>, &'static str);
+
 pub(super) fn import(settings: &mut Settings) -> Result<Page, Failure> {
     let (scratch_shown, scratch) = settings.directory("", "scratch")?;
     let (persistent_shown, persistent) = settings.directory("", "persistent")?;
     let mode = settings.required("", "mode")?;
-    let ec = settings.number(
-        ("", "ec_interval"),
-        0,
-        i64::from(i32::MIN)..=i64::from(i32::MAX),
-    )?;
-    let flush = settings.number(
-        ("", "persistent_interval"),
-        0,
-        i64::from(i32::MIN)..=i64::from(i32::MAX),
-    )?;
+    let seconds = i64::from(i32::MIN)..=i64::from(i32::MAX);
+    let ec = settings.number(("", "ec_interval"), 0, seconds.clone())?;
+    let flush = settings.number(("", "persistent_interval"), 0, seconds)?;
     let versions = settings.number(("", "max_versions"), 0, 0..=i64::from(i32::MAX))?;
 
     let mut page = Page::begin("VELOC", settings.path(), &persistent_shown, &persistent);
@@ -51,7 +47,40 @@ pub(super) fn import(settings: &mut Settings) -> Result<Page, Failure> {
             format!("SCR_CACHE_BASE = {}", value_of(&scratch)),
         ],
     );
-    let (background, why) = match mode.value.as_str() {
+    let Some(background) = background(&mode.value) else {
+        return Err(Failure::said(format!(
+            "{}: mode is `{}`, and must be sync or async",
+            settings.path().display(),
+            escaped(&mode.value)
+        )));
+    };
+    let translated = [
+        (mode.shown(), background),
+        (ec.shown, redundancy(ec.value)),
+        (flush.shown, flushes(flush.value)),
+        (versions.shown, kept(versions.value)),
+    ];
+    for (shown, (lines, why)) in translated {
+        page.set(&shown, why, &lines);
+    }
+
+    for (name, why) in NONE {
+        if let Some(entry) = settings.take("", name) {
+            page.note(&entry.shown(), why);
+        }
+    }
+    for entry in settings.rest() {
+        page.note(
+            &entry.shown(),
+            "This setting is not known here, and was left out.",
+        );
+    }
+    Ok(page)
+}
+
+/// `None` if there is no such mode.
+fn background(mode: &str) -> Option<Lines> {
+    let (background, why) = match mode {
         "async" => (
             1,
             "Checkpoints are copied to the prefix directory in the background, by a thread of SCR in each \
@@ -61,21 +90,13 @@ pub(super) fn import(settings: &mut Settings) -> Result<Page, Failure> {
             0,
             "SCR_Complete_output returns when the checkpoint is safe, and copied if that is due.",
         ),
-        other => {
-            return Err(Failure::said(format!(
-                "{}: mode is `{}`, and must be sync or async",
-                settings.path().display(),
-                escaped(other)
-            )));
-        }
+        _ => return None,
     };
-    page.set(
-        &mode.shown(),
-        why,
-        &[format!("SCR_FLUSH_ASYNC = {background}")],
-    );
+    Some((vec![format!("SCR_FLUSH_ASYNC = {background}")], why))
+}
 
-    let (scheme, why) = match ec.value {
+fn redundancy(interval: i64) -> Lines {
+    let (scheme, why) = match interval {
         ..0 => (
             Scheme::Single,
             "No redundancy: a checkpoint in the nodes survives killed processes, and no lost node.",
@@ -90,9 +111,11 @@ pub(super) fn import(settings: &mut Settings) -> Result<Page, Failure> {
              each one is protected. CKPT lines (SCR_COPY_TYPE=FILE) can do it for each n-th.",
         ),
     };
-    page.set(&ec.shown, why, &[format!("SCR_COPY_TYPE = {scheme}")]);
+    (vec![format!("SCR_COPY_TYPE = {scheme}")], why)
+}
 
-    let (every, why) = match flush.value {
+fn flushes(interval: i64) -> Lines {
+    let (every, why) = match interval {
         ..0 => (
             0,
             "Nothing is copied to the prefix directory, also not at the end: the checkpoints live as long \
@@ -105,38 +128,26 @@ pub(super) fn import(settings: &mut Settings) -> Result<Page, Failure> {
              copied; set n for each n-th.",
         ),
     };
-    page.set(&flush.shown, why, &[format!("SCR_FLUSH = {every}")]);
+    (vec![format!("SCR_FLUSH = {every}")], why)
+}
 
-    let (lines, why) = match versions.value {
+/// How many checkpoints are kept in the nodes and in the prefix directory.
+fn kept(versions: i64) -> Lines {
+    let (cache, prefix, why) = match versions {
         0 => (
-            vec![
-                "SCR_CACHE_SIZE = 2".to_string(),
-                "SCR_PREFIX_SIZE = 0".to_string(),
-            ],
+            2,
+            0,
             "The prefix directory keeps all. The nodes keep two, so that one is complete while the next is \
              written; more would need more room.",
         ),
         n => (
-            vec![
-                format!("SCR_CACHE_SIZE = {n}"),
-                format!("SCR_PREFIX_SIZE = {n}"),
-            ],
+            n,
+            n,
             "So many checkpoints are kept in the nodes, and so many in the prefix directory. With 1, the \
              nodes have none that is complete while the next is written.",
         ),
     };
-    page.set(&versions.shown, why, &lines);
-
-    for (name, why) in NONE {
-        if let Some(entry) = settings.take("", name) {
-            page.note(&entry.shown(), why);
-        }
-    }
-    for entry in settings.rest() {
-        page.note(
-            &entry.shown(),
-            "This setting is not known here, and was left out.",
-        );
-    }
-    Ok(page)
+    let lines = [("CACHE", cache), ("PREFIX", prefix)];
+    let lines = lines.map(|(place, size)| format!("SCR_{place}_SIZE = {size}"));
+    (lines.into(), why)
 }
