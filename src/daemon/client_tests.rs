@@ -4,6 +4,7 @@ use super::*;
 use crate::faulty::{Faults, Faulty};
 use crate::format::transfer::RUNNING;
 use crate::store::posix::Posix;
+use crate::system::thread;
 use std::cell::Cell;
 
 const AT: PartId = PartId {
@@ -36,6 +37,13 @@ fn entry(control: &Control) -> Entry {
     }
 }
 
+/// Watches the part, and does not copy it.
+fn watch(entry: &Entry) -> Result<Copied> {
+    let (cancel, stay) = (Cancel::default(), Cancel::default());
+    let copy = |_: &Cancel| Err(Error::config("the test", "does not copy"));
+    entry.watch(&cancel, &stay, copy, drop)
+}
+
 #[test]
 fn an_earlier_daemon_is_not_left_out_for_an_error_of_the_file_system() {
     let (_dir, control, faults) = control();
@@ -56,6 +64,22 @@ fn an_earlier_daemon_that_cannot_be_told_to_stop_is_left_out() {
     assert!(told.contains("cannot be told to stop"), "{told}");
     assert!(told.contains("No space left"), "{told}");
     assert!(!control.is_used().unwrap());
+}
+
+#[test]
+fn a_part_that_is_removed_again_and_again_is_given_up() {
+    let (_dir, control, _) = control();
+    let _claim = control.claim().unwrap();
+    let entry = entry(&control);
+    thread::scope(|scope| {
+        let watching = scope.spawn(|| watch(&entry).err());
+        while !watching.is_finished() {
+            control.update(|file| file.remove(AT)).unwrap();
+            sleep(Duration::from_millis(1));
+        }
+        let error = watching.join().unwrap().unwrap().to_string();
+        assert!(error.contains("lost from the transfer file"), "{error}");
+    });
 }
 
 #[test]

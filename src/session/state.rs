@@ -335,6 +335,11 @@ mod tests {
         assert!(text.contains("SCR_Start_restart"), "{text}");
         assert!(text.contains("between SCR_Start_output"), "{text}");
         assert!(text.contains("call SCR_Complete_output first"), "{text}");
+        for call in [Call::HaveRestart, Call::StartOutput] {
+            let text = State::Uninit.after(call).unwrap_err().to_string();
+            assert!(text.contains("before SCR_Init"), "{text}");
+            assert!(text.contains("call SCR_Init first"), "{text}");
+        }
         for state in [State::Idle, State::Output] {
             assert_eq!(
                 state.after(Call::Init).unwrap_err().to_string(),

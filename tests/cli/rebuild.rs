@@ -94,6 +94,18 @@ fn a_dry_run_only_tells() {
 }
 
 #[test]
+fn a_dry_run_fails_also_if_only_redundancy_is_lost() {
+    let (_site, dir) = dataset("XOR");
+    std::fs::remove_file(dir.join(".scr/2_of_4_in_0.xor")).unwrap();
+    let said = run(&dir, "scr", &["rebuild", "--dry-run"]);
+    assert_eq!(said.code, 1, "{said:?}");
+    assert!(
+        said.out.ends_with("redundancy of rank 1 can be rebuilt\n"),
+        "{said:?}"
+    );
+}
+
+#[test]
 fn map_makes_records_only() {
     let (_site, dir) = dataset("XOR");
     let before = data(&dir);

@@ -52,6 +52,26 @@ fn a_cached_checkpoint_that_cannot_be_read_for_now_stays_and_is_told() {
     }
 }
 
+/// The program takes it for bad, as it has got no path.
+#[test]
+fn what_cannot_be_looked_at_for_now_is_not_given_up() {
+    let site = Site::new().set("SCR_FLUSH", "0");
+    let mut site = site.set("SCR_COPY_TYPE", "SINGLE");
+    site.run(&nodes(1), |rank| rank.checkpoint("ck.1").unwrap());
+    let faults = disturbed(&mut site);
+    site.run(&nodes(1), |rank| {
+        rank.session.have_restart().unwrap().unwrap();
+        rank.session.start_restart().unwrap();
+        faults.fail_read_at(1, libc::EIO, u64::MAX);
+        let file = Path::new("ck.1/rank_0.dat");
+        let error = rank.session.route(file).unwrap_err();
+        assert_eq!(error.errno(), Some(libc::EIO), "{error}");
+        rank.session.complete_restart(false).unwrap_err();
+    });
+    site.files = Arc::new(Posix);
+    site.expect_restart(&nodes(1), Some("ck.1"));
+}
+
 #[test]
 fn a_user_may_give_up_what_cannot_be_read() {
     let mut site = Site::new().set("SCR_FLUSH", "0");

@@ -654,6 +654,27 @@ fn ids_of_datasets_that_are_added_meanwhile_are_not_used() {
     assert_eq!(state(&site, "x.3"), (3, false));
 }
 
+/// Nor if it is no checkpoint, so that the count of checkpoints has not risen with it.
+#[test]
+fn ids_of_output_that_is_added_meanwhile_are_not_used() {
+    let site = Site::new().set("SCR_FLUSH", "1");
+    site.run(&NODES, |rank| {
+        rank.checkpoint("A").unwrap();
+        if rank.rank == 0 {
+            let mut output = index_entry(&site, 1);
+            (output.id, output.name) = (2, "output".into());
+            (output.flag_ckpt, output.flag_output, output.ckpt) = (false, true, None);
+            let mut index = index(&site);
+            index.add(output);
+            let path = site.prefix().join(".scr/index.scr");
+            index.write(&Posix, &path).unwrap();
+        }
+        rank.checkpoint("B").unwrap();
+    });
+    assert_eq!(state(&site, "B"), (3, true));
+    assert_eq!(state(&site, "output"), (2, false));
+}
+
 fn index_entry(site: &Site, id: u64) -> scr::format::Dataset {
     index(site).get(id).unwrap().dataset.clone().unwrap()
 }

@@ -206,3 +206,25 @@ fn with_single_and_a_flush_cache_and_prefix_have_checksums() {
         site.events.lines()
     );
 }
+
+/// A flush compares what it copies with the checksums that were taken in the background.
+#[test]
+fn with_single_a_flipped_byte_in_the_cache_is_not_flushed() {
+    let site = single(Site::new()).set("SCR_FLUSH", "10");
+    site.run(&NODES, |rank: &mut Rank| {
+        rank.checkpoint("ck.1").unwrap();
+        rank.session.finish_background().unwrap();
+        if rank.rank == 1 {
+            flip(&site.dataset("n1", 1).join("rank_1/ck.1/rank_1.dat"));
+        }
+        rank.finalize().unwrap_err();
+    });
+    let index = Index::read(&Posix, &site.prefix().join(".scr/index.scr")).unwrap();
+    assert!(!index.get(1).unwrap().complete);
+    let said = site.heard("rank_1/ck.1/rank_1.dat");
+    assert!(
+        said.iter().any(|line| line.contains("CRC32")),
+        "{:?}",
+        site.events.lines()
+    );
+}

@@ -555,3 +555,31 @@ fn what_a_flush_has_synced_is_not_written_over_with_a_torn_file() {
     let copied = copy(&settings, std::slice::from_ref(layout), 1);
     assert_eq!(copied.problems.len(), 1, "{:?}", copied.problems);
 }
+
+/// It is not needed any more.
+#[test]
+fn a_build_does_not_tell_of_lost_redundancy() {
+    let site = killed("XOR", &["ck.1"], &nodes(4));
+    for node in nodes(3) {
+        copied(&site, node, 1);
+    }
+    let mut notes = Vec::new();
+    let done = build(&Posix, &prefix(&site), 1, HOW, &mut notes).unwrap();
+    assert_eq!(done.rebuilt, [3]);
+    assert!(!notes.is_empty());
+    assert!(notes.iter().all(|note| !note.contains(".xor")), "{notes:?}");
+}
+
+/// Its time is as it was.
+#[test]
+fn a_file_that_was_cut_short_since_it_was_copied_is_rebuilt() {
+    let site = killed("XOR", &["ck.1"], &nodes(4));
+    copy_all(&site);
+    let path = site.prefix().join("ck.1/rank_2.dat");
+    let file = std::fs::File::options().write(true).open(path).unwrap();
+    let modified = file.metadata().unwrap().modified().unwrap();
+    file.set_len(5).unwrap();
+    file.set_modified(modified).unwrap();
+    assert_eq!(built(&site, 1).unwrap().rebuilt, [2]);
+    restart_afresh(&site, &nodes(4), "ck.1");
+}

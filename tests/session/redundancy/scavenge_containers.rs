@@ -410,3 +410,10 @@ fn redundancy_of_nodes_that_are_down_goes_along() {
     assert_eq!(only(&["n9".into()]), 0);
     assert_eq!(only(&["n3".into()]), 2);
 }
+
+#[test]
+fn a_copy_tells_how_much_it_was() {
+    let site = killed("SINGLE", &["ck.1"], &nodes(2));
+    let done = copied(&site, "n1");
+    assert_eq!((done.files, done.bytes), (1, 1007));
+}
