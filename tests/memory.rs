@@ -13,6 +13,7 @@ use scr::job::Environment;
 use scr::session::{Session, Setup};
 use scr::store::posix::Posix;
 use scr::store::{Durability, File, Files, Lock, Space, Stat};
+use scr_engine::forward;
 use std::ffi::OsString;
 use std::ops::Range;
 use std::os::fd::BorrowedFd;
@@ -36,12 +37,6 @@ struct Sparse;
 struct SparseFile(Box<dyn File>);
 
 impl File for SparseFile {
-    fn size(&self) -> Result<u64> {
-        self.0.size()
-    }
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
-        self.0.read_at(offset, buffer)
-    }
     fn write_at(&self, offset: u64, data: &[u8]) -> Result<()> {
         let zero = |part: &[u8]| part == &ZEROS[..part.len()];
         if data.chunks(ZEROS.len()).all(zero) {
@@ -56,26 +51,17 @@ impl File for SparseFile {
             _ => self.0.write_at(size - 1, &[0]),
         }
     }
-    fn set_size(&self, size: u64) -> Result<()> {
-        self.0.set_size(size)
-    }
-    fn data_from(&self, from: u64) -> Result<Option<Range<u64>>> {
-        self.0.data_from(from)
-    }
-    fn copy_from(&self, source: &dyn File, bytes: Range<u64>) -> Result<bool> {
-        self.0.copy_from(source, bytes)
-    }
-    fn start_sync(&self, bytes: Range<u64>) -> Result<()> {
-        self.0.start_sync(bytes)
-    }
-    fn descriptor(&self) -> Result<BorrowedFd<'_>> {
-        self.0.descriptor()
-    }
-    fn sync(&self) -> Result<()> {
-        self.0.sync()
-    }
-    fn restore(&self, stat: &Stat) -> Result<()> {
-        self.0.restore(stat)
+
+    forward! { self.0;
+        fn size(&self) -> Result<u64>;
+        fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()>;
+        fn set_size(&self, size: u64) -> Result<()>;
+        fn data_from(&self, from: u64) -> Result<Option<Range<u64>>>;
+        fn copy_from(&self, source: &dyn File, bytes: Range<u64>) -> Result<bool>;
+        fn start_sync(&self, bytes: Range<u64>) -> Result<()>;
+        fn descriptor(&self) -> Result<BorrowedFd<'_>>;
+        fn sync(&self) -> Result<()>;
+        fn restore(&self, stat: &Stat) -> Result<()>;
     }
 }
 
@@ -91,12 +77,6 @@ impl Files for Sparse {
     fn holding(&self, _: &[&Path]) -> Arc<dyn Files> {
         Arc::new(self.clone())
     }
-    fn real_dir(&self, path: &Path) -> Result<PathBuf> {
-        Posix.real_dir(path)
-    }
-    fn open(&self, path: &Path) -> Result<Box<dyn File>> {
-        Posix.open(path)
-    }
     fn create(&self, path: &Path, mode: u32) -> Result<Box<dyn File>> {
         Posix.create(path, mode).map(sparse)
     }
@@ -104,56 +84,27 @@ impl Files for Sparse {
         // Nothing may be below zeros that are not written.
         Posix.create(path, mode).map(sparse)
     }
-    fn read(&self, path: &Path, limit: u64) -> Result<Vec<u8>> {
-        Posix.read(path, limit)
-    }
-    fn replace(&self, path: &Path, data: &[u8], durability: Durability) -> Result<()> {
-        Posix.replace(path, data, durability)
-    }
-    fn append(&self, path: &Path, mode: u32, data: &[u8]) -> Result<u64> {
-        Posix.append(path, mode, data)
-    }
-    fn make_dirs(&self, path: &Path) -> Result<()> {
-        Posix.make_dirs(path)
-    }
-    fn make_private_dirs(&self, base: &Path, below: &Path) -> Result<()> {
-        Posix.make_private_dirs(base, below)
-    }
-    fn check_private_dirs(&self, base: &Path, below: &Path) -> Result<()> {
-        Posix.check_private_dirs(base, below)
-    }
-    fn list(&self, path: &Path) -> Result<Vec<OsString>> {
-        Posix.list(path)
-    }
-    fn stat(&self, path: &Path) -> Result<Option<Stat>> {
-        Posix.stat(path)
-    }
-    fn rename(&self, from: &Path, to: &Path) -> Result<()> {
-        Posix.rename(from, to)
-    }
-    fn remove_file(&self, path: &Path) -> Result<()> {
-        Posix.remove_file(path)
-    }
-    fn remove_dir(&self, path: &Path) -> Result<bool> {
-        Posix.remove_dir(path)
-    }
-    fn remove_tree(&self, path: &Path) -> Result<()> {
-        Posix.remove_tree(path)
-    }
-    fn sync_dir(&self, path: &Path) -> Result<()> {
-        Posix.sync_dir(path)
-    }
-    fn sync_fs(&self, path: &Path) -> Result<()> {
-        Posix.sync_fs(path)
-    }
-    fn restore(&self, path: &Path, stat: &Stat) -> Result<()> {
-        Posix.restore(path, stat)
-    }
-    fn space(&self, path: &Path) -> Result<Space> {
-        Posix.space(path)
-    }
-    fn try_lock(&self, path: &Path) -> Result<Option<Box<dyn Lock>>> {
-        Posix.try_lock(path)
+
+    forward! { Posix;
+        fn real_dir(&self, path: &Path) -> Result<PathBuf>;
+        fn open(&self, path: &Path) -> Result<Box<dyn File>>;
+        fn read(&self, path: &Path, limit: u64) -> Result<Vec<u8>>;
+        fn replace(&self, path: &Path, data: &[u8], durability: Durability) -> Result<()>;
+        fn append(&self, path: &Path, mode: u32, data: &[u8]) -> Result<u64>;
+        fn make_dirs(&self, path: &Path) -> Result<()>;
+        fn make_private_dirs(&self, base: &Path, below: &Path) -> Result<()>;
+        fn check_private_dirs(&self, base: &Path, below: &Path) -> Result<()>;
+        fn list(&self, path: &Path) -> Result<Vec<OsString>>;
+        fn stat(&self, path: &Path) -> Result<Option<Stat>>;
+        fn rename(&self, from: &Path, to: &Path) -> Result<()>;
+        fn remove_file(&self, path: &Path) -> Result<()>;
+        fn remove_dir(&self, path: &Path) -> Result<bool>;
+        fn remove_tree(&self, path: &Path) -> Result<()>;
+        fn sync_dir(&self, path: &Path) -> Result<()>;
+        fn sync_fs(&self, path: &Path) -> Result<()>;
+        fn restore(&self, path: &Path, stat: &Stat) -> Result<()>;
+        fn space(&self, path: &Path) -> Result<Space>;
+        fn try_lock(&self, path: &Path) -> Result<Option<Box<dyn Lock>>>;
     }
 }
 

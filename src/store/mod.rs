@@ -8,6 +8,7 @@ mod beneath;
 pub mod block_signals;
 pub mod counting;
 mod file;
+mod forward;
 mod lock;
 mod lock_directory;
 pub mod posix;

@@ -5,7 +5,7 @@ use crate::format::rank2file::{FileEntry, Segment};
 use crate::prefix::paths::Prefix;
 use crate::store::{Durability, File, FileKind, Files, Lock, Space, Stat};
 use crate::system::sync::{Mutex, MutexGuard};
-use crate::{Error, Result};
+use crate::{Error, Result, forward};
 use rustix::fd::BorrowedFd;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -73,18 +73,6 @@ impl<'a> ContainedFiles<'a> {
 }
 
 impl Files for ContainedFiles<'_> {
-    fn beneath(&self, roots: &[PathBuf]) -> Arc<dyn Files> {
-        self.inner.beneath(roots)
-    }
-
-    fn holding(&self, dirs: &[&Path]) -> Arc<dyn Files> {
-        self.inner.holding(dirs)
-    }
-
-    fn real_dir(&self, path: &Path) -> Result<PathBuf> {
-        self.inner.real_dir(path)
-    }
-
     fn open(&self, path: &Path) -> Result<Box<dyn File>> {
         match self.at(path) {
             None => self.inner.open(path),
@@ -109,10 +97,6 @@ impl Files for ContainedFiles<'_> {
         self.inner.rewrite(path, mode)
     }
 
-    fn read(&self, path: &Path, limit: u64) -> Result<Vec<u8>> {
-        self.inner.read(path, limit)
-    }
-
     fn replace(&self, path: &Path, data: &[u8], durability: Durability) -> Result<()> {
         self.hide(path);
         self.inner.replace(path, data, durability)
@@ -121,22 +105,6 @@ impl Files for ContainedFiles<'_> {
     fn append(&self, path: &Path, mode: u32, data: &[u8]) -> Result<u64> {
         self.hide(path);
         self.inner.append(path, mode, data)
-    }
-
-    fn make_dirs(&self, path: &Path) -> Result<()> {
-        self.inner.make_dirs(path)
-    }
-
-    fn make_private_dirs(&self, base: &Path, below: &Path) -> Result<()> {
-        self.inner.make_private_dirs(base, below)
-    }
-
-    fn check_private_dirs(&self, base: &Path, below: &Path) -> Result<()> {
-        self.inner.check_private_dirs(base, below)
-    }
-
-    fn list(&self, path: &Path) -> Result<Vec<OsString>> {
-        self.inner.list(path)
     }
 
     fn stat(&self, path: &Path) -> Result<Option<Stat>> {
@@ -156,33 +124,26 @@ impl Files for ContainedFiles<'_> {
         self.inner.remove_file(path)
     }
 
-    fn remove_dir(&self, path: &Path) -> Result<bool> {
-        self.inner.remove_dir(path)
-    }
-
     fn remove_tree(&self, path: &Path) -> Result<()> {
         self.hide(path);
         self.inner.remove_tree(path)
     }
 
-    fn sync_dir(&self, path: &Path) -> Result<()> {
-        self.inner.sync_dir(path)
-    }
-
-    fn sync_fs(&self, path: &Path) -> Result<()> {
-        self.inner.sync_fs(path)
-    }
-
-    fn restore(&self, path: &Path, stat: &Stat) -> Result<()> {
-        self.inner.restore(path, stat)
-    }
-
-    fn space(&self, path: &Path) -> Result<Space> {
-        self.inner.space(path)
-    }
-
-    fn try_lock(&self, path: &Path) -> Result<Option<Box<dyn Lock>>> {
-        self.inner.try_lock(path)
+    forward! { self.inner;
+        fn beneath(&self, roots: &[PathBuf]) -> Arc<dyn Files>;
+        fn holding(&self, dirs: &[&Path]) -> Arc<dyn Files>;
+        fn real_dir(&self, path: &Path) -> Result<PathBuf>;
+        fn read(&self, path: &Path, limit: u64) -> Result<Vec<u8>>;
+        fn make_dirs(&self, path: &Path) -> Result<()>;
+        fn make_private_dirs(&self, base: &Path, below: &Path) -> Result<()>;
+        fn check_private_dirs(&self, base: &Path, below: &Path) -> Result<()>;
+        fn list(&self, path: &Path) -> Result<Vec<OsString>>;
+        fn remove_dir(&self, path: &Path) -> Result<bool>;
+        fn sync_dir(&self, path: &Path) -> Result<()>;
+        fn sync_fs(&self, path: &Path) -> Result<()>;
+        fn restore(&self, path: &Path, stat: &Stat) -> Result<()>;
+        fn space(&self, path: &Path) -> Result<Space>;
+        fn try_lock(&self, path: &Path) -> Result<Option<Box<dyn Lock>>>;
     }
 }
 

@@ -6,6 +6,7 @@ use scr::format::print::{Style, print};
 use scr::format::{Name, decode};
 use scr::store::posix::Posix;
 use scr::store::{Durability, File, Files, Lock, Space, Stat};
+use scr_engine::forward;
 use std::ffi::OsString;
 use std::ops::Range;
 use std::os::fd::BorrowedFd;
@@ -317,41 +318,28 @@ struct Noting {
 struct NotingFile(Box<dyn File>, PathBuf, Journal);
 
 impl File for NotingFile {
-    fn size(&self) -> scr::Result<u64> {
-        self.0.size()
-    }
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> scr::Result<()> {
-        self.0.read_at(offset, buffer)
-    }
     fn write_at(&self, offset: u64, data: &[u8]) -> scr::Result<()> {
         self.2.note("write", &self.1);
         self.0.write_at(offset, data)
-    }
-    fn allocate(&self, size: u64) -> scr::Result<()> {
-        self.0.allocate(size)
-    }
-    fn set_size(&self, size: u64) -> scr::Result<()> {
-        self.0.set_size(size)
-    }
-    fn data_from(&self, from: u64) -> scr::Result<Option<Range<u64>>> {
-        self.0.data_from(from)
     }
     fn copy_from(&self, source: &dyn File, bytes: Range<u64>) -> scr::Result<bool> {
         self.2.note("write", &self.1);
         self.0.copy_from(source, bytes)
     }
-    fn start_sync(&self, bytes: Range<u64>) -> scr::Result<()> {
-        self.0.start_sync(bytes)
-    }
-    fn descriptor(&self) -> scr::Result<BorrowedFd<'_>> {
-        self.0.descriptor()
-    }
     fn sync(&self) -> scr::Result<()> {
         self.2.note("sync", &self.1);
         self.0.sync()
     }
-    fn restore(&self, stat: &Stat) -> scr::Result<()> {
-        self.0.restore(stat)
+
+    forward! { self.0;
+        fn size(&self) -> scr::Result<u64>;
+        fn read_at(&self, offset: u64, buffer: &mut [u8]) -> scr::Result<()>;
+        fn allocate(&self, size: u64) -> scr::Result<()>;
+        fn set_size(&self, size: u64) -> scr::Result<()>;
+        fn data_from(&self, from: u64) -> scr::Result<Option<Range<u64>>>;
+        fn start_sync(&self, bytes: Range<u64>) -> scr::Result<()>;
+        fn descriptor(&self) -> scr::Result<BorrowedFd<'_>>;
+        fn restore(&self, stat: &Stat) -> scr::Result<()>;
     }
 }
 
@@ -362,9 +350,6 @@ impl Files for Noting {
     }
     fn holding(&self, _: &[&Path]) -> Arc<dyn Files> {
         Arc::new(self.clone())
-    }
-    fn real_dir(&self, path: &Path) -> scr::Result<PathBuf> {
-        Posix.real_dir(path)
     }
     fn open(&self, path: &Path) -> scr::Result<Box<dyn File>> {
         let file = Posix.open(path)?;
@@ -390,9 +375,6 @@ impl Files for Noting {
             self.journal.clone(),
         )))
     }
-    fn read(&self, path: &Path, limit: u64) -> scr::Result<Vec<u8>> {
-        Posix.read(path, limit)
-    }
     fn replace(&self, path: &Path, data: &[u8], durability: Durability) -> scr::Result<()> {
         Posix.replace(path, data, durability)?;
         let synced = durability == Durability::Synced;
@@ -400,37 +382,10 @@ impl Files for Noting {
             .note(if synced { "synced" } else { "atomic" }, path);
         Ok(())
     }
-    fn append(&self, path: &Path, mode: u32, data: &[u8]) -> scr::Result<u64> {
-        Posix.append(path, mode, data)
-    }
-    fn make_dirs(&self, path: &Path) -> scr::Result<()> {
-        Posix.make_dirs(path)
-    }
-    fn make_private_dirs(&self, base: &Path, below: &Path) -> scr::Result<()> {
-        Posix.make_private_dirs(base, below)
-    }
-    fn check_private_dirs(&self, base: &Path, below: &Path) -> scr::Result<()> {
-        Posix.check_private_dirs(base, below)
-    }
-    fn list(&self, path: &Path) -> scr::Result<Vec<OsString>> {
-        Posix.list(path)
-    }
-    fn stat(&self, path: &Path) -> scr::Result<Option<Stat>> {
-        Posix.stat(path)
-    }
     fn rename(&self, from: &Path, to: &Path) -> scr::Result<()> {
         Posix.rename(from, to)?;
         self.journal.rename(from, to);
         Ok(())
-    }
-    fn remove_file(&self, path: &Path) -> scr::Result<()> {
-        Posix.remove_file(path)
-    }
-    fn remove_dir(&self, path: &Path) -> scr::Result<bool> {
-        Posix.remove_dir(path)
-    }
-    fn remove_tree(&self, path: &Path) -> scr::Result<()> {
-        Posix.remove_tree(path)
     }
     fn sync_dir(&self, path: &Path) -> scr::Result<()> {
         self.journal.sync_dir(path);
@@ -440,14 +395,22 @@ impl Files for Noting {
         self.journal.note("sync_fs", path);
         Posix.sync_fs(path)
     }
-    fn restore(&self, path: &Path, stat: &Stat) -> scr::Result<()> {
-        Posix.restore(path, stat)
-    }
-    fn space(&self, path: &Path) -> scr::Result<Space> {
-        Posix.space(path)
-    }
-    fn try_lock(&self, path: &Path) -> scr::Result<Option<Box<dyn Lock>>> {
-        Posix.try_lock(path)
+
+    forward! { Posix;
+        fn real_dir(&self, path: &Path) -> scr::Result<PathBuf>;
+        fn read(&self, path: &Path, limit: u64) -> scr::Result<Vec<u8>>;
+        fn append(&self, path: &Path, mode: u32, data: &[u8]) -> scr::Result<u64>;
+        fn make_dirs(&self, path: &Path) -> scr::Result<()>;
+        fn make_private_dirs(&self, base: &Path, below: &Path) -> scr::Result<()>;
+        fn check_private_dirs(&self, base: &Path, below: &Path) -> scr::Result<()>;
+        fn list(&self, path: &Path) -> scr::Result<Vec<OsString>>;
+        fn stat(&self, path: &Path) -> scr::Result<Option<Stat>>;
+        fn remove_file(&self, path: &Path) -> scr::Result<()>;
+        fn remove_dir(&self, path: &Path) -> scr::Result<bool>;
+        fn remove_tree(&self, path: &Path) -> scr::Result<()>;
+        fn restore(&self, path: &Path, stat: &Stat) -> scr::Result<()>;
+        fn space(&self, path: &Path) -> scr::Result<Space>;
+        fn try_lock(&self, path: &Path) -> scr::Result<Option<Box<dyn Lock>>>;
     }
 }
 
