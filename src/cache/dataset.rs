@@ -57,9 +57,10 @@ fn remove_non_directories(files: &dyn Files, layout: &Layout, id: u64, rank: usi
 /// Undoes [`make_empty_directories`] for a dataset that could not be started. The last rank that
 /// uses a directory also removes it. Local.
 pub fn remove_directories(files: &dyn Files, layout: &Layout, id: u64, rank: usize) -> Result<()> {
-    match layout.is_common() {
-        true => files.remove_dir(&layout.data(id, rank)).map(drop)?,
-        false => files.remove_tree(&layout.data(id, rank))?,
+    if layout.is_common() {
+        files.remove_dir(&layout.data(id, rank)).map(drop)?
+    } else {
+        files.remove_tree(&layout.data(id, rank))?
     }
     for path in [layout.meta(id), layout.parts(id), layout.dataset(id)] {
         files.remove_dir(&path)?;

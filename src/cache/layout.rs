@@ -168,9 +168,10 @@ impl Layout {
 
     /// [`Layout::data`] relative to the base, as `make_private_dirs` needs it.
     pub fn data_below(&self, id: u64, rank: usize) -> PathBuf {
-        match self.is_common() {
-            true => self.dataset_below(id).join(FILES),
-            false => self.dataset_below(id).join(rank_dir(rank)),
+        if self.is_common() {
+            self.dataset_below(id).join(FILES)
+        } else {
+            self.dataset_below(id).join(rank_dir(rank))
         }
     }
 

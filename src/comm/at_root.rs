@@ -128,22 +128,24 @@ mod tests {
         let messages = |size| (0..size).map(|rank| vec![rank as u8]).collect();
         for fails in [false, true] {
             let received = threads::run(3, |comm| {
-                let made = AtRoot::new(&*comm, || match fails {
-                    true => Err(failure()),
-                    false => Ok(messages(comm.size())),
+                let made = AtRoot::new(&*comm, || {
+                    if fails {
+                        Err(failure())
+                    } else {
+                        Ok(messages(comm.size()))
+                    }
                 });
                 made.scatter(&*comm, "n0")
             });
             for (rank, received) in received.into_iter().enumerate() {
-                match fails {
-                    false => assert_eq!(received, Ok(vec![rank as u8])),
-                    true => {
-                        let text = received.unwrap_err().to_string();
-                        assert!(
-                            text.contains("rank 0") && text.contains("is wrong"),
-                            "{text}"
-                        );
-                    }
+                if fails {
+                    let text = received.unwrap_err().to_string();
+                    assert!(
+                        text.contains("rank 0") && text.contains("is wrong"),
+                        "{text}"
+                    );
+                } else {
+                    assert_eq!(received, Ok(vec![rank as u8]))
                 }
             }
         }

@@ -202,9 +202,10 @@ impl Daemon<'_> {
         }
         if !file.may_begin() && file.is_stopped() {
             // A run that began meanwhile has stopped all transfers.
-            return Ok(match finish {
-                true => Next::End(Ended::Finished),
-                false => Next::Wait,
+            return Ok(if finish {
+                Next::End(Ended::Finished)
+            } else {
+                Next::Wait
             });
         }
         Ok(match self.begin(look, begun)? {

@@ -80,9 +80,10 @@ impl EvictionCandidate {
 
     /// The number of losses after which a restart still finds it.
     fn safety(&self) -> usize {
-        match self.is_saved() {
-            true => EVERYTHING,
-            false => self.tolerates,
+        if self.is_saved() {
+            EVERYTHING
+        } else {
+            self.tolerates
         }
     }
 
@@ -342,9 +343,10 @@ mod tests {
     fn output_goes_before_the_last_checkpoint_and_saved_output_before_any() {
         let output = |id, saved| EvictionCandidate {
             kind: Kind::Output,
-            copy: match saved {
-                true => PrefixCopy::Saved,
-                false => PrefixCopy::None,
+            copy: if saved {
+                PrefixCopy::Saved
+            } else {
+                PrefixCopy::None
             },
             ..ck(id, 0)
         };

@@ -37,9 +37,12 @@ fn change(
     name: &Name,
     change: impl FnOnce(&mut Index) -> bool,
 ) -> Result<()> {
-    index::update(files, prefix, |index| match change(index) {
-        true => Ok(()),
-        false => Err(no_such_dataset(prefix, index, name, "a dataset")),
+    index::update(files, prefix, |index| {
+        if change(index) {
+            Ok(())
+        } else {
+            Err(no_such_dataset(prefix, index, name, "a dataset"))
+        }
     })
 }
 

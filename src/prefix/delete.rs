@@ -279,9 +279,10 @@ fn names(access: &PrefixAccess, id: u64, going: bool) -> Result<Option<BTreeSet<
     for (_, Names { names }) in exchange_names(comm, &outgoing)? {
         mine.extend(names.iter().map(|name| name.as_path().to_path_buf()));
     }
-    let reachable = match going {
-        true => check_no_link(access, &mine),
-        false => Ok(()),
+    let reachable = if going {
+        check_no_link(access, &mine)
+    } else {
+        Ok(())
     };
     let read = top.and(read).and(reachable);
     let agreement = collective::agree_with(comm, node, read, [Term::Max(missing.into())])?;

@@ -47,12 +47,13 @@ pub(super) fn entries(
     let terms = [Term::Sum(listed), Term::Max(read.is_err().into())];
     let [listed, unread] = collective::combine(comm, terms)?;
     let listed = listed.count();
-    let complete = match !unread.on_any() && listed != ranks {
-        true => Err(Error::corrupt(
+    let complete = if !unread.on_any() && listed != ranks {
+        Err(Error::corrupt(
             dir.join(BASE),
             format!("lists files of {listed} ranks, {ranks} expected"),
-        )),
-        false => Ok(()),
+        ))
+    } else {
+        Ok(())
     };
     let messages = incoming.iter().map(|(_, message)| from_message(message));
     let entries = read.and(complete).and_then(|()| messages.collect());

@@ -250,9 +250,10 @@ pub fn seal_if_whole(
         return Ok(None);
     }
     rank2file::complete_branches(files, &dir)?;
-    match summary.complete {
-        true => sync_records(files, prefix, entry.id)?,
-        false => seal(files, prefix, &summary.dataset)?,
+    if summary.complete {
+        sync_records(files, prefix, entry.id)?
+    } else {
+        seal(files, prefix, &summary.dataset)?
     }
     Ok(Some(summary.dataset))
 }

@@ -77,9 +77,10 @@ pub fn copy_together(
     let agreement = collective::agree_with(comm, node, copied, [Term::Max(unsynced.into())])?;
     let ((entry, _), [unsynced]) = agreement.all_done()?;
     if unsynced.on_any() {
-        let synced = match access.first_of_node {
-            true => access.files.sync_fs(access.prefix.root()),
-            false => Ok(()),
+        let synced = if access.first_of_node {
+            access.files.sync_fs(access.prefix.root())
+        } else {
+            Ok(())
         };
         collective::agree(comm, node, synced)?;
     }

@@ -60,9 +60,10 @@ pub fn note<T>(
     let mut index = read(files, prefix)?;
     let before = index.clone();
     let result = change(&mut index)?;
-    let written = match index == before {
-        true => Ok(()),
-        false => index.write(files, &prefix.file("index.scr")),
+    let written = if index == before {
+        Ok(())
+    } else {
+        index.write(files, &prefix.file("index.scr"))
     };
     Ok((result, written))
 }

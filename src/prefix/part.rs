@@ -187,9 +187,10 @@ impl PartRecords<'_> {
     /// Records the part, and completes the dataset if it is the last one.
     fn end(self, copier: &Copier, dataset: &Dataset, time: Time) -> Result<()> {
         let FlushTarget { files, prefix, .. } = *self.target;
-        match self.record(copier)? {
-            true => finish::complete(files, prefix, dataset, Entering::Announced, time).map(drop),
-            false => Ok(()),
+        if self.record(copier)? {
+            finish::complete(files, prefix, dataset, Entering::Announced, time).map(drop)
+        } else {
+            Ok(())
         }
     }
 

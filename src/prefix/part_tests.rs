@@ -148,9 +148,10 @@ fn the_last_part_completes_the_dataset() {
                 assert_eq!(sizes, [(Some(rank), true)]);
             }
             // Summary, leaves, and the branches above more than a group of them.
-            let branches = match parts > FANOUT {
-                true => parts.div_ceil(FANOUT) + 1,
-                false => 1,
+            let branches = if parts > FANOUT {
+                parts.div_ceil(FANOUT) + 1
+            } else {
+                1
             };
             assert_eq!(records as u64, 1 + parts + branches);
         }

@@ -171,20 +171,23 @@ impl PartReader<'_> {
     fn read(&mut self, route: usize, chunk: u64, offset: u64, buffer: &mut [u8]) {
         let place = self.place(route);
         let is_parity = matches!(place, Some(BlockPlace::Parity(_)));
-        let failed = match is_parity {
-            true => self.errors.parity.failed(),
-            false => self.errors.data.failed(),
+        let failed = if is_parity {
+            self.errors.parity.failed()
+        } else {
+            self.errors.data.failed()
         };
-        let filled = match failed {
-            true => return buffer.fill(0),
-            false => self.fill(place, chunk, offset, buffer),
+        let filled = if failed {
+            return buffer.fill(0);
+        } else {
+            self.fill(place, chunk, offset, buffer)
         };
         if filled.is_err() {
             buffer.fill(0);
         }
-        match is_parity {
-            true => self.errors.parity.keep(filled),
-            false => self.errors.data.keep(filled),
+        if is_parity {
+            self.errors.parity.keep(filled)
+        } else {
+            self.errors.data.keep(filled)
         };
     }
 

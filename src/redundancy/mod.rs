@@ -284,9 +284,10 @@ pub fn find_obstacle(files: &dyn Files, root: &Path, path: &Path) -> Result<Opti
     let mut here = root.to_path_buf();
     for component in path.strip_prefix(root).unwrap_or(path).components() {
         here.push(component);
-        let kind = match here == path {
-            true => FileKind::File,
-            false => FileKind::Directory,
+        let kind = if here == path {
+            FileKind::File
+        } else {
+            FileKind::Directory
         };
         match files.stat(&here)? {
             // Nothing exists below a missing directory.

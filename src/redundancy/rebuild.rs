@@ -95,14 +95,16 @@ impl Rebuild<'_, '_> {
         let verdict = self.judge(&state)?;
         let outcome = verdict.outcome(context.set.index);
         let verify_first = verdict.must_verify_first();
-        let received = match verify_first {
-            true => orphans::exchange_records(&context, self.code, &verdict, parity.as_ref())?,
-            false => None,
+        let received = if verify_first {
+            orphans::exchange_records(&context, self.code, &verdict, parity.as_ref())?
+        } else {
+            None
         };
         let idle = verify_first || outcome == RebuildOutcome::Intact;
-        let (made, findings) = match idle && context.relocated_members().is_empty() {
-            true => self.verify(&state),
-            false => self.restore(&state, &verdict, parity, !verify_first)?,
+        let (made, findings) = if idle && context.relocated_members().is_empty() {
+            self.verify(&state)
+        } else {
+            self.restore(&state, &verdict, parity, !verify_first)?
         };
         // Parts are moved only once.
         self.context.holders = &[];

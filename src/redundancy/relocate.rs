@@ -149,9 +149,12 @@ impl PartReport {
     /// The part as its rank knows it, and the header of its redundancy file. The holder reports what is
     /// missing.
     pub fn into_part(self, context: &Context) -> (LocalPart, Option<ParityHeader>) {
-        let missing = |there: bool, what: &str| match there {
-            true => Ok(()),
-            false => Err(remote_damage(context, &self.dataset, what)),
+        let missing = |there: bool, what: &str| {
+            if there {
+                Ok(())
+            } else {
+                Err(remote_damage(context, &self.dataset, what))
+            }
         };
         let redundancy = "its redundancy file is missing or damaged";
         let part = LocalPart {

@@ -94,9 +94,12 @@ impl Site {
     /// The holders, if each rank runs where the rank `shift` further on was.
     fn shifted(&self, shift: usize, lost: &[usize]) -> Vec<usize> {
         let members = self.cluster.size();
-        let holder = |member: usize| match lost.contains(&member) {
-            true => member,
-            false => (member + members - shift) % members,
+        let holder = |member: usize| {
+            if lost.contains(&member) {
+                member
+            } else {
+                (member + members - shift) % members
+            }
         };
         (0..members).map(holder).collect()
     }

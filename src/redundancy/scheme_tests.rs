@@ -506,9 +506,10 @@ fn a_failing_disk_hangs_nobody() {
             })
         };
         for encode in [true, false] {
-            let prepare = || match encode {
-                true => {}
-                false => bench.cluster.lose(1),
+            let prepare = || {
+                if !encode {
+                    bench.cluster.lose(1)
+                }
             };
             prepare();
             let faulty = Faulty::new(Posix);

@@ -85,11 +85,12 @@ pub struct Sharing {
 impl Sharing {
     /// On the leader: all these ranks, itself included, of a run of `size` ranks. Ascending.
     pub fn ranks(&self, size: usize) -> Vec<usize> {
-        match self.all {
-            true => (0..size).collect(),
-            false => std::iter::once(self.leader)
+        if self.all {
+            (0..size).collect()
+        } else {
+            std::iter::once(self.leader)
                 .chain(self.followers.iter().copied())
-                .collect(),
+                .collect()
         }
     }
 }
@@ -139,9 +140,10 @@ impl RankReport {
         // A store that is wider than a node is identified by its group. A store in a node is
         // identified by its directory too, since ranks of a node may use different directories.
         let sharing = stores.iter().map(|s| {
-            let text = match s.outlives_nodes() {
-                true => group(&s.group).to_string(),
-                false => format!("{}\n{}", group(&s.group), s.dir.display()),
+            let text = if s.outlives_nodes() {
+                group(&s.group).to_string()
+            } else {
+                format!("{}\n{}", group(&s.group), s.dir.display())
             };
             text.as_str().into()
         });
@@ -329,13 +331,15 @@ fn sets(plan: &SetPlan, groups: &[usize]) -> (Vec<Set>, usize, Option<String>) {
         return (alone(), outlives, None);
     }
     if count(groups) < 2 {
-        let why = match plan.outlives {
-            true => "all ranks share one instance of the store, which survives the loss of nodes",
-            false => "all ranks are in one failure group",
+        let why = if plan.outlives {
+            "all ranks share one instance of the store, which survives the loss of nodes"
+        } else {
+            "all ranks are in one failure group"
         };
-        let so = match plan.outlives {
-            true => format!("{word} would add nothing"),
-            false => format!("{word} could not survive its loss"),
+        let so = if plan.outlives {
+            format!("{word} would add nothing")
+        } else {
+            format!("{word} could not survive its loss")
         };
         let note = format!("{why}, so {so}: datasets are kept with SINGLE ({KEPT_WITH_SINGLE})");
         return (alone(), outlives, Some(note));
@@ -353,9 +357,10 @@ fn sets(plan: &SetPlan, groups: &[usize]) -> (Vec<Set>, usize, Option<String>) {
     }
     let scheme = RedundancyScheme::new(plan.scheme, failures);
     let survived = redundancy::survives(&sets, groups, |members| scheme.losses(members));
-    let group = match plan.outlives {
-        true => "instance of the store",
-        false => plan.group.as_str(),
+    let group = if plan.outlives {
+        "instance of the store"
+    } else {
+        plan.group.as_str()
     };
     let note = match survived {
         0 => Some(format!(

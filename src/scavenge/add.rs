@@ -53,9 +53,10 @@ pub fn datasets(
             }) => all.push(Found {
                 id,
                 dataset,
-                state: match complete {
-                    true => State::Complete,
-                    false => State::Unfinished,
+                state: if complete {
+                    State::Complete
+                } else {
+                    State::Unfinished
                 },
             }),
             Err(error) => {

@@ -282,9 +282,10 @@ impl NodeCopy<'_> {
             }
             if expected.crc.is_some() && self.copier.checksum(to)? == expected {
                 files.open(to)?.sync()?;
-                return match metadata {
-                    true => files.restore(to, &meta.stat()),
-                    false => Ok(()),
+                return if metadata {
+                    files.restore(to, &meta.stat())
+                } else {
+                    Ok(())
                 };
             }
         }

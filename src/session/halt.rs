@@ -233,12 +233,11 @@ impl Session {
     /// With `SCR_HALT_EXIT`, if the run must end now: flushes the newest checkpoint, so that the
     /// program can be ended. Collective.
     pub(super) fn flush_before_halt(&mut self) -> Result<()> {
-        match self.halt.must_end(&self.run)? {
-            true => {
-                self.end_checksums()?;
-                self.flush_newest()
-            }
-            false => Ok(()),
+        if self.halt.must_end(&self.run)? {
+            self.end_checksums()?;
+            self.flush_newest()
+        } else {
+            Ok(())
         }
     }
 

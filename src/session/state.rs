@@ -195,9 +195,10 @@ impl State {
     pub(super) fn end_phase(&mut self, call: Call) -> Result<()> {
         let failed = self.failed();
         *self = self.allow(call)?;
-        match failed {
-            true => Err(Error::NotStarted { call: call.name() }),
-            false => Ok(()),
+        if failed {
+            Err(Error::NotStarted { call: call.name() })
+        } else {
+            Ok(())
         }
     }
 

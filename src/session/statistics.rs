@@ -84,9 +84,10 @@ impl Statistics {
 
     /// Counts a dataset that the program has completed since `begun`.
     pub fn count_written(&mut self, dataset: &Dataset, begun: Instant) {
-        let amount = match dataset.is_checkpoint() {
-            true => &mut self.checkpoints,
-            false => &mut self.output,
+        let amount = if dataset.is_checkpoint() {
+            &mut self.checkpoints
+        } else {
+            &mut self.output
         };
         amount.add(dataset, begun.elapsed());
     }

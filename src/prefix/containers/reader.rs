@@ -246,13 +246,13 @@ impl<'a> Reader<'a> {
         let open = match self.open.take().filter(|(open, ..)| open == path) {
             Some(open) => open,
             None => {
-                let file = self
-                    .files
-                    .open(path)
-                    .map_err(|error| match error.is_not_found() {
-                        true => Error::corrupt(path, format!("is missing; {name} is in it")),
-                        false => error,
-                    })?;
+                let file = self.files.open(path).map_err(|error| {
+                    if error.is_not_found() {
+                        Error::corrupt(path, format!("is missing; {name} is in it"))
+                    } else {
+                        error
+                    }
+                })?;
                 let size = file.size()?;
                 (path.to_path_buf(), file, size)
             }

@@ -198,12 +198,13 @@ impl File for ContainedFile {
             }
             begin = end;
         }
-        match rest.is_empty() {
-            true => Ok(()),
-            false => Err(Error::corrupt(
+        if rest.is_empty() {
+            Ok(())
+        } else {
+            Err(Error::corrupt(
                 &self.path,
                 format!("ends in its containers after {begin} bytes"),
-            )),
+            ))
         }
     }
 

@@ -48,9 +48,10 @@ pub fn gather_leaf(comm: &dyn Communicator, mine: &RankEntry) -> Result<Option<L
 fn gather(comm: &dyn Communicator, group: &Group, mine: &RankEntry) -> Result<Option<Leaf>> {
     let me = comm.rank();
     let message = to_message(mine)?;
-    let last = match group.alone {
-        true => me + 1 == comm.size(),
-        false => is_last(comm, group)?,
+    let last = if group.alone {
+        me + 1 == comm.size()
+    } else {
+        is_last(comm, group)?
     };
     let message = [&[u8::from(last)][..], &message].concat();
     let sent = comm.isend(group.writer, ENTRIES, message)?;
@@ -96,9 +97,10 @@ fn find_group(comm: &dyn Communicator, size: u64) -> Result<Group> {
     let starts = starts_group(me == 0, begin, size);
     let mut before = [Term::Max(if starts { me as i64 } else { 0 })];
     collective::exscan(comm, &mut before)?;
-    let writer = match starts {
-        true => me,
-        false => usize::try_from(before[0].value()).unwrap_or(0),
+    let writer = if starts {
+        me
+    } else {
+        usize::try_from(before[0].value()).unwrap_or(0)
     };
     Ok(Group {
         writer,
@@ -114,9 +116,10 @@ fn is_last(comm: &dyn Communicator, group: &Group) -> Result<bool> {
         0 => None,
         _ => Some(comm.isend(me - 1, BEGINS, vec![begins.into()])?),
     };
-    let last = match me + 1 < comm.size() {
-        true => comm.irecv(me + 1, BEGINS, vec![0])?.wait()? == [1],
-        false => true,
+    let last = if me + 1 < comm.size() {
+        comm.irecv(me + 1, BEGINS, vec![0])?.wait()? == [1]
+    } else {
+        true
     };
     if let Some(sent) = sent {
         sent.wait()?;

@@ -41,10 +41,7 @@ impl LeafCutter {
     pub fn add(&mut self, rank: u64, entry: RankEntry) -> Result<Option<Leaf>> {
         let size = packed_size(&entry)?;
         let begins = self.split && starts_group(false, self.bytes, size);
-        let leaf = match begins {
-            true => self.last(),
-            false => None,
-        };
+        let leaf = if begins { self.last() } else { None };
         self.bytes = self.bytes.saturating_add(size);
         self.open.insert(rank, entry);
         Ok(leaf)

@@ -199,9 +199,10 @@ impl<'env> RestoreRound<'_, 'env> {
     ) -> Result<()> {
         let (context, code, verdict) = (self.context, self.code, self.verdict);
         let away = context.relocated_members();
-        let to_rebuild = match self.rebuild {
-            true => ToRebuild::DataAndRedundancy,
-            false => ToRebuild::Nothing,
+        let to_rebuild = if self.rebuild {
+            ToRebuild::DataAndRedundancy
+        } else {
+            ToRebuild::Nothing
         };
         let (columns, routes) = plan_routes(code, &verdict.all, &away, to_rebuild)?;
         let places = |member| places(code, columns.iter().copied(), member);

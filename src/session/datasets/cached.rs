@@ -129,9 +129,10 @@ impl RestartFiles {
     /// Fails if the program cannot open this file. Local.
     pub fn check(&self, files: &dyn Files, path: &Path) -> Result<()> {
         let open = |path: &Path| files.open(path).map(drop);
-        match self.bypass {
-            true => seen_by_program(files, path, open),
-            false => open(path),
+        if self.bypass {
+            seen_by_program(files, path, open)
+        } else {
+            open(path)
         }
     }
 

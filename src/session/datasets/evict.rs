@@ -22,9 +22,10 @@ pub(in crate::session) fn candidate(
     EvictionCandidate {
         id: cached.dataset.id,
         here,
-        kind: match cached.dataset.is_checkpoint() {
-            true => Kind::Checkpoint,
-            false => Kind::Output,
+        kind: if cached.dataset.is_checkpoint() {
+            Kind::Checkpoint
+        } else {
+            Kind::Output
         },
         tolerates: cached.tolerates,
         copy: match cached.prefix {
@@ -172,9 +173,10 @@ impl Session {
             return Ok(());
         };
         let gone = cached.victims(run, &self.search.offer, to, more);
-        match gone.iter().any(|slot| slot.id == id) {
-            true => self.flush_now(id),
-            false => Ok(()),
+        if gone.iter().any(|slot| slot.id == id) {
+            self.flush_now(id)
+        } else {
+            Ok(())
         }
     }
 

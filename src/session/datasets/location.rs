@@ -23,9 +23,10 @@ impl Default for Location {
 impl Location {
     /// Where the datasets of a redundancy descriptor are.
     pub fn of(descriptor: &SchemeDescriptor) -> Self {
-        match descriptor.bypass {
-            true => Location::Bypass(descriptor.store),
-            false => Location::Cache(descriptor.store),
+        if descriptor.bypass {
+            Location::Bypass(descriptor.store)
+        } else {
+            Location::Cache(descriptor.store)
         }
     }
 
@@ -71,9 +72,10 @@ pub(in crate::session) enum Writers {
 impl Writers {
     /// Of a dataset that so many `ranks` wrote.
     pub fn new(run: &Run, ranks: u64) -> Self {
-        match ranks == run.comm.size() as u64 {
-            true => Writers::AsManyAsNow,
-            false => Writers::Others(ranks),
+        if ranks == run.comm.size() as u64 {
+            Writers::AsManyAsNow
+        } else {
+            Writers::Others(ranks)
         }
     }
 

@@ -53,9 +53,10 @@ impl PrefixState {
 
     /// A background flush of it begins.
     pub fn begin_flush(&mut self) {
-        *self = match self.flush_failed() {
-            true => PrefixState::FlushingAgain,
-            false => PrefixState::Flushing,
+        *self = if self.flush_failed() {
+            PrefixState::FlushingAgain
+        } else {
+            PrefixState::Flushing
         };
     }
 

@@ -102,9 +102,10 @@ pub(in crate::session) fn protect(run: &Run, store: usize, filemap: &mut Filemap
         files: filemap.files.clone(),
     };
     // A node that is lost takes along what it has not written to a store that several nodes see.
-    let synced = match run.descriptors.stores[store].outlives_nodes() {
-        true => sync_files(&*run.files, &data_dir, &record.files),
-        false => Ok(()),
+    let synced = if run.descriptors.stores[store].outlives_nodes() {
+        sync_files(&*run.files, &data_dir, &record.files)
+    } else {
+        Ok(())
     };
     let encoded = scheme.encode(&context, &mut record);
     synced.and(encoded)?;

@@ -202,12 +202,11 @@ pub(in crate::session) fn send_size(
         sharing,
     } = &run.stores[store];
     let own = own_size(run, &layout.at(level), filemap);
-    let pending = match sharing.all || *leader {
-        true => None,
-        false => {
-            let message = [own.0.to_le_bytes(), own.1.to_le_bytes()].concat();
-            Some(run.comm.isend(sharing.leader, SIZES, message)?)
-        }
+    let pending = if sharing.all || *leader {
+        None
+    } else {
+        let message = [own.0.to_le_bytes(), own.1.to_le_bytes()].concat();
+        Some(run.comm.isend(sharing.leader, SIZES, message)?)
     };
     Ok(SizeReport { own, pending })
 }

@@ -131,9 +131,10 @@ impl Survey {
         let id_is_taken = described.is_some_and(|d| d.created != dataset.created);
         let newer = index.id(&dataset.name).and_then(|id| index.get(id));
         let newer = newer.and_then(|entry| entry.dataset.as_ref());
-        match id_is_taken || newer.is_some_and(|d| d.created > dataset.created) {
-            true => InPrefix::Superseded,
-            false => InPrefix::Absent,
+        if id_is_taken || newer.is_some_and(|d| d.created > dataset.created) {
+            InPrefix::Superseded
+        } else {
+            InPrefix::Absent
         }
     }
 

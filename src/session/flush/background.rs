@@ -217,9 +217,10 @@ impl BackgroundFlushes {
             if wait.includes(&flush.dataset) {
                 flush.blocked += waited;
             }
-            match term.on_any() {
-                false => ended.push(flush),
-                true => flushes.push(flush),
+            if term.on_any() {
+                flushes.push(flush)
+            } else {
+                ended.push(flush)
             }
         }
         self.flushes = flushes;
@@ -261,9 +262,10 @@ impl Flushing {
             Some(done) => done.unwrap_or_else(given_up),
             None => Ok(Copied::default()),
         })?;
-        match run.share_from_root(|| self.in_index(run))? {
-            true => Ok(FlushResult::Saved),
-            false => Ok(FlushResult::Dropped),
+        if run.share_from_root(|| self.in_index(run))? {
+            Ok(FlushResult::Saved)
+        } else {
+            Ok(FlushResult::Dropped)
         }
     }
 

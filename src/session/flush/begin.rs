@@ -154,12 +154,11 @@ impl Flush<'_> {
             Way::InPlace | Way::Waited => &run.of_node,
         };
         let files = &flushable.filemap.files;
-        let containers = match run.settings.use_containers {
-            true => {
-                let bytes = files.size().unwrap_or(u64::MAX);
-                Some(containers_of(run, together.leader, bytes)?)
-            }
-            false => None,
+        let containers = if run.settings.use_containers {
+            let bytes = files.size().unwrap_or(u64::MAX);
+            Some(containers_of(run, together.leader, bytes)?)
+        } else {
+            None
         };
         let paths_are_free = self.check_paths(&flushable.filemap)?.result();
         // Only a part must know before it begins how large its entries may become.
@@ -167,9 +166,10 @@ impl Flush<'_> {
             Way::Background(_) => full_size(&planned_entry(files, containers)),
             Way::InPlace | Way::Waited => Ok(0),
         });
-        let ranks = match together.leader == run.rank() {
-            true => together.ranks(run.comm.size()).len() as i64,
-            false => 0,
+        let ranks = if together.leader == run.rank() {
+            together.ranks(run.comm.size()).len() as i64
+        } else {
+            0
         };
         let terms = [
             Term::Max(largest.as_ref().map_or(0, |size| *size as i64)),
@@ -245,9 +245,10 @@ impl Flush<'_> {
         // The checksums of the dataset before are recorded in its rank2file beside the copy.
         self.checksums.wait_for_recording();
         let leaves = record_together(&access, dataset.id, &entry, targets)?;
-        match complete_together(&access, dataset, &leaves, &time_now)? {
-            true => Ok(FlushResult::Saved),
-            false => Ok(FlushResult::Dropped),
+        if complete_together(&access, dataset, &leaves, &time_now)? {
+            Ok(FlushResult::Saved)
+        } else {
+            Ok(FlushResult::Dropped)
         }
     }
 

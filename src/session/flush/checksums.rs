@@ -262,16 +262,17 @@ fn with_checksums(
     buffer: usize,
     cancel: &Cancel,
 ) -> Result<Filemap> {
-    let after_piece = |_| match cancel.is_cancelled() {
-        true => {
+    let after_piece = |_| {
+        if cancel.is_cancelled() {
             let interrupted = std::io::ErrorKind::Interrupted.into();
             Err(Error::io(
                 "take the checksums of",
                 "a dataset that is gone",
                 interrupted,
             ))
+        } else {
+            Ok(())
         }
-        false => Ok(()),
     };
     let copier = Copier::new(&**files, buffer.min(1 << 20));
     let mut copier = copier.watched(&after_piece);

@@ -134,9 +134,10 @@ impl Flush<'_> {
         if is_newest && !dropped && !cached.prefix.flush_failed() {
             make_current(self.run, dataset, self.cached.went_back);
         }
-        cached.prefix = match dropped {
-            true => PrefixState::Dropped,
-            false => PrefixState::Saved,
+        cached.prefix = if dropped {
+            PrefixState::Dropped
+        } else {
+            PrefixState::Saved
         };
         if let (Some(own), Some(filemap)) = (&mut cached.own, filemap) {
             own.filemap = filemap;

@@ -140,10 +140,7 @@ impl Flush<'_> {
         ids.sort_unstable();
         let mut result = Ok(());
         for id in ids {
-            let flushed = match wait {
-                true => self.now(id),
-                false => self.dataset(id),
-            };
+            let flushed = if wait { self.now(id) } else { self.dataset(id) };
             result = result.and(flushed.verdict()?);
         }
         result

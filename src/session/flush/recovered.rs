@@ -24,9 +24,10 @@ impl Session {
             if !self.cached.entries.iter().any(here) && !self.restart().recover(slot)? {
                 continue;
             }
-            let flushed = match global {
-                true => self.flush_now(slot.id),
-                false => self.flush_dataset(slot.id),
+            let flushed = if global {
+                self.flush_now(slot.id)
+            } else {
+                self.flush_dataset(slot.id)
             };
             result = result.and(flushed.verdict()?);
         }

@@ -63,13 +63,16 @@ impl Session {
         };
         let called = Instant::now();
         let list = list_files(&self.run, &open)?.result();
-        let list = list.and_then(|list| match valid {
-            true => Ok(list),
-            false => Err(Error::dataset(
-                open.dataset.id,
-                open.dataset.name.to_string(),
-                self.invalid(call),
-            )),
+        let list = list.and_then(|list| {
+            if valid {
+                Ok(list)
+            } else {
+                Err(Error::dataset(
+                    open.dataset.id,
+                    open.dataset.name.to_string(),
+                    self.invalid(call),
+                ))
+            }
         });
         let (files, names) = self.agree_on_files(&mut open, list)?;
         let run = &self.run;
@@ -122,16 +125,18 @@ impl Session {
             Ok(list) => list,
             Err(error) => {
                 // Ranks that try to make one file together fail for that reason.
-                let names = match apart {
-                    true => run.agree(shared_names::check(run, open)?.result()),
-                    false => Ok(()),
+                let names = if apart {
+                    run.agree(shared_names::check(run, open)?.result())
+                } else {
+                    Ok(())
                 };
                 return Err(self.give_up(open, error, names));
             }
         };
-        let names = match new_names.on_any() {
-            true => shared_names::check(run, open)?,
-            false => Ok(()).into(),
+        let names = if new_names.on_any() {
+            shared_names::check(run, open)?
+        } else {
+            Ok(()).into()
         };
         open.dataset.files = Some(files.count());
         open.dataset.size = Some(bytes.count());
@@ -200,9 +205,10 @@ impl Session {
         let dataset = own.filemap.dataset.clone();
         let bypass = open.target.location.is_bypass();
         let without_checksums = own.filemap.files.files.iter().any(|f| f.crc.is_none());
-        let how = match bypass {
-            true => "in the prefix directory, without redundancy".to_string(),
-            false => own.filemap.reddesc.scheme.to_string(),
+        let how = if bypass {
+            "in the prefix directory, without redundancy".to_string()
+        } else {
+            own.filemap.reddesc.scheme.to_string()
         };
         if !bypass {
             self.count_written(open, &dataset, &how);
@@ -304,9 +310,10 @@ fn log_written(run: &Run, open: &OpenDataset, called: Instant) {
 
 /// Records that a dataset is complete, and what the program has written. Local.
 fn log_complete(run: &Run, open: &OpenDataset, dataset: &Dataset) {
-    let (end, transfer) = match dataset.is_checkpoint() {
-        true => (Event::CheckpointEnd, Event::Checkpoint),
-        false => (Event::OutputEnd, Event::Output),
+    let (end, transfer) = if dataset.is_checkpoint() {
+        (Event::CheckpointEnd, Event::Checkpoint)
+    } else {
+        (Event::OutputEnd, Event::Output)
     };
     let location = open.target.location;
     let base = run.base_of(location);
@@ -325,9 +332,10 @@ fn log_complete(run: &Run, open: &OpenDataset, dataset: &Dataset) {
 
 /// Records that a dataset could not be completed. Local.
 fn log_failed(run: &Run, dataset: &Dataset, error: &Error) {
-    let event = match dataset.is_checkpoint() {
-        true => Event::CheckpointFail,
-        false => Event::OutputFail,
+    let event = if dataset.is_checkpoint() {
+        Event::CheckpointFail
+    } else {
+        Event::OutputFail
     };
     run.log(event, |record| record.of(dataset).note(error.to_string()));
 }
@@ -337,9 +345,10 @@ fn log_failed(run: &Run, dataset: &Dataset, error: &Error) {
 fn list_files(run: &Run, open: &OpenDataset) -> Result<Local<Vec<FileMeta>>> {
     let paths: Vec<&Path> = open.files.keys().map(PathBuf::as_path).collect();
     let location = open.target.location;
-    let owners = match shared_names::may_share(run, open) {
-        true => owners(&*run.comm, &paths)?,
-        false => Vec::new(),
+    let owners = if shared_names::may_share(run, open) {
+        owners(&*run.comm, &paths)?
+    } else {
+        Vec::new()
     };
     let root = location.root(run, open.dataset.id);
     let held = run.files.holding(&[&root]);

@@ -54,9 +54,10 @@ impl FailureRate {
         // No run goes on in this prefix directory but this one.
         totals.end();
         let (failures, seconds) = (totals.failures, totals.total());
-        Some(match failures >= 1.0 && seconds > 0.0 {
-            true => FailureRate::Seen { failures, seconds },
-            false => assumed,
+        Some(if failures >= 1.0 && seconds > 0.0 {
+            FailureRate::Seen { failures, seconds }
+        } else {
+            assumed
         })
     }
 

@@ -102,12 +102,13 @@ impl CheckpointInterval {
             return;
         }
         self.told = Some(seconds);
-        let limit = match limited {
-            true => format!(
+        let limit = if limited {
+            format!(
                 "; SCR_CHECKPOINT_OVERHEAD={} allows no more",
                 rules.overhead
-            ),
-            false => String::new(),
+            )
+        } else {
+            String::new()
         };
         let text = format!(
             "a checkpoint every {}: one costs {}, and a failure comes every {} ({}){limit}",
@@ -133,9 +134,10 @@ impl Session {
             Ok(due(&rules, &history, halting))
         })?;
         self.interval.tell(&self.run, &rules);
-        let text = match decision.is_yes() {
-            true => "a checkpoint is due",
-            false => "no checkpoint is due",
+        let text = if decision.is_yes() {
+            "a checkpoint is due"
+        } else {
+            "no checkpoint is due"
         };
         self.run.tell_once(Severity::Debug(2), text);
         Ok(decision.is_yes())

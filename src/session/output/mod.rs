@@ -189,14 +189,17 @@ impl Session {
         ];
         let Agreement { verdict, terms } = self.run.agree_with(ready, terms)?;
         let [most, least, created, wait, max_dataset, max_checkpoint] = terms;
-        let ready = verdict.and_then(|target| match most == least {
-            true => Ok(target),
-            false => Err(Error::usage(
-                request.call.name(),
-                format!(
-                    "name or flags differ between ranks; give the same on all ({RANKS_DIFFER})"
-                ),
-            )),
+        let ready = verdict.and_then(|target| {
+            if most == least {
+                Ok(target)
+            } else {
+                Err(Error::usage(
+                    request.call.name(),
+                    format!(
+                        "name or flags differ between ranks; give the same on all ({RANKS_DIFFER})"
+                    ),
+                ))
+            }
         });
         let (max_dataset, max_checkpoint) = (max_dataset.count(), max_checkpoint.count());
         let ids_are_taken =
@@ -282,9 +285,10 @@ impl Session {
         }
         self.enter(&dataset, location)?;
         self.make_way(&dataset, location, wait)?;
-        let event = match dataset.is_checkpoint() {
-            true => Event::CheckpointStart,
-            false => Event::OutputStart,
+        let event = if dataset.is_checkpoint() {
+            Event::CheckpointStart
+        } else {
+            Event::OutputStart
         };
         if dataset.is_checkpoint() {
             self.compute_ends(begun);

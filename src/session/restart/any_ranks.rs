@@ -170,13 +170,14 @@ fn build_saved(run: &Run, found: &OfOtherRanks) -> Result<()> {
         run.tell(Severity::Warning, note);
     }
     let built = built?.dataset;
-    match built.created == found.dataset.created {
-        true => Ok(()),
-        false => Err(Error::dataset(
+    if built.created == found.dataset.created {
+        Ok(())
+    } else {
+        Err(Error::dataset(
             id,
             built.name.to_string(),
             "was found in its place, of another time",
-        )),
+        ))
     }
 }
 

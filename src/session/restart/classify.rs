@@ -119,9 +119,10 @@ fn in_prefix_of_last_run(run: &Run, flush_file: &FlushFile) -> BTreeMap<DatasetK
         };
         !entry.needs_flush()
             && dataset.is_some_and(|d| d.jobid == run.job)
-            && match entry.is_at(flush_file::CACHE) {
-                true => bypass(),
-                false => !run.settings.fetch,
+            && if entry.is_at(flush_file::CACHE) {
+                bypass()
+            } else {
+                !run.settings.fetch
             }
     };
     let used = flush_file.datasets.values().filter(is_used);

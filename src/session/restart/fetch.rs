@@ -67,9 +67,10 @@ impl Planner<'_> {
             // What a background flush has left since the last search.
             finish_and_tell(run)?;
         }
-        let current = match first && run.settings.fetch {
-            true => new_current(run),
-            false => None,
+        let current = if first && run.settings.fetch {
+            new_current(run)
+        } else {
+            None
         };
         let mut known = true;
         let mut queue = self.survey.fetch.take();

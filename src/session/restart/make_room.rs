@@ -58,9 +58,10 @@ impl Restart<'_> {
         let text = format!(
             "STORE={} is full: cached {} is deleted, to make room for {}",
             run.descriptors.stores[slot.store].dir.display(),
-            match name.is_empty() {
-                true => format!("dataset {}, which no restart can use,", slot.id),
-                false => titled(slot.id, &name),
+            if name.is_empty() {
+                format!("dataset {}, which no restart can use,", slot.id)
+            } else {
+                titled(slot.id, &name)
             },
             titled(needs.dataset.id, &needs.dataset.name),
         );

@@ -45,10 +45,7 @@ pub enum Verdict {
 
 impl From<bool> for Verdict {
     fn from(valid: bool) -> Self {
-        match valid {
-            true => Verdict::Read,
-            false => Verdict::Bad,
-        }
+        if valid { Verdict::Read } else { Verdict::Bad }
     }
 }
 
@@ -171,9 +168,10 @@ impl Session {
                 ),
             ));
         }
-        let without = match self.run.settings.fetch {
-            true => "",
-            false => " (not searched: SCR_FETCH=0)",
+        let without = if self.run.settings.fetch {
+            ""
+        } else {
+            " (not searched: SCR_FETCH=0)"
         };
         let text = format!(
             "no checkpoint to restart from in the cache or in {prefix}{without}: the program starts from \
@@ -345,9 +343,10 @@ impl Session {
                         relative.display(),
                         self.run.rank(),
                         title(&offered.dataset),
-                        match offered.bypass {
-                            true => "",
-                            false => ", or set SCR_GLOBAL_RESTART=1 to read files of other ranks",
+                        if offered.bypass {
+                            ""
+                        } else {
+                            ", or set SCR_GLOBAL_RESTART=1 to read files of other ranks"
                         }
                     ),
                 ));

@@ -159,9 +159,10 @@ impl NodeCopies {
             Ok(Provided::No(why)) => why,
             Err(error) => {
                 let text = error.to_string();
-                match of_source(&error) {
-                    true => self.trouble = Some(error).filter(Error::is_transient),
-                    false => place.given_up |= !error.is_full(),
+                if of_source(&error) {
+                    self.trouble = Some(error).filter(Error::is_transient)
+                } else {
+                    place.given_up |= !error.is_full()
                 }
                 text
             }

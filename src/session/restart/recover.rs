@@ -297,9 +297,10 @@ impl Restart<'_> {
             id: dataset.id,
         };
         if let Some(mut planner) = self.planner().take() {
-            match failed.beyond_repair {
-                true => planner.discard_or_quarantine(slot, dataset),
-                false => planner.survey.put_off(),
+            if failed.beyond_repair {
+                planner.discard_or_quarantine(slot, dataset)
+            } else {
+                planner.survey.put_off()
             }
         }
         if !failed.beyond_repair && dataset.is_checkpoint() {

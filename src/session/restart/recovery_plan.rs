@@ -128,9 +128,10 @@ impl Planner<'_> {
             run.tell_once(Severity::Note, text);
             return Ok(Judgement::End(None));
         }
-        let unavailable = match of_other_ranks {
-            true if !self.other_ranks.allowed => Some(needs_other_ranks(candidate, size)),
-            _ => self.unread_after(dataset),
+        let unavailable = if of_other_ranks && !self.other_ranks.allowed {
+            Some(needs_other_ranks(candidate, size))
+        } else {
+            self.unread_after(dataset)
         };
         Ok(match of_other_ranks {
             _ if unavailable.is_some() || !self.offer.allows(dataset) => {
@@ -566,9 +567,10 @@ mod tests {
             }
             let step = Root::new(run, inventory).next();
             let (kept, deleted) = (step.rejected.quarantine, step.rejected.discard);
-            match completed {
-                true => assert_eq!((kept, deleted), (vec![slot(3)], vec![])),
-                false => assert_eq!((kept, deleted), (vec![], vec![slot(3)])),
+            if completed {
+                assert_eq!((kept, deleted), (vec![slot(3)], vec![]))
+            } else {
+                assert_eq!((kept, deleted), (vec![], vec![slot(3)]))
             }
         }
     }

@@ -139,9 +139,10 @@ impl Locks {
                 continue;
             };
             let held = self.stores.iter().any(|(store, _)| *store == at);
-            let again = match held {
-                true => Ok(None),
-                false => wait_for_lock(&*run.files, &layout.job(), Instant::now()).map(Some),
+            let again = if held {
+                Ok(None)
+            } else {
+                wait_for_lock(&*run.files, &layout.job(), Instant::now()).map(Some)
             };
             if matches!(again, Ok(Some(LockAttempt::HeldByOther)) | Err(_)) {
                 continue;
@@ -193,9 +194,10 @@ fn prefix_in_use(prefix: &Prefix) -> Error {
 
 fn store_in_use(run: &Run, job: &Path, owner: &Owner) -> Error {
     // The file may be missing, or name an earlier run, if there was no space to write it.
-    let other_run = match owner.prefix.is_empty() {
-        true => "another run".to_string(),
-        false => format!("a run in {}", owner.prefix.as_path().display()),
+    let other_run = if owner.prefix.is_empty() {
+        "another run".to_string()
+    } else {
+        format!("a run in {}", owner.prefix.as_path().display())
     };
     let who = match holders::in_words(job) {
         Some(who) => format!("{who} of {other_run}"),
@@ -265,9 +267,10 @@ fn lock_store(files: &dyn Files, layout: &Layout, owner: &Owner, end: Instant) -
         if Instant::now() >= end {
             // A rank of this run may have the lock and no space for the file.
             let root = files.stat(&layout.root())?;
-            return Ok(match root.is_some_and(|s| s.kind == FileKind::Directory) {
-                true => Locked::ByThisRun(None),
-                false => Locked::ByOther(other),
+            return Ok(if root.is_some_and(|s| s.kind == FileKind::Directory) {
+                Locked::ByThisRun(None)
+            } else {
+                Locked::ByOther(other)
             });
         }
     }

@@ -145,15 +145,16 @@ impl Session {
         );
         run.tell_once(Severity::Debug(2), text);
         for scheme in run.descriptors.schemes.iter().filter(|s| s.enabled) {
-            let text = match scheme.bypass {
-                true => "datasets are written to the prefix directory".to_string(),
-                false => format!(
+            let text = if scheme.bypass {
+                "datasets are written to the prefix directory".to_string()
+            } else {
+                format!(
                     "datasets are written to {} with {} by {}; rank 0 is in a set of {}",
                     run.stores[scheme.store].layout.root().display(),
                     scheme.scheme.word(),
                     scheme.group,
                     counted(run.sets[scheme.index].size(), "rank")
-                ),
+                )
             };
             run.tell_once(Severity::Debug(2), format!("{}: {text}", scheme.place));
         }
@@ -172,9 +173,10 @@ impl Session {
                 continue;
             };
             // In bypass the cache holds nothing that could be lost.
-            let severity = match scheme.bypass {
-                true => Severity::Debug(2),
-                false => Severity::Note,
+            let severity = if scheme.bypass {
+                Severity::Debug(2)
+            } else {
+                Severity::Note
             };
             let place = match schemes.len() {
                 1 => String::new(),
@@ -214,9 +216,10 @@ impl Session {
         if self.run.settings.cache_purge || !self.run.settings.distribute {
             self.purge_cache(locked.clone())?;
         }
-        let purged = match self.run.settings.prefix_purge {
-            true => self.purge_prefix()?,
-            false => None,
+        let purged = if self.run.settings.prefix_purge {
+            self.purge_prefix()?
+        } else {
+            None
         };
         self.restart().recover_newest(locked)?;
         if let Some(purged) = purged {
@@ -248,12 +251,13 @@ impl Session {
     /// Tells what `SCR_PREFIX_PURGE` has deleted, and whether a restart is possible without it. Local.
     fn tell_purged(&self, purged: &str) {
         let found = self.search.offer.files.is_some() || self.search.offer.unavailable.is_some();
-        let (severity, rest) = match found {
-            true => (Severity::Note, ""),
-            false => (
+        let (severity, rest) = if found {
+            (Severity::Note, "")
+        } else {
+            (
                 Severity::Warning,
                 "; the cache has no checkpoint either, so the program starts from the beginning",
-            ),
+            )
         };
         let text = format!(
             "SCR_PREFIX_PURGE=1 has deleted {purged} from the prefix directory{rest} ({PURGED})"
@@ -288,9 +292,10 @@ impl Session {
     /// on all ranks if `local` is an error on one. Collective; one round.
     fn tell_settings(&self, local: Result<()>, warnings: Vec<String>) -> Result<()> {
         let run = &self.run;
-        let first = match warnings.is_empty() {
-            true => i64::MAX,
-            false => run.rank() as i64,
+        let first = if warnings.is_empty() {
+            i64::MAX
+        } else {
+            run.rank() as i64
         };
         let terms = [Term::Min(first), Term::Sum((!warnings.is_empty()).into())];
         let Agreement { verdict, terms } = run.agree_with(local, terms)?;

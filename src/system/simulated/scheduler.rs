@@ -520,9 +520,10 @@ pub fn wall_time() -> Option<Duration> {
         let process = state.current_process().unwrap_or_default();
         let ahead = state.ahead.get(&process).copied().unwrap_or_default();
         let by = Duration::from_millis(ahead.unsigned_abs());
-        match ahead < 0 {
-            true => state.now.saturating_sub(by),
-            false => state.now + by,
+        if ahead < 0 {
+            state.now.saturating_sub(by)
+        } else {
+            state.now + by
         }
     })
 }

@@ -71,12 +71,13 @@ fn write(rank: &mut Rank, fields: &Fields, parts: &[Vec<Part>], step: u64, fail:
         for (((name, whole, _), parts), data) in fields.iter().zip(parts).zip(&mut data) {
             list_part(list, name, whole, &parts[me], data)?;
         }
-        match fail {
-            true if me == 0 => Err(scr::Error::usage(
+        if fail && me == 0 {
+            Err(scr::Error::usage(
                 "SCR_Checkpoint",
                 "the routine returned 1",
-            )),
-            _ => Ok(()),
+            ))
+        } else {
+            Ok(())
         }
     });
     saved.is_ok()

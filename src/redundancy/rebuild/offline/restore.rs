@@ -32,9 +32,10 @@ impl<'s> Restore<'s> {
     /// Rebuilds. `inputs` are the redundancy files that are there, by member.
     pub fn run(&self, inputs: Vec<Option<ParityReader>>) -> Result<()> {
         let (code, verdict) = (self.code, self.verdict);
-        let to_rebuild = match self.redundancy {
-            true => ToRebuild::DataAndRedundancy,
-            false => ToRebuild::Data,
+        let to_rebuild = if self.redundancy {
+            ToRebuild::DataAndRedundancy
+        } else {
+            ToRebuild::Data
         };
         let (columns, routes) = plan_routes(code, &verdict.all, &[], to_rebuild)?;
         let open = |(index, input)| {
