@@ -110,7 +110,11 @@ fn merge(files: &dyn Files, from: &Layout, to: &Layout) -> Result<()> {
 /// record cannot be read at the moment.
 fn newest(files: &dyn Files, layout: &Layout, id: u64) -> Result<Option<u64>> {
     let found = inventory::read_dataset(files, Path::new(""), layout, id)?;
-    let created = found.records.iter().map(|held| held.dataset.created).max();
+    let created = found
+        .records
+        .iter()
+        .map(|cached| cached.dataset.created)
+        .max();
     Ok(found.unread.is_empty().then_some(created.unwrap_or(0)))
 }
 

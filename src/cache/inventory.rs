@@ -149,14 +149,14 @@ fn add_dataset(
         let records = read_records(files, &meta, Some(slot.id), &mut problems)?;
         for map in records.filemaps {
             let rank = map.rank;
-            let mut held = CachedRecord {
+            let mut cached = CachedRecord {
                 store: slot.store,
                 level: layout.level(),
                 ..map.into()
             };
-            held.other_prefix.take_if(|of| of.as_path() == prefix);
-            if is_consistent(&held) {
-                inventory.records.push(held);
+            cached.other_prefix.take_if(|of| of.as_path() == prefix);
+            if is_consistent(&cached) {
+                inventory.records.push(cached);
             } else {
                 let path = layout.filemap(slot.id, rank);
                 problems.push(Error::corrupt(path, "describes an invalid redundancy set"));

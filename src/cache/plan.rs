@@ -135,13 +135,13 @@ pub struct PartToSend {
 }
 
 /// True if the record's description of its set is valid, and its ids are in range.
-pub fn is_consistent(held: &CachedRecord) -> bool {
-    let members = &held.reddesc.members;
-    held.dataset.id <= HIGHEST
-        && held.dataset.ckpt.is_none_or(|ckpt| ckpt <= HIGHEST)
-        && held.rank < held.ranks
-        && members.get(held.reddesc.set_rank) == Some(&held.rank)
-        && members.iter().all(|&member| member < held.ranks)
+pub fn is_consistent(cached: &CachedRecord) -> bool {
+    let members = &cached.reddesc.members;
+    cached.dataset.id <= HIGHEST
+        && cached.dataset.ckpt.is_none_or(|ckpt| ckpt <= HIGHEST)
+        && cached.rank < cached.ranks
+        && members.get(cached.reddesc.set_rank) == Some(&cached.rank)
+        && members.iter().all(|&member| member < cached.ranks)
         && members.iter().collect::<BTreeSet<_>>().len() == members.len()
 }
 
@@ -152,10 +152,14 @@ pub fn candidates(inventories: &[(usize, Inventory)]) -> Vec<Candidate> {
     type Records<'a> = Vec<(usize, &'a CachedRecord)>;
     let mut found: BTreeMap<(u64, u64, usize, usize), Records> = BTreeMap::new();
     for (leader, inventory) in inventories {
-        for held in inventory.records.iter().filter(|held| is_consistent(held)) {
-            let dataset = &held.dataset;
-            let key = (dataset.created, dataset.id, held.ranks, held.store);
-            found.entry(key).or_default().push((*leader, held));
+        for cached in inventory
+            .records
+            .iter()
+            .filter(|cached| is_consistent(cached))
+        {
+            let dataset = &cached.dataset;
+            let key = (dataset.created, dataset.id, cached.ranks, cached.store);
+            found.entry(key).or_default().push((*leader, cached));
         }
     }
     let candidates = found.into_values().rev();
@@ -170,12 +174,14 @@ pub fn candidates(inventories: &[(usize, Inventory)]) -> Vec<Candidate> {
 fn candidate(records: &[(usize, &CachedRecord)]) -> Option<Candidate> {
     let first = records.first()?.1;
     let dataset = most_common_dataset(records)?;
-    let of_dataset = records.iter().filter(|(_, held)| held.dataset == *dataset);
+    let of_dataset = records
+        .iter()
+        .filter(|(_, cached)| cached.dataset == *dataset);
     let of_dataset: Vec<&(usize, &CachedRecord)> = of_dataset.collect();
     let other = of_dataset.first()?.1.other_prefix.clone();
     let all_other = of_dataset
         .iter()
-        .all(|(_, held)| held.other_prefix.is_some());
+        .all(|(_, cached)| cached.other_prefix.is_some());
     let mut candidate = Candidate {
         dataset: dataset.clone(),
         store: first.store,
@@ -188,7 +194,7 @@ fn candidate(records: &[(usize, &CachedRecord)]) -> Option<Candidate> {
     for supporters in by_set_description(&of_dataset) {
         candidate.add_set(&supporters);
     }
-    let disputed = records.iter().map(|(_, held)| held.rank);
+    let disputed = records.iter().map(|(_, cached)| cached.rank);
     let disputed: BTreeSet<usize> = disputed
         .filter(|rank| !candidate.holders.contains_key(rank))
         .collect();
@@ -199,13 +205,13 @@ fn candidate(records: &[(usize, &CachedRecord)]) -> Option<Candidate> {
 /// The description of the dataset in most records; of several, the one that was found first.
 fn most_common_dataset<'a>(records: &[(usize, &'a CachedRecord)]) -> Option<&'a Dataset> {
     let mut datasets: Vec<(&Dataset, usize)> = Vec::new();
-    for (_, held) in records {
+    for (_, cached) in records {
         match datasets
             .iter_mut()
-            .find(|(known, _)| **known == held.dataset)
+            .find(|(known, _)| **known == cached.dataset)
         {
             Some((_, supporters)) => *supporters += 1,
-            None => datasets.push((&held.dataset, 1)),
+            None => datasets.push((&cached.dataset, 1)),
         }
     }
     let most = datasets
@@ -235,13 +241,13 @@ type Source = (usize, Option<usize>);
 /// What all members of a set must agree on: members, scheme, number of failures.
 type SetDescription<'a> = (&'a [usize], &'a str, usize);
 
-fn set_description(held: &CachedRecord) -> SetDescription<'_> {
+fn set_description(cached: &CachedRecord) -> SetDescription<'_> {
     let Reddesc {
         members,
         scheme,
         set_failures,
         ..
-    } = &held.reddesc;
+    } = &cached.reddesc;
     (members, scheme.word(), *set_failures)
 }
 
@@ -259,9 +265,9 @@ impl Candidate {
             let own = reddesc.of_member(index);
             self.sets.extend(own.map(|reddesc| (*member, reddesc)));
         }
-        for (leader, held) in supporters {
-            let holders = self.holders.entry(held.rank).or_default();
-            holders.push((*leader, held.level));
+        for (leader, cached) in supporters {
+            let holders = self.holders.entry(cached.rank).or_default();
+            holders.push((*leader, cached.level));
         }
     }
 
@@ -423,14 +429,14 @@ impl Candidate {
         for set in self.sets.values().filter(|set| set.set_rank == 0) {
             let members = &set.members;
             let source = |member: &usize| Some(sources.get(*member).copied().flatten()?.0);
-            let held: Vec<usize> = members.iter().map(|m| source(m).unwrap_or(*m)).collect();
-            let mut away = members.iter().zip(&held).filter(|(m, h)| m != h).peekable();
+            let at: Vec<usize> = members.iter().map(|m| source(m).unwrap_or(*m)).collect();
+            let mut relocated = members.iter().zip(&at).filter(|(m, h)| m != h).peekable();
             let within = |(_, holder): (&usize, &usize)| {
                 members.contains(holder) && sends.get(holder).is_some_and(|sent| sent.len() == 1)
             };
             let protected = redundancy::scheme_of(set).is_some_and(|s| s.losses(members.len()) > 0);
-            if protected && away.peek().is_some() && away.all(within) {
-                holders.extend(members.iter().map(|member| (*member, held.clone())));
+            if protected && relocated.peek().is_some() && relocated.all(within) {
+                holders.extend(members.iter().map(|member| (*member, at.clone())));
             }
         }
         holders

@@ -8,7 +8,7 @@ use crate::format::{Dataset, Reddesc};
 const CREATED: u64 = 1_795_221_727_420_067;
 
 /// The record of `rank` for dataset 3, in a set of `members`.
-fn held(rank: usize, members: &[usize]) -> CachedRecord {
+fn cached(rank: usize, members: &[usize]) -> CachedRecord {
     CachedRecord {
         store: 0,
         level: None,
@@ -46,7 +46,9 @@ fn inventories(nodes: Vec<Vec<CachedRecord>>) -> Vec<(usize, Inventory)> {
 }
 
 fn four() -> Vec<Vec<CachedRecord>> {
-    (0..4).map(|rank| vec![held(rank, &[0, 1, 2, 3])]).collect()
+    (0..4)
+        .map(|rank| vec![cached(rank, &[0, 1, 2, 3])])
+        .collect()
 }
 
 fn only(nodes: Vec<Vec<CachedRecord>>) -> Candidate {
@@ -96,7 +98,7 @@ fn parts_are_moved_in_the_rebuild_only_if_each_member_holds_at_most_one() {
             .iter()
             .all(|o| o.holders == [3, 0, 1, 2] && o.moves_in_rebuild(o.sends[0].rank))
     );
-    let sets = |rank: usize| held(rank, &[rank / 2 * 2, rank / 2 * 2 + 1]);
+    let sets = |rank: usize| cached(rank, &[rank / 2 * 2, rank / 2 * 2 + 1]);
     let nodes: Vec<Vec<CachedRecord>> = (0..4).map(|rank| vec![sets(rank)]).collect();
     let orders = only(nodes.clone()).orders(&[2, 3, 0, 1]).unwrap();
     assert!(
@@ -170,8 +172,8 @@ fn tolerance_depends_on_where_the_ranks_are_now() {
 #[test]
 fn a_rank_alone_in_its_set_is_lost_with_its_node() {
     let mut nodes: Vec<Vec<CachedRecord>> =
-        (0..3).map(|rank| vec![held(rank, &[0, 1, 2])]).collect();
-    nodes.push(vec![held(3, &[3])]);
+        (0..3).map(|rank| vec![cached(rank, &[0, 1, 2])]).collect();
+    nodes.push(vec![cached(3, &[3])]);
     assert_eq!(only(nodes).tolerates(&[0, 1, 2, 3], true), (0, 0));
 }
 
@@ -249,7 +251,7 @@ fn the_set_description_with_most_records_counts() {
         let mut nodes = four();
         let mut members = vec![3, 2, 1, 0];
         members.rotate_left(liar);
-        nodes[liar] = vec![held(liar, &members)];
+        nodes[liar] = vec![cached(liar, &members)];
         let candidate = only(nodes);
         assert_eq!(
             (&candidate.lost()[..], &candidate.disputed[..]),
@@ -270,8 +272,8 @@ fn one_false_record_does_not_outvote_three() {
         one
     };
     for lie in [
-        alone(held(0, &[0, 1]), Scheme::Xor),
-        alone(held(0, &[0, 1, 2, 3]), Scheme::Partner),
+        alone(cached(0, &[0, 1]), Scheme::Xor),
+        alone(cached(0, &[0, 1, 2, 3]), Scheme::Partner),
     ] {
         let mut nodes = four();
         nodes[0] = vec![lie];
@@ -292,18 +294,18 @@ fn one_false_record_does_not_outvote_three() {
 fn ranks_whose_records_are_disputed_are_named_once_each_in_order() {
     // Old records of ranks 3 and 1 are on two nodes each; those of rank 3 are found first.
     let stale = |rank: usize| {
-        let mut one = held(rank, &[0, 1, 2, 3]);
+        let mut one = cached(rank, &[0, 1, 2, 3]);
         one.dataset.ckpt = None;
         one
     };
     let nodes = vec![
-        vec![held(0, &[0, 1, 2, 3]), stale(3)],
+        vec![cached(0, &[0, 1, 2, 3]), stale(3)],
         vec![stale(1), stale(3)],
-        vec![held(2, &[0, 1, 2, 3]), stale(1)],
+        vec![cached(2, &[0, 1, 2, 3]), stale(1)],
         vec![
-            held(0, &[0, 1, 2, 3]),
-            held(2, &[0, 1, 2, 3]),
-            held(2, &[0, 1, 2, 3]),
+            cached(0, &[0, 1, 2, 3]),
+            cached(2, &[0, 1, 2, 3]),
+            cached(2, &[0, 1, 2, 3]),
         ],
     ];
     let candidate = only(nodes);
@@ -314,10 +316,10 @@ fn ranks_whose_records_are_disputed_are_named_once_each_in_order() {
 #[test]
 fn sets_in_use_never_overlap() {
     let nodes = vec![
-        vec![held(0, &[0, 1])],
-        vec![held(1, &[1, 2])],
-        vec![held(2, &[2, 3])],
-        vec![held(3, &[2, 3])],
+        vec![cached(0, &[0, 1])],
+        vec![cached(1, &[1, 2])],
+        vec![cached(2, &[2, 3])],
+        vec![cached(3, &[2, 3])],
     ];
     let candidate = only(nodes);
     assert_eq!(candidate.disputed, [1]);
@@ -374,11 +376,11 @@ fn records_of_several_times_are_several_datasets_newest_first() {
 #[test]
 fn the_creation_time_decides_which_dataset_is_newer() {
     let mut nodes = four();
-    for held in nodes.iter_mut().flatten() {
-        held.dataset.id = 2;
-        held.dataset.created += 1;
+    for cached in nodes.iter_mut().flatten() {
+        cached.dataset.id = 2;
+        cached.dataset.created += 1;
     }
-    nodes[3].push(held(3, &[3]));
+    nodes[3].push(cached(3, &[3]));
     let found = candidates(&inventories(nodes));
     let ids: Vec<u64> = found.iter().map(|c| c.dataset.id).collect();
     assert_eq!(ids, [2, 3]);
@@ -388,8 +390,8 @@ fn the_creation_time_decides_which_dataset_is_newer() {
 fn a_dataset_has_another_prefix_only_if_all_records_say_so() {
     let mut nodes = four();
     let other = Some("/elsewhere".into());
-    for held in nodes[..3].iter_mut().flatten() {
-        held.other_prefix = other.clone();
+    for cached in nodes[..3].iter_mut().flatten() {
+        cached.other_prefix = other.clone();
     }
     assert_eq!(
         candidates(&inventories(nodes.clone()))[0].other_prefix,
@@ -401,7 +403,7 @@ fn a_dataset_has_another_prefix_only_if_all_records_say_so() {
 
 #[test]
 fn records_with_invalid_sets_are_not_consistent() {
-    assert!(is_consistent(&held(2, &[0, 2])));
+    assert!(is_consistent(&cached(2, &[0, 2])));
     let lies: [fn(&mut CachedRecord); 8] = [
         |h| h.dataset.id = HIGHEST + 1,
         |h| h.dataset.ckpt = Some(HIGHEST + 1),
@@ -413,7 +415,7 @@ fn records_with_invalid_sets_are_not_consistent() {
         |h| h.reddesc.members.clear(),
     ];
     for lie in lies {
-        let mut one = held(2, &[2, 3]);
+        let mut one = cached(2, &[2, 3]);
         lie(&mut one);
         assert!(!is_consistent(&one), "{one:?}");
     }

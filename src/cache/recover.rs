@@ -9,7 +9,7 @@ use crate::comm::{Agreement, Communicator, Local, Tag, Term, VerdictExt, collect
 use crate::format::filemap::{Filemap, Reddesc};
 use crate::format::{self, Dataset};
 use crate::redundancy::{
-    self, Context, HeldPart, LocalPart, RebuildOutcome, Record, RedundancyScheme, Verification,
+    self, Context, HeldPart, LocalPart, RankRecord, RebuildOutcome, RedundancyScheme, Verification,
     find_obstacle, redundancy_file, scheme_and_set,
 };
 use crate::store::{Files, retry};
@@ -163,7 +163,7 @@ impl Recovery<'_> {
             Err(error) => (None, Err(error)),
         };
         let before = self.own_record();
-        let own = before.clone().map(Record::from);
+        let own = before.clone().map(RankRecord::from);
         let own = own.map(|record| self.examine(&scheme, &context, record));
         let mut mine = moved.or(own);
         let mut held = self.held_parts(&context, true);
@@ -200,7 +200,7 @@ impl Recovery<'_> {
         let moved = redundancy::move_parts(context, &mut held, ready)?;
         self.note_damage(held);
         let moved = moved.result().map(|part| {
-            let Record {
+            let RankRecord {
                 dataset, reddesc, ..
             } = &part.as_ref()?.record;
             if self.belongs(rank, dataset, reddesc) {
@@ -228,7 +228,7 @@ impl Recovery<'_> {
         &mut self,
         scheme: &RedundancyScheme,
         context: &Context,
-        record: Record,
+        record: RankRecord,
     ) -> LocalPart {
         let removed = remove_obstacles(context, &record);
         self.keep(removed);
@@ -284,7 +284,7 @@ impl Recovery<'_> {
     }
 
     /// Writes this rank's record if it differs from the one that is there. Returns it.
-    fn write_record(&mut self, record: Record, there: Option<Filemap>) -> Result<Filemap> {
+    fn write_record(&mut self, record: RankRecord, there: Option<Filemap>) -> Result<Filemap> {
         let &CacheAccess {
             comm, node, prefix, ..
         } = self.access;
@@ -319,7 +319,7 @@ fn write_record(access: &CacheAccess, filemap: &Filemap) -> Result<()> {
 /// Removes anything but a file from the path of a file, and anything but a directory from the path
 /// of a directory, so that the files can be rebuilt. The application wrote regular files, so
 /// nothing of it is lost.
-fn remove_obstacles(context: &Context, record: &Record) -> Result<()> {
+fn remove_obstacles(context: &Context, record: &RankRecord) -> Result<()> {
     let mut wanted = Vec::new();
     for file in &record.files.files {
         wanted.push((context.data_dir, file.file.below(context.data_dir)?));

@@ -1,7 +1,7 @@
 //! Fetches a dataset from the prefix directory, and checks all that it reads.
 
 use super::access::PrefixAccess;
-pub use super::fetch_part::{FetchTarget, Wanted};
+pub use super::fetch_part::{FetchRequest, FetchTarget};
 use super::fetch_part::{FetchedPart, fetch_files};
 use super::{fetch_share, rank2file};
 use crate::comm::{Agreed, Agreement, Local, Term, collective};
@@ -104,7 +104,7 @@ pub struct Refused {
 /// outer error is the transport's; all ranks agree on the inner one.
 pub fn fetch(
     access: &PrefixAccess,
-    wanted: &Wanted,
+    wanted: &FetchRequest,
     cache: Option<&FetchTarget>,
 ) -> Result<std::result::Result<Fetched, Refused>> {
     let &PrefixAccess {
@@ -164,7 +164,7 @@ pub fn fetch(
 /// dataset, verifies this rank's share of the files. Ranks take turns. Collective.
 fn fetch_share_of_rank(
     access: &PrefixAccess,
-    wanted: &Wanted,
+    wanted: &FetchRequest,
     cache: Option<&FetchTarget>,
     own: &mut Option<RankEntry>,
 ) -> Result<Local<FetchedPart>> {
@@ -237,7 +237,7 @@ fn refuse(error: Error, why: Agreed<i64>) -> Refused {
 
 /// Reads the summary on rank 0. Fails unless it describes a complete checkpoint of as many ranks as
 /// `wanted` says.
-fn read_summary(access: &PrefixAccess, dir: &Path, wanted: &Wanted) -> Result<Dataset> {
+fn read_summary(access: &PrefixAccess, dir: &Path, wanted: &FetchRequest) -> Result<Dataset> {
     let id = wanted.id;
     let path = dir.join("summary.scr");
     let summary: Summary = format::read(access.files, &path)?;
@@ -267,7 +267,11 @@ fn read_summary(access: &PrefixAccess, dir: &Path, wanted: &Wanted) -> Result<Da
 }
 
 /// Compares this rank's share of the files of all ranks with their records, where they are.
-fn verify(access: &PrefixAccess, wanted: &Wanted, share: &[RankEntry]) -> Result<FetchedPart> {
+fn verify(
+    access: &PrefixAccess,
+    wanted: &FetchRequest,
+    share: &[RankEntry],
+) -> Result<FetchedPart> {
     let mut all = FetchedPart::default();
     for entry in share {
         let part = fetch_files(access, wanted, entry, None)?;

@@ -55,7 +55,7 @@ impl FetchTarget<'_> {
 
 /// Which dataset to fetch.
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted<'a> {
+pub struct FetchRequest<'a> {
     /// Its id.
     pub id: u64,
     /// Its name in the index.
@@ -86,7 +86,7 @@ pub struct FetchedPart {
 /// Fetches the files of `entry` into `cache`, or with `None` verifies them where they are. Local.
 pub fn fetch_files(
     access: &PrefixAccess,
-    wanted: &Wanted,
+    wanted: &FetchRequest,
     entry: &RankEntry,
     cache: Option<&FetchTarget>,
 ) -> Result<FetchedPart> {
@@ -151,7 +151,7 @@ struct PartFetch<'a> {
     access: &'a PrefixAccess<'a>,
     /// The files of cache and prefix directory.
     files: &'a dyn Files,
-    wanted: &'a Wanted<'a>,
+    wanted: &'a FetchRequest<'a>,
     cache: Option<&'a FetchTarget<'a>>,
     copier: Copier<'a>,
     reader: Reader<'a>,

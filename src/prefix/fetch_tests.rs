@@ -1,7 +1,7 @@
 //! Fetches in bypass on a real directory, and what a failure says of the dataset.
 
 use super::access::PrefixAccess;
-use super::fetch::{Fetched, RefusalReason, Refused, Wanted, fetch};
+use super::fetch::{FetchRequest, Fetched, RefusalReason, Refused, fetch};
 use super::finish::seal;
 use super::paths::Prefix;
 use super::rank2file::{entry, write_all};
@@ -56,7 +56,7 @@ fn fetched(dir: &Path) -> Vec<std::result::Result<Fetched, Refused>> {
             metadata: false,
             watch: &(),
         };
-        let wanted = Wanted {
+        let wanted = FetchRequest {
             id: 1,
             name: &"ck".into(),
             checksums: true,

@@ -8,7 +8,7 @@ use super::logical::{LogicalReader, same_crc, total_size};
 use super::member_io::{MemberIo, places};
 use super::parity_file::{ParityWriter, header};
 use super::pipeline::{self, PieceTask, Route};
-use super::{Context, FAILURE_LIMIT, FirstError, Record};
+use super::{Context, FAILURE_LIMIT, FirstError, RankRecord};
 use crate::format::files::RankFiles;
 use crate::format::parity::ParityHeader;
 use crate::format::{from_message, to_message};
@@ -22,7 +22,12 @@ const NUMBERS: usize = 4;
 
 /// Encodes a set of two or more. Once the members know each other's sizes, only a failure of
 /// communication stops the exchange: a rank that fails sends zeros.
-pub fn encode(context: &Context, code: &Code, path: PathBuf, record: &mut Record) -> Result<()> {
+pub fn encode(
+    context: &Context,
+    code: &Code,
+    path: PathBuf,
+    record: &mut RankRecord,
+) -> Result<()> {
     let mut local = MemberIo::default();
     let Announced { sizes, partners } = exchange_lists(context, code, record, &mut local)?;
     local.chunk = code.chunk(&sizes);
@@ -56,10 +61,10 @@ struct Announced {
 fn exchange_lists(
     context: &Context,
     code: &Code,
-    record: &Record,
+    record: &RankRecord,
     local: &mut MemberIo,
 ) -> Result<Announced> {
-    let keepers = code.parities();
+    let parities = code.parities();
     // A list that cannot be serialized is sent empty, which the neighbours refuse.
     let list = local.error.keep(to_message(&record.files));
     let list = list.unwrap_or_default();
@@ -69,7 +74,7 @@ fn exchange_lists(
     let mine = [dataset.id, dataset.created, context.piece as u64, size];
     let bytes = |steps| {
         let mut bytes = to_bytes(&mine);
-        bytes.extend_from_slice(if steps <= keepers { &list } else { &[] });
+        bytes.extend_from_slice(if steps <= parities { &list } else { &[] });
         bytes
     };
     let theirs = context.exchange(bytes)?;
@@ -84,7 +89,7 @@ fn exchange_lists(
     let sizes = all
         .iter()
         .map(|(numbers, _)| last(numbers).min(i64::MAX as u64 / 4));
-    let lefts = context.set.lefts(keepers).zip(context.set.left_indices());
+    let lefts = context.set.lefts(parities).zip(context.set.left_indices());
     let partners =
         lefts.map(|(rank, index)| parse_file_list(all.get(index).map_or(&[], |a| a.1), rank));
     Ok(Announced {
@@ -100,7 +105,7 @@ fn finish(
     code: &Code,
     local: MemberIo,
     header: Option<ParityHeader>,
-    record: &mut Record,
+    record: &mut RankRecord,
 ) -> Result<()> {
     let MemberIo {
         own,
@@ -114,8 +119,8 @@ fn finish(
         let sums = error.keep(reader.finish());
         sums.and_then(|sums| error.keep(record_checksums(context, &mut record.files, &sums)));
     }
-    let keepers = code.parities();
-    let theirs = exchange_checksums(context, &mut error, keepers, header.as_ref(), record)?;
+    let parities = code.parities();
+    let theirs = exchange_checksums(context, &mut error, parities, header.as_ref(), record)?;
     if let (Some(header), Some(output), false) = (header, output, error.failed()) {
         let header = complete(header, record, &theirs);
         error.keep(header.and_then(|header| output.finish(context.files, header, context.sync)));
@@ -171,9 +176,9 @@ fn tasks<'a>(
 fn exchange_checksums(
     context: &Context,
     error: &mut FirstError,
-    keepers: usize,
+    parities: usize,
     header: Option<&ParityHeader>,
-    record: &Record,
+    record: &RankRecord,
 ) -> Result<Vec<Vec<u8>>> {
     let sums = record
         .files
@@ -183,7 +188,7 @@ fn exchange_checksums(
     let sums: Vec<u8> = sums.collect();
     let text = error.text(FAILURE_LIMIT).into_bytes();
     let messages = context.exchange(|steps| {
-        let own = if steps <= keepers { &sums[..] } else { &[] };
+        let own = if steps <= parities { &sums[..] } else { &[] };
         [own, &text].concat()
     })?;
     let mut lengths = vec![0; messages.len()];
@@ -215,14 +220,18 @@ fn exchange_checksums(
             ),
         }
     }
-    let lefts = context.set.left_indices().take(keepers);
+    let lefts = context.set.left_indices().take(parities);
     Ok(lefts
         .map(|index| sums.get_mut(index).map(std::mem::take).unwrap_or_default())
         .collect())
 }
 
 /// The header with the checksums of this rank's and its left neighbours' files.
-fn complete(mut header: ParityHeader, record: &Record, theirs: &[Vec<u8>]) -> Result<ParityHeader> {
+fn complete(
+    mut header: ParityHeader,
+    record: &RankRecord,
+    theirs: &[Vec<u8>],
+) -> Result<ParityHeader> {
     let partners = std::iter::once(&mut header.partner).chain(&mut header.further);
     for (partner, bytes) in partners.zip(theirs) {
         let (sums, rest) = bytes.as_chunks::<4>();

@@ -82,7 +82,7 @@ pub struct Context<'a> {
 
 /// What a completion record says of one rank's part of a dataset.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Record {
+pub struct RankRecord {
     /// The dataset.
     pub dataset: Dataset,
     /// The scheme and the set.
@@ -91,7 +91,7 @@ pub struct Record {
     pub files: RankFiles,
 }
 
-impl Record {
+impl RankRecord {
     /// The completion record of a rank on `node`, in a run of `ranks` ranks.
     pub fn into_filemap(self, ranks: usize, node: &str, prefix: Option<Name>) -> Filemap {
         Filemap {
@@ -108,9 +108,9 @@ impl Record {
     }
 }
 
-impl From<Filemap> for Record {
+impl From<Filemap> for RankRecord {
     fn from(map: Filemap) -> Self {
-        Record {
+        RankRecord {
             dataset: map.dataset,
             reddesc: map.reddesc,
             files: map.files,
@@ -147,7 +147,7 @@ pub enum Verification {
 #[derive(Debug, Clone, PartialEq)]
 pub struct LocalPart {
     /// Its record.
-    pub record: Record,
+    pub record: RankRecord,
     /// The state of its files.
     pub health: PartHealth,
     /// True if `health` includes the content, so [`Verification::SizesOnly`] was not used.
@@ -159,7 +159,7 @@ impl LocalPart {
     pub fn new(
         scheme: &RedundancyScheme,
         context: &Context,
-        record: Record,
+        record: RankRecord,
         verification: Verification,
     ) -> LocalPart {
         LocalPart {

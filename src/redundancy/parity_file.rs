@@ -5,7 +5,7 @@ use super::code::Code;
 use super::logical::{same_crc, total_size};
 use super::pipeline::pieces;
 use super::sums::{BLOCK, Checksums};
-use super::{Context, Record, Set, scheme_and_set};
+use super::{Context, RankRecord, Set, scheme_and_set};
 use crate::format::parity::{Group, ParityHeader};
 use crate::format::scheme::Scheme;
 use crate::format::{encode_record, files::RankFiles, read_header};
@@ -57,7 +57,7 @@ pub fn path(meta_dir: &Path, set: &Set, scheme: Scheme) -> PathBuf {
 /// nearest first. Unknown checksums are 0, so that the header gets its final size.
 pub fn header(
     context: &Context,
-    record: &Record,
+    record: &RankRecord,
     chunk: u64,
     partners: Vec<RankFiles>,
 ) -> ParityHeader {
@@ -232,7 +232,7 @@ pub struct ParityReader {
 impl ParityReader {
     /// Opens the file that belongs to `record`, which is of the rank and set of `context`; `None` if its
     /// scheme makes none.
-    pub fn of_record(context: &Context, record: &Record) -> Result<Option<Self>> {
+    pub fn of_record(context: &Context, record: &RankRecord) -> Result<Option<Self>> {
         let (scheme, set) = scheme_and_set(&record.dataset, &record.reddesc)?;
         let code = scheme.code(set.size())?;
         let path = path(context.meta_dir, &set, scheme.scheme());
@@ -242,7 +242,12 @@ impl ParityReader {
 
     /// Opens the file of this rank and checks its header and size: it must belong to this dataset,
     /// set and rank, describe the same files as `record`, and have `blocks` blocks.
-    pub fn open(context: &Context, path: PathBuf, record: &Record, blocks: usize) -> Result<Self> {
+    pub fn open(
+        context: &Context,
+        path: PathBuf,
+        record: &RankRecord,
+        blocks: usize,
+    ) -> Result<Self> {
         let file = context.files.open(&path)?;
         let (header, start): (ParityHeader, u64) = read_header(file.as_ref(), &path)?;
         let (own, set) = (&header.dataset, context.set);

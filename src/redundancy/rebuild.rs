@@ -31,8 +31,8 @@ use super::code::Code;
 use super::logical::total_size;
 use super::parity_file::{self, ParityReader, ParityWriter};
 use super::{
-    Context, FirstError, HeldPart, LocalPart, PartHealth, RebuildOutcome, Record, RedundancyScheme,
-    Round, Verification, relocate,
+    Context, FirstError, HeldPart, LocalPart, PartHealth, RankRecord, RebuildOutcome,
+    RedundancyScheme, Round, Verification, relocate,
 };
 use crate::format::files::RankFiles;
 use crate::format::parity::ParityHeader;
@@ -47,11 +47,11 @@ pub fn rebuild(
     code: &Code,
     mine: &mut Option<LocalPart>,
     held: &mut [HeldPart],
-) -> Result<(Record, RebuildOutcome)> {
-    let mut away = None;
+) -> Result<(RankRecord, RebuildOutcome)> {
+    let mut relocated_header = None;
     if let Some(report) = relocate::announce(context, held)? {
         let (part, header) = report.into_part(context);
-        (*mine, away) = (Some(part), header);
+        (*mine, relocated_header) = (Some(part), header);
     }
     let mut rebuild = Rebuild {
         context: *context,
@@ -60,7 +60,7 @@ pub fn rebuild(
         path: parity_file::path(context.meta_dir, context.set, scheme.scheme()),
         mine,
         held,
-        away,
+        relocated_header,
         orphans: true,
     };
     // Each round but the last verifies content, examines files without a record, or finds a new
@@ -82,14 +82,14 @@ struct Rebuild<'r, 'c> {
     mine: &'r mut Option<LocalPart>,
     held: &'r mut [HeldPart],
     /// In the first round: the header of the redundancy file, if another rank holds it.
-    away: Option<ParityHeader>,
+    relocated_header: Option<ParityHeader>,
     /// True in the first round. In later ones, files without a record may be what was rebuilt.
     orphans: bool,
 }
 
 impl Rebuild<'_, '_> {
     /// One round. `None` if another one is needed.
-    fn round(&mut self) -> Result<Option<(Record, RebuildOutcome)>> {
+    fn round(&mut self) -> Result<Option<(RankRecord, RebuildOutcome)>> {
         let context = self.context;
         let (state, parity) = self.announce();
         let verdict = self.judge(&state)?;
@@ -121,8 +121,9 @@ impl Rebuild<'_, '_> {
     /// The state that this member announces, and its redundancy file. In the first round, the state tells
     /// whether there are files without a record.
     fn announce(&mut self) -> (MemberState, Option<Parity>) {
-        let (context, away) = (&self.context, self.away.take());
-        let (mut state, parity) = local_state(context, self.code, &self.path, self.mine, away);
+        let (context, relocated_header) = (&self.context, self.relocated_header.take());
+        let (mut state, parity) =
+            local_state(context, self.code, &self.path, self.mine, relocated_header);
         let orphans = std::mem::take(&mut self.orphans);
         if orphans && state.lacks(RECORD) && orphans::has_files(context, &self.path) {
             state.has |= UNVERIFIED;
@@ -143,7 +144,7 @@ impl Rebuild<'_, '_> {
     }
 
     /// The record of this rank. One that cannot be used counts as lost.
-    fn record(&self, state: &MemberState) -> Option<Record> {
+    fn record(&self, state: &MemberState) -> Option<RankRecord> {
         let usable = self.mine.as_ref().filter(|_| !state.lacks(RECORD));
         usable.map(|mine| mine.record.clone())
     }
@@ -191,7 +192,7 @@ impl Rebuild<'_, '_> {
 /// The set decides whether another round is needed; `again` says that this member asks for one.
 /// `None` if it is. Otherwise the redundancy file gets its final name, and the record is returned.
 /// One round of messages.
-fn decide(context: &Context, mut made: RoundOutput, again: bool) -> Result<Option<Record>> {
+fn decide(context: &Context, mut made: RoundOutput, again: bool) -> Result<Option<RankRecord>> {
     let dataset = made.record.as_ref().map(|record| record.dataset.clone());
     let dataset = dataset.unwrap_or_default();
     let round = match made.relocation_failed {
@@ -215,14 +216,14 @@ fn decide(context: &Context, mut made: RoundOutput, again: bool) -> Result<Optio
 enum Parity {
     Here(ParityReader),
     /// The header of a file that another rank holds.
-    Away(ParityHeader),
+    Relocated(ParityHeader),
 }
 
 impl Parity {
     fn header(&self) -> &ParityHeader {
         match self {
             Parity::Here(input) => &input.header,
-            Parity::Away(header) => header,
+            Parity::Relocated(header) => header,
         }
     }
 }
@@ -230,7 +231,7 @@ impl Parity {
 /// The result of one round.
 #[derive(Default)]
 struct RoundOutput {
-    record: Option<Record>,
+    record: Option<RankRecord>,
     /// A redundancy file without its header and its final name.
     output: Option<(ParityWriter, ParityHeader)>,
     /// The first error.
@@ -277,7 +278,7 @@ fn local_state(
     code: &Code,
     path: &Path,
     mine: &mut Option<LocalPart>,
-    away: Option<ParityHeader>,
+    relocated_header: Option<ParityHeader>,
 ) -> (MemberState, Option<Parity>) {
     let mut state = MemberState::of_nothing(context.piece, code.parities());
     let Some(part) = mine else {
@@ -290,8 +291,8 @@ fn local_state(
         return (state, None);
     };
     state.add_part(part, own_size);
-    let parity = match away {
-        Some(header) => Some(Parity::Away(header)),
+    let parity = match relocated_header {
+        Some(header) => Some(Parity::Relocated(header)),
         None if context.holder(context.set.index) != context.comm.rank() => None,
         None => open_parity(context, code, path, part),
     };

@@ -14,7 +14,7 @@ use super::member_io::{MemberIo, PartReader};
 use super::parity_file::{ParityReader, block_lengths};
 use super::pipeline::{self, PieceTask, Route};
 use super::{
-    Context, LocalPart, PartHealth, Record, Set, Verification, redundancy_file, scheme_and_set,
+    Context, LocalPart, PartHealth, RankRecord, Set, Verification, redundancy_file, scheme_and_set,
 };
 use crate::comm::Local;
 use crate::format::files::RankFiles;
@@ -68,7 +68,7 @@ impl HeldPart {
     /// `meta_dir`. Local.
     pub fn new(
         context: &Context,
-        record: Record,
+        record: RankRecord,
         data_dir: PathBuf,
         meta_dir: PathBuf,
     ) -> Result<HeldPart> {
@@ -163,7 +163,7 @@ impl PartReport {
                 parity: missing(self.redundancy, redundancy),
             },
             verified: false,
-            record: Record {
+            record: RankRecord {
                 dataset: self.dataset,
                 reddesc: self.reddesc,
                 files: self.files,

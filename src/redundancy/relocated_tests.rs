@@ -2,7 +2,7 @@
 
 use super::testing::{Cluster, flip};
 use super::{
-    Context, HeldPart, LocalPart, RebuildOutcome, Record, RedundancyScheme, Set, Verification,
+    Context, HeldPart, LocalPart, RankRecord, RebuildOutcome, RedundancyScheme, Set, Verification,
     move_parts,
 };
 use crate::comm::threads;
@@ -41,7 +41,7 @@ fn tree(root: &Path) -> FileTree {
 struct Site {
     scheme: RedundancyScheme,
     cluster: Cluster,
-    records: Vec<Record>,
+    records: Vec<RankRecord>,
     /// Files of each node after encoding.
     before: Vec<FileTree>,
     /// Directories of the nodes that ranks have moved to.
@@ -50,7 +50,7 @@ struct Site {
 
 /// Result of a rank, problems with the part that it holds, and bytes that it sent.
 type RankResult = (
-    Result<(Record, RebuildOutcome)>,
+    Result<(RankRecord, RebuildOutcome)>,
     Option<LocalPart>,
     Vec<Error>,
     u64,
@@ -355,8 +355,8 @@ fn damage_found_during_a_move_is_rebuilt_or_reported() {
                             how == "unknown" && member == victim
                         };
                         let answers = site.bring(&Posix, &holders, &lost, later);
-                        let away = holders[victim] != victim;
-                        let harmless = matches!(how, "gone later" | "unknown") && !away;
+                        let is_relocated = holders[victim] != victim;
+                        let harmless = matches!(how, "gone later" | "unknown") && !is_relocated;
                         // PARTNER tolerates some losses of two members, depending on their
                         // positions.
                         let too_much = lost.len() + 1 > failures && !harmless;
@@ -380,7 +380,7 @@ fn damage_found_during_a_move_is_rebuilt_or_reported() {
                             .iter()
                             .any(|(_, _, problems, _)| !problems.is_empty());
                         // A flipped bit is found by the receiver, except in a header.
-                        let holder_knows = away && how != "unknown";
+                        let holder_knows = is_relocated && how != "unknown";
                         assert!(problems == holder_knows || how == "flipped", "{story}");
                         site.restore(victim);
                     }

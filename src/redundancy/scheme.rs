@@ -4,8 +4,8 @@ use super::code::Code;
 use super::parity_file::{self, ParityReader};
 use super::single::{self, check_data};
 use super::{
-    Context, HeldPart, LocalPart, PartHealth, RebuildOutcome, Record, Set, Verification, encode,
-    rebuild,
+    Context, HeldPart, LocalPart, PartHealth, RankRecord, RebuildOutcome, Set, Verification,
+    encode, rebuild,
 };
 use crate::format::dataset::Dataset;
 use crate::format::filemap::Reddesc;
@@ -111,7 +111,7 @@ impl RedundancyScheme {
     /// end. Then every member returns an error that names the cause, and no redundancy file is
     /// valid. Only an error in the last write is seen by one rank alone, so the caller must agree
     /// on the result over all ranks. A failure of communication returns at once.
-    pub fn encode(&self, context: &Context, record: &mut Record) -> Result<()> {
+    pub fn encode(&self, context: &Context, record: &mut RankRecord) -> Result<()> {
         context.members()?;
         match self.code(context.set.size())? {
             Some(code) => encode::encode(context, &code, self.path(context), record),
@@ -125,7 +125,7 @@ impl RedundancyScheme {
     pub fn check(
         &self,
         context: &Context,
-        record: &Record,
+        record: &RankRecord,
         verification: Verification,
     ) -> PartHealth {
         let check_parity = |code: Code| {
@@ -166,7 +166,7 @@ impl RedundancyScheme {
         context: &Context,
         mine: &mut Option<LocalPart>,
         held: &mut [HeldPart],
-    ) -> Result<(Record, RebuildOutcome)> {
+    ) -> Result<(RankRecord, RebuildOutcome)> {
         context.members()?;
         match self.code(context.set.size())? {
             Some(code) => rebuild::rebuild(context, self, &code, mine, held),

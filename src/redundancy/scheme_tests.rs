@@ -3,7 +3,7 @@
 
 use super::kernel::field::{inverse, mul, power};
 use super::testing::{Cluster, Snapshot, flip};
-use super::{LocalPart, RebuildOutcome, Record, RedundancyScheme, Verification};
+use super::{LocalPart, RankRecord, RebuildOutcome, RedundancyScheme, Verification};
 use crate::comm::threads;
 use crate::counting::CountingComm;
 use crate::faulty::Faulty;
@@ -140,7 +140,7 @@ enum Loss {
 struct Bench {
     cluster: Cluster,
     scheme: RedundancyScheme,
-    records: Vec<Record>,
+    records: Vec<RankRecord>,
     before: Vec<Snapshot>,
 }
 
@@ -492,7 +492,7 @@ fn an_encode_moves_each_byte_once_and_what_the_others_need() {
 fn a_failing_disk_hangs_nobody() {
     for kind in [Scheme::Rs, Scheme::Partner] {
         let bench = Bench::new(cluster(4, 200), scheme(kind, 2));
-        let attempt = |files: &dyn Files, encode: bool| -> Vec<Result<Record>> {
+        let attempt = |files: &dyn Files, encode: bool| -> Vec<Result<RankRecord>> {
             bench.cluster.run(files, |context, rank| {
                 let mut record = bench.records[rank].clone();
                 if encode {

@@ -2,7 +2,7 @@
 //! are completed, so their checksums are taken later, in the background.
 
 use super::logical::{LogicalReader, check_file};
-use super::{Context, LocalPart, RebuildOutcome, Record, RedundancyScheme, Verification};
+use super::{Context, LocalPart, RankRecord, RebuildOutcome, RedundancyScheme, Verification};
 use crate::{Error, Result};
 
 /// Verifies this rank's files: a set of one has nothing to rebuild them from.
@@ -10,7 +10,7 @@ pub(super) fn rebuild(
     scheme: &RedundancyScheme,
     context: &Context,
     mine: &mut Option<LocalPart>,
-) -> Result<(Record, RebuildOutcome)> {
+) -> Result<(RankRecord, RebuildOutcome)> {
     let what = |why: &str| format!("{why}, and SINGLE keeps no redundancy");
     let Some(mine) = mine else {
         let what = what("the record of this rank is lost");
@@ -32,7 +32,7 @@ pub(super) fn rebuild(
 /// Compares the sizes of all files of a rank, and their checksums if they have any.
 pub(super) fn check_data(
     context: &Context,
-    record: &Record,
+    record: &RankRecord,
     verification: Verification,
 ) -> Result<()> {
     let paths = context.paths(&record.files)?;

@@ -1,7 +1,7 @@
 //! A cluster of thread ranks with real files, for tests of the schemes.
 
 use super::{
-    Context, LocalPart, PartHealth, RebuildOutcome, Record, RedundancyScheme, Set, Verification,
+    Context, LocalPart, PartHealth, RankRecord, RebuildOutcome, RedundancyScheme, Set, Verification,
 };
 use crate::Result;
 use crate::comm::{Communicator, threads};
@@ -106,7 +106,7 @@ impl Cluster {
     }
 
     /// A rank's record before checksums are known.
-    pub fn record(&self, rank: usize) -> Record {
+    pub fn record(&self, rank: usize) -> RankRecord {
         let meta = |file: usize| {
             let name = Name::from(Self::name(file).as_str());
             let stat = Posix.stat(&self.file(rank, file)).unwrap().unwrap();
@@ -130,7 +130,7 @@ impl Cluster {
             store: "/dev/shm".into(),
         };
         let files = (0..self.sizes[rank].len()).map(meta).collect();
-        Record {
+        RankRecord {
             dataset,
             reddesc,
             files: RankFiles { rank, files },
@@ -171,7 +171,7 @@ impl Cluster {
     }
 
     /// Encodes on all ranks, which must succeed, and returns the records.
-    pub fn encode(&self, scheme: &RedundancyScheme) -> Vec<Record> {
+    pub fn encode(&self, scheme: &RedundancyScheme) -> Vec<RankRecord> {
         let records = self.run(&Posix, |context, rank| {
             let mut record = self.record(rank);
             record.reddesc.scheme = scheme.scheme().into();
@@ -181,7 +181,7 @@ impl Cluster {
         records.into_iter().map(|r| r.unwrap()).collect()
     }
 
-    pub fn check(&self, scheme: &RedundancyScheme, records: &[Record]) -> Vec<PartHealth> {
+    pub fn check(&self, scheme: &RedundancyScheme, records: &[RankRecord]) -> Vec<PartHealth> {
         self.run(&Posix, |context, rank| {
             scheme.check(context, &records[rank], Verification::Full)
         })
@@ -191,9 +191,9 @@ impl Cluster {
     pub fn rebuild(
         &self,
         scheme: &RedundancyScheme,
-        records: &[Record],
+        records: &[RankRecord],
         amnesiac: &[usize],
-    ) -> Vec<Result<(Record, RebuildOutcome)>> {
+    ) -> Vec<Result<(RankRecord, RebuildOutcome)>> {
         self.run(&Posix, |context, rank| {
             let mine = (!amnesiac.contains(&rank)).then(|| records[rank].clone());
             let found = |record| LocalPart::new(scheme, context, record, Verification::SizesOnly);

@@ -2,7 +2,7 @@
 //! many losses, failing disks, and numbers of messages.
 
 use super::testing::{Cluster, Snapshot, flip};
-use super::{LocalPart, RebuildOutcome, Record, RedundancyScheme, Verification};
+use super::{LocalPart, RankRecord, RebuildOutcome, RedundancyScheme, Verification};
 use crate::comm::threads;
 use crate::counting::CountingComm;
 use crate::faulty::Faulty;
@@ -66,14 +66,14 @@ fn naive_parity(cluster: &Cluster) -> Vec<Vec<u8>> {
     let logical: Vec<Vec<u8>> = (0..members).map(|rank| cluster.logical(rank)).collect();
     let largest = logical.iter().map(Vec::len).max().unwrap();
     let chunk = largest.div_ceil(members - 1).max(1);
-    let byte = |keeper: usize, at: usize| {
-        (0..members).filter(|s| *s != keeper).fold(0, |sum, s| {
-            let number = if keeper < s { keeper } else { keeper - 1 };
+    let byte = |owner: usize, at: usize| {
+        (0..members).filter(|s| *s != owner).fold(0, |sum, s| {
+            let number = if owner < s { owner } else { owner - 1 };
             sum ^ logical[s].get(number * chunk + at).copied().unwrap_or(0)
         })
     };
     (0..members)
-        .map(|keeper| (0..chunk).map(|at| byte(keeper, at)).collect())
+        .map(|owner| (0..chunk).map(|at| byte(owner, at)).collect())
         .collect()
 }
 
@@ -105,7 +105,7 @@ fn parity_is_that_of_the_definition() {
 /// Damages something, rebuilds, and compares everything on disk with the state before.
 fn recovers(
     cluster: &Cluster,
-    records: &[Record],
+    records: &[RankRecord],
     before: &[Snapshot],
     amnesiac: &[usize],
     what: &str,
@@ -157,7 +157,7 @@ fn every_single_loss_is_repaired() {
 }
 
 /// Loses or truncates each data file of one rank in turn.
-fn recovers_file(cluster: &Cluster, records: &[Record], before: &[Snapshot], lost: usize) {
+fn recovers_file(cluster: &Cluster, records: &[RankRecord], before: &[Snapshot], lost: usize) {
     let restored = |r: usize| {
         if r == lost {
             RebuildOutcome::Restored
@@ -257,7 +257,7 @@ fn too_many_losses_fail_and_change_no_file() {
     }
 }
 
-fn fails(cluster: &Cluster, records: &[Record], amnesiac: usize, words: &str) {
+fn fails(cluster: &Cluster, records: &[RankRecord], amnesiac: usize, words: &str) {
     let before = snapshots(cluster);
     for result in cluster.rebuild(&xor(), records, &[amnesiac]) {
         let error = result.unwrap_err();

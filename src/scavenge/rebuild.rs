@@ -6,7 +6,7 @@ use crate::cache::layout::filemap_name;
 use crate::format::filemap::Reddesc;
 use crate::format::{self, Dataset, FileMeta, RankFiles};
 use crate::redundancy::offline::{DatasetLocation, ExaminedSet, Losses, SetRecord, examine};
-use crate::redundancy::{ParityFileName, Record};
+use crate::redundancy::{ParityFileName, RankRecord};
 use crate::store::{Durability, FileKind};
 use crate::text::ranks_in_words;
 use crate::{Error, Result};
@@ -207,7 +207,7 @@ impl<'a> RebuildPlan<'a> {
     }
 
     /// True if the rank has a completion record with this file list.
-    fn has_record(&self, rank: usize, known: Option<&Record>) -> bool {
+    fn has_record(&self, rank: usize, known: Option<&RankRecord>) -> bool {
         let map = self.source.filemaps.get(&rank);
         map.zip(known)
             .is_some_and(|(map, known)| map.files == known.files)
@@ -279,7 +279,7 @@ impl<'a> RebuildPlan<'a> {
     }
 
     /// Writes the completion record of a rank whose files were `rebuilt`, or that lost it.
-    fn write_record(&self, record: Record, rebuilt: bool, node: &str) -> Result<()> {
+    fn write_record(&self, record: RankRecord, rebuilt: bool, node: &str) -> Result<()> {
         let DatasetLocation {
             files, meta_dir, ..
         } = self.location;
@@ -297,7 +297,7 @@ impl<'a> RebuildPlan<'a> {
     }
 }
 
-fn with_files(set: &ExaminedSet) -> Vec<Record> {
+fn with_files(set: &ExaminedSet) -> Vec<RankRecord> {
     let there = set.members.iter().filter(|m| m.health.data.is_ok());
     there.filter_map(|m| m.record.clone()).collect()
 }

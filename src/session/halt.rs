@@ -206,8 +206,8 @@ impl Session {
     /// has come to any rank. Collective; one round.
     pub fn should_exit(&mut self) -> Result<bool> {
         self.state.allow(Call::ShouldExit)?;
-        self.settle(WaitFor::Nothing)?;
-        self.settle_checksums()?;
+        self.end_flushes(WaitFor::Nothing)?;
+        self.collect_checksums()?;
         let run = &self.run;
         let decision = self.halt.decide(run, || {
             let reasons = self.halt.reasons(run)?;

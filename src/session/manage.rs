@@ -34,7 +34,7 @@ impl Session {
     /// Neither index nor cache has such a checkpoint.
     pub fn current(&mut self, name: &Name) -> Result<()> {
         self.state.allow(Call::Current)?;
-        self.settle(WaitFor::All)?;
+        self.end_flushes(WaitFor::All)?;
         let run = &self.run;
         let named = |c: &&CachedDataset| c.dataset.name == *name && c.dataset.is_checkpoint();
         let cached = self.cached.entries.iter().filter(named);
@@ -118,7 +118,7 @@ impl Session {
     /// A file cannot be removed.
     pub fn delete(&mut self, name: &Name) -> Result<()> {
         self.state.allow(Call::Delete)?;
-        self.settle_cancelled(&self.background.ids_of_name(name, 0))?;
+        self.cancel_flushes(&self.background.ids_of_name(name, 0))?;
         self.checksums.cancel_bypass(Some(name));
         self.search.offer.unavailable = None;
         self.cached.newest_evicted = None;

@@ -5,7 +5,7 @@ use crate::comm::Local;
 use crate::format::parity::ParityHeader;
 use crate::format::{from_message, to_message};
 use crate::redundancy::logical::total_size;
-use crate::redundancy::{Context, FirstError, Record};
+use crate::redundancy::{Context, FirstError, RankRecord};
 use crate::{Error, Result};
 
 /// Sends this rank's header to the members that need it for their record.
@@ -15,9 +15,9 @@ pub(super) fn send_header(
     header: Option<&ParityHeader>,
     error: &mut FirstError,
 ) -> Result<()> {
-    let asks = verdict.donors.iter().enumerate();
+    let asks = verdict.record_sources.iter().enumerate();
     let asking: Vec<usize> = asks
-        .filter(|(_, donor)| **donor == Some(context.set.index))
+        .filter(|(_, record_source)| **record_source == Some(context.set.index))
         .map(|(member, _)| context.member(member))
         .collect();
     if asking.is_empty() {
@@ -31,8 +31,12 @@ pub(super) fn send_header(
 
 /// Receives what [`send_header`] sends.
 pub(super) fn receive_header(context: &Context, verdict: &Verdict) -> Result<Local<ParityHeader>> {
-    let donor = verdict.donors.get(context.set.index).copied().flatten();
-    let from = donor.map(|index| context.member(index));
+    let record_source = verdict
+        .record_sources
+        .get(context.set.index)
+        .copied()
+        .flatten();
+    let from = record_source.map(|index| context.member(index));
     let heard = context.send_and_receive(std::iter::empty(), from.into_iter())?;
     let message = heard.first().map_or(&[][..], |m| m);
     Ok(from_message(message).into())
@@ -44,7 +48,7 @@ pub(super) fn record_from_header(
     verdict: &Verdict,
     theirs: ParityHeader,
     chunk: u64,
-) -> Result<Record> {
+) -> Result<RankRecord> {
     let (set, rank) = (context.set, context.comm.rank());
     let (id, created) = (theirs.dataset.id, theirs.dataset.created);
     let mut peers = verdict.all.iter().filter(|s| !s.lacks(RECORD));
@@ -61,7 +65,7 @@ pub(super) fn record_from_header(
     };
     let reddesc = theirs.reddesc.of_member(set.index);
     let reddesc = reddesc.filter(|r| r.members[..] == set.members[..]);
-    Ok(Record {
+    Ok(RankRecord {
         dataset: theirs.dataset,
         reddesc: reddesc.ok_or_else(|| Error::format(0, "the descriptor is of another set"))?,
         files,

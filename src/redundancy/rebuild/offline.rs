@@ -62,7 +62,7 @@ pub struct Member {
     /// World rank.
     pub rank: usize,
     /// Its record, from any source; `None` if there is none.
-    pub record: Option<Record>,
+    pub record: Option<RankRecord>,
     /// The state of its files, with every byte compared.
     pub health: PartHealth,
 }
@@ -122,7 +122,7 @@ impl ExaminedSet<'_> {
     /// # Errors
     /// As [`ExaminedSet::verdict`]; then no file is changed. Or a file cannot be read or written;
     /// then the lost files are still lost.
-    pub fn rebuild(&self, redundancy: bool) -> Result<Vec<Record>> {
+    pub fn rebuild(&self, redundancy: bool) -> Result<Vec<RankRecord>> {
         if let (Some((verdict, inputs)), Some(code)) = (self.judge()?, &self.code) {
             let restore = Restore {
                 set: self,

@@ -8,7 +8,7 @@ use crate::Result;
 use crate::format::filemap::filemap_name;
 use crate::redundancy::code::Code;
 use crate::redundancy::{
-    Context, FirstError, LocalPart, Record, RedundancyScheme, Verification, find_obstacle,
+    Context, FirstError, LocalPart, RankRecord, RedundancyScheme, Verification, find_obstacle,
 };
 use std::path::Path;
 
@@ -27,7 +27,7 @@ pub(super) fn exchange_records(
     code: &Code,
     verdict: &Verdict,
     parity: Option<&Parity>,
-) -> Result<Option<Record>> {
+) -> Result<Option<RankRecord>> {
     let me = verdict.all.get(context.set.index);
     if me.is_some_and(|state| state.lacks(RECORD)) {
         let theirs = receive_header(context, verdict)?.result();
@@ -44,7 +44,7 @@ pub(super) fn exchange_records(
 pub(super) fn verify_files(
     context: &Context,
     scheme: &RedundancyScheme,
-    record: Record,
+    record: RankRecord,
 ) -> Option<LocalPart> {
     let targets = context.targets(&record.files).ok()?;
     let is_plain = |path: &Path| find_obstacle(context.files, context.data_dir, path);
@@ -65,7 +65,7 @@ pub(super) fn verify_files(
 
 /// Removes the files of this rank, which will be those of `record`. Its old record goes first, so that it
 /// never describes missing files.
-pub(super) fn remove_files(context: &Context, record: &Record) -> Result<()> {
+pub(super) fn remove_files(context: &Context, record: &RankRecord) -> Result<()> {
     let (files, data) = (context.files, context.data_dir);
     let old = filemap_name(context.comm.rank());
     files.remove_tree(&context.meta_dir.join(old))?;

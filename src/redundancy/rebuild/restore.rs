@@ -15,7 +15,7 @@ use crate::redundancy::encode::parse_file_list;
 use crate::redundancy::logical::{LogicalReader, LogicalWriter};
 use crate::redundancy::member_io::{MemberIo, places};
 use crate::redundancy::parity_file::{ParityWriter, header};
-use crate::redundancy::{Context, HeldPart, Record, pipeline, relocate};
+use crate::redundancy::{Context, HeldPart, RankRecord, pipeline, relocate};
 use crate::store::write_behind::WriteBehind;
 use crate::system::thread::Scope;
 use std::path::Path;
@@ -48,7 +48,7 @@ impl<'env> RestoreRound<'_, 'env> {
     pub fn run<'scope>(
         &self,
         scope: &'scope Scope<'scope, 'env>,
-        record: Option<Record>,
+        record: Option<RankRecord>,
         parity: Option<Parity>,
         held: &mut [HeldPart],
     ) -> Result<(RoundOutput, Findings)> {
@@ -80,10 +80,10 @@ impl<'env> RestoreRound<'_, 'env> {
     /// them. Returns this rank's record. One round of messages.
     fn exchange_headers(
         &self,
-        record: Option<Record>,
+        record: Option<RankRecord>,
         parity: Option<&Parity>,
         local: &mut MemberIo,
-    ) -> Result<Option<Record>> {
+    ) -> Result<Option<RankRecord>> {
         let (context, verdict) = (self.context, self.verdict);
         if !self.rebuild {
             return Ok(record);
@@ -102,15 +102,15 @@ impl<'env> RestoreRound<'_, 'env> {
     /// left neighbours on such a rank, and `None` on others and after an error. One round of messages.
     fn exchange_lists(
         &self,
-        record: Option<&Record>,
+        record: Option<&RankRecord>,
         local: &mut MemberIo,
     ) -> Result<Option<Vec<RankFiles>>> {
         if !self.rebuild {
             return Ok(None);
         }
-        let (context, set, keepers) = (self.context, self.context.set, self.code.parities());
+        let (context, set, parities) = (self.context, self.context.set, self.code.parities());
         let needs = |index: usize| self.lacks(index, PARITY);
-        let rights = (1..=keepers).map(|steps| (set.index + steps) % set.size());
+        let rights = (1..=parities).map(|steps| (set.index + steps) % set.size());
         let mut asking = rights.filter(|i| needs(*i)).peekable();
         let message = record
             .filter(|_| asking.peek().is_some())
@@ -118,7 +118,7 @@ impl<'env> RestoreRound<'_, 'env> {
         let message = message.and_then(|made| local.error.keep(made));
         let message = message.unwrap_or_default();
         let to = asking.map(|index| (context.member(index), message.clone()));
-        let lefts = || set.lefts(if needs(set.index) { keepers } else { 0 });
+        let lefts = || set.lefts(if needs(set.index) { parities } else { 0 });
         let heard = context.send_and_receive(to, lefts())?;
         if !needs(set.index) {
             return Ok(None);
@@ -133,7 +133,7 @@ impl<'env> RestoreRound<'_, 'env> {
         match parity.filter(|_| !self.lacks(self.context.set.index, PARITY)) {
             Some(Parity::Here(input)) if self.verified => local.own.input = Some(input.trusted()),
             Some(Parity::Here(input)) => local.own.input = Some(input),
-            Some(Parity::Away(header)) => {
+            Some(Parity::Relocated(header)) => {
                 let path = self.path.to_path_buf();
                 local.arriving.create_redundancy(self.context, path, header);
             }
@@ -146,7 +146,7 @@ impl<'env> RestoreRound<'_, 'env> {
     fn open_data<'scope>(
         &self,
         scope: &'scope Scope<'scope, 'env>,
-        record: &Record,
+        record: &RankRecord,
         survivor: bool,
         local: &mut MemberIo<'scope>,
     ) -> Option<Vec<Option<u32>>> {
@@ -179,7 +179,7 @@ impl<'env> RestoreRound<'_, 'env> {
     fn create_parity<'scope>(
         &self,
         scope: &'scope Scope<'scope, 'env>,
-        record: &Record,
+        record: &RankRecord,
         partners: Vec<RankFiles>,
         local: &mut MemberIo<'scope>,
     ) -> ParityHeader {
@@ -193,24 +193,24 @@ impl<'env> RestoreRound<'_, 'env> {
     /// Moves blocks between the members, and computes lost ones on the way.
     fn move_blocks(
         &self,
-        record: Option<&Record>,
+        record: Option<&RankRecord>,
         held: &mut [HeldPart],
         local: &mut MemberIo<'env>,
     ) -> Result<()> {
         let (context, code, verdict) = (self.context, self.code, self.verdict);
-        let away = context.relocated_members();
+        let relocated = context.relocated_members();
         let to_rebuild = if self.rebuild {
             ToRebuild::DataAndRedundancy
         } else {
             ToRebuild::Nothing
         };
-        let (columns, routes) = plan_routes(code, &verdict.all, &away, to_rebuild)?;
+        let (columns, routes) = plan_routes(code, &verdict.all, &relocated, to_rebuild)?;
         let places = |member| places(code, columns.iter().copied(), member);
         local.own.places = places(context.set.index);
         local.held = relocate::open_held(context, held, |member, _| places(member));
         let (piece, window) = pipeline::shape(context.piece, code.members());
         let sizes = &verdict.sizes;
-        if away.is_empty() {
+        if relocated.is_empty() {
             let tasks = rebuild_tasks(code, &columns, &routes, sizes, piece);
             return pipeline::run(context, &routes, tasks, window, local);
         }
@@ -227,7 +227,7 @@ impl<'env> RestoreRound<'_, 'env> {
 fn verify(
     context: &Context,
     local: MemberIo,
-    record: Option<Record>,
+    record: Option<RankRecord>,
     ready: Ready,
 ) -> (RoundOutput, Findings) {
     let MemberIo { own, mut error, .. } = local;

@@ -24,16 +24,16 @@ impl ToRebuild {
 }
 
 /// The columns with work to do, in rising order, and their routes: columns with lost blocks
-/// `to_rebuild`, and columns with blocks of the members `away`, which their holders send.
+/// `to_rebuild`, and columns with blocks of the members `relocated_members`, which their holders send.
 pub(super) fn plan_routes(
     code: &Code,
     all: &[MemberState],
-    away: &[usize],
+    relocated_members: &[usize],
     to_rebuild: ToRebuild,
 ) -> Result<(Vec<usize>, Vec<Route>)> {
     let (mut columns, mut routes) = (Vec::new(), Vec::new());
     for column in 0..code.members() {
-        let route = route(code, all, column, away, to_rebuild)?;
+        let route = route(code, all, column, relocated_members, to_rebuild)?;
         if !(route.targets.is_empty() && route.relocated.is_empty()) {
             columns.push(column);
             routes.push(route);
@@ -55,7 +55,7 @@ fn route(
     code: &Code,
     all: &[MemberState],
     column: usize,
-    away: &[usize],
+    relocated_members: &[usize],
     to_rebuild: ToRebuild,
 ) -> Result<Route> {
     let blocks = code.column(column);
@@ -66,7 +66,7 @@ fn route(
         blocks.map(|block| block.member).collect()
     };
     let mut relocated = members(&sources);
-    relocated.retain(|member| away.contains(member));
+    relocated.retain(|member| relocated_members.contains(member));
     targets.retain(|b| blocks.get(*b).is_some_and(|b| to_rebuild.includes(b.place)));
     let mut coefficients = Vec::new();
     if targets.is_empty() {

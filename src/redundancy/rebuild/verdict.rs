@@ -102,7 +102,7 @@ pub(super) struct Verdict {
     /// Bytes of each member's files.
     pub sizes: Vec<u64>,
     /// For a member without a record: the member that sends it.
-    pub donors: Vec<Option<usize>>,
+    pub record_sources: Vec<Option<usize>>,
 }
 
 impl Verdict {
@@ -143,17 +143,24 @@ pub(super) fn judge(
     let Some(known) = known.collect::<Option<Vec<_>>>() else {
         return Err(describe_losses(context, code, scheme, &all));
     };
-    let (donors, sizes): (Vec<Option<usize>>, Vec<u64>) = known.into_iter().unzip();
+    let (record_sources, sizes): (Vec<Option<usize>>, Vec<u64>) = known.into_iter().unzip();
     drop_unfit_redundancy(code, &sizes, &mut all);
     let flags = |what| all.iter().map(|s| s.lacks(what)).collect::<Vec<_>>();
-    let informed = all.iter().zip(&donors).all(|(state, donor)| {
-        let sound = |i: usize| all.get(i).is_some_and(|s| !s.lacks(PARITY));
-        !state.lacks(RECORD) || donor.is_some_and(sound)
-    });
+    let informed = all
+        .iter()
+        .zip(&record_sources)
+        .all(|(state, record_source)| {
+            let sound = |i: usize| all.get(i).is_some_and(|s| !s.lacks(PARITY));
+            !state.lacks(RECORD) || record_source.is_some_and(sound)
+        });
     if !informed || !code.recoverable(&flags(DATA), &flags(PARITY)) {
         return Err(describe_losses(context, code, scheme, &all));
     }
-    Ok(Verdict { all, sizes, donors })
+    Ok(Verdict {
+        all,
+        sizes,
+        record_sources,
+    })
 }
 
 /// Checks that the members have the same dataset, and the same message size.
@@ -187,8 +194,8 @@ fn known_size(code: &Code, all: &[MemberState], member: usize) -> Option<(Option
     }
     (1..=code.parities()).find_map(|steps| {
         let index = (member + steps) % code.members();
-        let donor = all.get(index).filter(|state| !state.lacks(PARITY))?;
-        Some((Some(index), *donor.lefts.get(steps - 1)?))
+        let record_source = all.get(index).filter(|state| !state.lacks(PARITY))?;
+        Some((Some(index), *record_source.lefts.get(steps - 1)?))
     })
 }
 

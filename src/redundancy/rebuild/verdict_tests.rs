@@ -76,7 +76,7 @@ fn without_losses_all_states_are_kept() {
     for code in codes() {
         let verdict = verdict(&code, whole(&code)).unwrap();
         assert_eq!(verdict.sizes, SIZES);
-        assert_eq!(verdict.donors, [None; 4]);
+        assert_eq!(verdict.record_sources, [None; 4]);
         assert!(verdict.all.iter().all(|state| state.has == ALL));
         assert!(!verdict.any_lacks(DATA) && !verdict.must_verify_first());
     }
@@ -101,18 +101,18 @@ fn every_combination_of_losses_is_judged_by_the_rule() {
             let flags = |what: u64| all.iter().map(|s| s.lacks(what)).collect::<Vec<_>>();
             let (data, parity) = (flags(DATA), flags(PARITY));
             let right = |member: usize, steps: usize| (member + steps) % SIZES.len();
-            let donor = |member: usize| {
+            let record_source = |member: usize| {
                 let mut rights = (1..=code.parities()).map(|steps| right(member, steps));
                 rights.find(|right| !parity[*right])
             };
-            let donors: Vec<Option<usize>> = (0..4)
-                .map(|member| donor(member).filter(|_| kind(member) == 1))
+            let record_sources: Vec<Option<usize>> = (0..4)
+                .map(|member| record_source(member).filter(|_| kind(member) == 1))
                 .collect();
-            let told = (0..4).all(|member| kind(member) != 1 || donors[member].is_some());
+            let told = (0..4).all(|member| kind(member) != 1 || record_sources[member].is_some());
             match verdict(&code, all) {
                 Ok(verdict) => {
                     assert!(told && code.recoverable(&data, &parity), "{number}");
-                    assert_eq!(verdict.donors, donors, "{number}");
+                    assert_eq!(verdict.record_sources, record_sources, "{number}");
                     assert_eq!(verdict.sizes, SIZES, "{number}");
                     assert_eq!(verdict.any_lacks(DATA), data.contains(&true), "{number}");
                     assert_eq!(

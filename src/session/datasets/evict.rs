@@ -182,7 +182,7 @@ impl Session {
 
     /// Waits for the flushes whose end must be known before a new dataset evicts others from a store; see
     /// [`awaited`]. Collective; without a round if nothing is waited for.
-    pub(in crate::session) fn settle_victims(&mut self, to: Location, more: usize) -> Result<()> {
+    pub(in crate::session) fn wait_for_victims(&mut self, to: Location, more: usize) -> Result<()> {
         let count = self.run.descriptors.stores[to.store()].count as usize;
         loop {
             let (slots, entries) = self.cached.candidates(&self.run, &self.search.offer, to);
@@ -193,7 +193,7 @@ impl Session {
             if ids.is_empty() {
                 return Ok(());
             }
-            self.settle(WaitFor::Ids(&ids))?;
+            self.end_flushes(WaitFor::Ids(&ids))?;
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::comm::Tag;
 use crate::config::descriptors::SchemeDescriptor;
 use crate::format::filemap::Filemap;
 use crate::format::{Dataset, Name, RankFiles, Reddesc, Scheme};
-use crate::redundancy::{self, Context, Record, RedundancyScheme};
+use crate::redundancy::{self, Context, RankRecord, RedundancyScheme};
 use crate::session::datasets::location::Location;
 use crate::session::run::Run;
 use crate::store::Files;
@@ -96,7 +96,7 @@ pub(in crate::session) fn protect(run: &Run, store: usize, filemap: &mut Filemap
         holders: &[],
         sync: true,
     };
-    let mut record = Record {
+    let mut record = RankRecord {
         dataset: filemap.dataset.clone(),
         reddesc: filemap.reddesc.clone(),
         files: filemap.files.clone(),

@@ -103,7 +103,7 @@ impl Flush<'_> {
         let started = self.background.start(run, store, starting);
         self.cached.note_prefix(id, PrefixState::begin_flush);
         if let Err(error) = run.agree(started) {
-            self.settle_cancelled(&[id])?;
+            self.cancel_flushes(&[id])?;
             return Err(self.failed(way, dataset, error));
         }
         Ok(())
@@ -118,7 +118,7 @@ impl Flush<'_> {
         };
         let name = cached.dataset.name.clone();
         let same_name = self.background.ids_of_name(&name, id);
-        self.settle_cancelled(&same_name)?;
+        self.cancel_flushes(&same_name)?;
         self.cached.name_is_reused(run, id, &name);
         let Some(cached) = self.cached.get(id) else {
             return Ok(None);

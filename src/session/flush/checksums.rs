@@ -95,7 +95,7 @@ impl BackgroundChecksums {
     }
 
     /// Takes the checksums of this rank's files of a dataset in the prefix directory. Local; all ranks
-    /// call it. [`Session::settle_checksums`] records them.
+    /// call it. [`Session::collect_checksums`] records them.
     pub fn start_bypass(&mut self, run: &Run, filemap: &Filemap) {
         let root = run.prefix.root().to_path_buf();
         let (files, buffer) = (run.files.clone(), run.settings.file_buf_size);
@@ -173,7 +173,7 @@ impl BackgroundChecksums {
     ///
     /// # Errors
     /// Only those of the transport.
-    pub fn settle_bypass(&mut self, run: &Run, wait: bool) -> Result<()> {
+    pub fn record_bypass(&mut self, run: &Run, wait: bool) -> Result<()> {
         let Some(pending) = &self.bypass else {
             return Ok(());
         };
@@ -312,11 +312,11 @@ impl Session {
     }
 
     /// Takes note of checksums that were taken in the background. Collective; see
-    /// [`BackgroundChecksums::settle_bypass`].
-    pub(in crate::session) fn settle_checksums(&mut self) -> Result<()> {
+    /// [`BackgroundChecksums::record_bypass`].
+    pub(in crate::session) fn collect_checksums(&mut self) -> Result<()> {
         let (run, cached) = (&self.run, &mut self.cached);
         self.checksums.collect_cached(run, cached, false);
-        self.checksums.settle_bypass(run, false)?;
+        self.checksums.record_bypass(run, false)?;
         self.checksums.end_recording(run);
         Ok(())
     }
@@ -326,7 +326,7 @@ impl Session {
     pub(in crate::session) fn begin_recording_checksums(&mut self) -> Result<()> {
         let (run, cached) = (&self.run, &mut self.cached);
         self.checksums.collect_cached(run, cached, false);
-        self.checksums.settle_bypass(run, true)
+        self.checksums.record_bypass(run, true)
     }
 
     /// Waits until nothing of this run goes on in the background but the deletion of evicted datasets:
@@ -335,15 +335,15 @@ impl Session {
     /// # Errors
     /// Only those of the transport. A flush that failed is told.
     pub fn finish_background(&mut self) -> Result<()> {
-        self.settle(WaitFor::All)?;
+        self.end_flushes(WaitFor::All)?;
         self.end_checksums()
     }
 
-    /// Waits for all checksums. Collective, like [`Session::settle_checksums`].
+    /// Waits for all checksums. Collective, like [`Session::collect_checksums`].
     pub(in crate::session) fn end_checksums(&mut self) -> Result<()> {
         let (run, cached) = (&self.run, &mut self.cached);
         self.checksums.collect_cached(run, cached, true);
-        self.checksums.settle_bypass(run, true)?;
+        self.checksums.record_bypass(run, true)?;
         self.checksums.end_recording(run);
         Ok(())
     }

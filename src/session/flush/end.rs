@@ -25,7 +25,7 @@ impl Flush<'_> {
     ///
     /// # Errors
     /// Only those of the transport. A flush that failed is told; the dataset is still in the cache.
-    pub fn settle(&mut self, wait: WaitFor) -> Result<()> {
+    pub fn end_flushes(&mut self, wait: WaitFor) -> Result<()> {
         for ended in self.background.ended(self.run, wait)? {
             if let Err(error) = self.conclude(ended).verdict()? {
                 self.run.tell_once(Severity::Error, error.to_string());
@@ -35,12 +35,12 @@ impl Flush<'_> {
     }
 
     /// Cancels background flushes, and waits for their end. Collective.
-    pub(super) fn settle_cancelled(&mut self, ids: &[u64]) -> Result<()> {
+    pub(super) fn cancel_flushes(&mut self, ids: &[u64]) -> Result<()> {
         if ids.is_empty() {
             return Ok(());
         }
         self.background.cancel(WaitFor::Ids(ids));
-        self.settle(WaitFor::Ids(ids))
+        self.end_flushes(WaitFor::Ids(ids))
     }
 
     /// Takes note of the end of a flush. Collective.

@@ -109,7 +109,7 @@ impl Flush<'_> {
     /// Copies a cached dataset to the prefix directory while the program waits; with bypass it only
     /// certifies what is there. A checkpoint stays in the cache in any case. Collective.
     pub fn now(&mut self, id: u64) -> Result<()> {
-        self.settle(WaitFor::Ids(&[id]))?;
+        self.end_flushes(WaitFor::Ids(&[id]))?;
         match self.cached.get(id).map(|cached| cached.location) {
             Some(Location::Bypass(_)) => self.flush(id, Way::InPlace),
             Some(Location::Cache(_)) => self.flush(id, Way::Waited),
@@ -152,7 +152,7 @@ impl Flush<'_> {
         if self.run.settings.flush_async && self.run.settings.flush_poststage {
             return self.hand_over();
         }
-        self.settle(WaitFor::All)?;
+        self.end_flushes(WaitFor::All)?;
         let again = self.failed_again(true).verdict()?;
         let newest = match due_at_end(self.run, self.cached).map(|dataset| dataset.id) {
             Some(id) => self.now(id),
@@ -175,14 +175,14 @@ impl Session {
         }
     }
 
-    /// See [`Flush::settle`].
-    pub(super) fn settle(&mut self, wait: WaitFor) -> Result<()> {
-        self.flush().settle(wait)
+    /// See [`Flush::end_flushes`].
+    pub(super) fn end_flushes(&mut self, wait: WaitFor) -> Result<()> {
+        self.flush().end_flushes(wait)
     }
 
-    /// See [`Flush::settle_cancelled`].
-    pub(super) fn settle_cancelled(&mut self, ids: &[u64]) -> Result<()> {
-        self.flush().settle_cancelled(ids)
+    /// See [`Flush::cancel_flushes`].
+    pub(super) fn cancel_flushes(&mut self, ids: &[u64]) -> Result<()> {
+        self.flush().cancel_flushes(ids)
     }
 
     /// See [`Flush::now`].

@@ -13,7 +13,7 @@ impl Flush<'_> {
     /// `SCR_FLUSH_POSTSTAGE`: hands the flushes that have not ended, and those that are due when the run
     /// ends, over to `scr poststage`, instead of waiting for them. Collective.
     pub(super) fn hand_over(&mut self) -> Result<()> {
-        self.settle(WaitFor::Nothing)?;
+        self.end_flushes(WaitFor::Nothing)?;
         let mut result = self.failed_again(false).verdict()?;
         let newest = due_at_end(self.run, self.cached).map(|dataset| dataset.id);
         let newest =

@@ -46,7 +46,7 @@ impl Session {
 
     fn complete_phase(&mut self, call: Call, valid: bool) -> Result<()> {
         self.state.end_phase(call)?;
-        self.settle(WaitFor::Nothing)?;
+        self.end_flushes(WaitFor::Nothing)?;
         self.begin_recording_checksums()?;
         let completed = self.complete_open(call, valid);
         self.checksums.end_recording(&self.run);

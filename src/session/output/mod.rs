@@ -209,7 +209,7 @@ impl Session {
         }
         let wait = StartWait::of_all(wait);
         if wait.get() == StartWait::Flushes {
-            self.settle(WaitFor::All)?;
+            self.end_flushes(WaitFor::All)?;
             return Ok(false);
         }
         let target = ready?;
@@ -272,11 +272,11 @@ impl Session {
         if location.is_bypass() {
             // What is copied there in the background would overwrite the files of the new one.
             let same_name = self.background.ids_of_name(&dataset.name, dataset.id);
-            self.settle_cancelled(&same_name)?;
+            self.cancel_flushes(&same_name)?;
             self.checksums.cancel_bypass(Some(&dataset.name));
         }
         let more = wait.get().more();
-        self.settle_victims(location, more)?;
+        self.wait_for_victims(location, more)?;
         if !dataset.is_checkpoint()
             && let Err(error) = self.save_displaced(location, more)
         {

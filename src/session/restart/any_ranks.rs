@@ -20,7 +20,7 @@ use crate::session::datasets::survey::PassedOver;
 use crate::session::datasets::unavailable::{Cause, Unavailable};
 use crate::session::progress::CopyProgress;
 use crate::session::restart::recovery_plan::{Planner, cannot_be_used_now};
-use crate::session::restart::step::{NextStep, OfOtherRanks};
+use crate::session::restart::step::{OfOtherRanks, RecoveryStep};
 use crate::session::run::{Run, time_now};
 use crate::system::time::Instant;
 use crate::{Error, Result};
@@ -41,10 +41,10 @@ impl Planner<'_> {
             in_prefix: entry.is_some_and(|entry| entry.dataset.as_ref().is_some_and(same)),
         };
         self.survey.tried = Some(candidate);
-        let step = NextStep {
+        let step = RecoveryStep {
             rejected: std::mem::take(&mut self.survey.rejected),
             of_other_ranks: Some(found),
-            ..NextStep::default()
+            ..RecoveryStep::default()
         };
         Ok(vec![to_message(&step)?; run.comm.size()])
     }

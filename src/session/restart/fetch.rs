@@ -8,7 +8,7 @@ use crate::messages::{
     CANNOT_FETCH_NOW, FETCH_FAILED, NO_CHECKSUMS, NO_SUCH_CHECKPOINT, READ_IN_PLACE,
 };
 use crate::prefix::access::PrefixAccess;
-use crate::prefix::fetch::{FetchTarget, Fetched, RefusalReason, Refused, Wanted, fetch};
+use crate::prefix::fetch::{FetchRequest, FetchTarget, Fetched, RefusalReason, Refused, fetch};
 use crate::prefix::{index, records};
 use crate::session::datasets::cached::{CachedDataset, OwnPart, moved, note, title};
 use crate::session::datasets::location::{Location, Writers};
@@ -199,7 +199,7 @@ fn fetch_to(
         below: layout.data_below(dataset.id, run.rank()),
         common: layout.is_common(),
     });
-    let wanted = Wanted {
+    let wanted = FetchRequest {
         id: dataset.id,
         name: &dataset.name,
         checksums: run.settings.crc_on_flush || (to_store && run.settings.crc_on_copy),

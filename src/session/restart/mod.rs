@@ -136,7 +136,7 @@ impl Session {
         }
         if self.search.offer.files.is_none() {
             // The search may evict and fetch, which a flush must not get in the way of.
-            self.settle(WaitFor::All)?;
+            self.end_flushes(WaitFor::All)?;
             let computing = self.computing.is_some();
             self.compute_ends(Instant::now());
             let found = self.restart().search_all();
@@ -272,7 +272,7 @@ impl Session {
                 }
             }
             Err(_) => {
-                self.settle(WaitFor::All)?;
+                self.end_flushes(WaitFor::All)?;
                 self.restart().reject_offered(&offered)?;
             }
         }

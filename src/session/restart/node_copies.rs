@@ -36,7 +36,7 @@ const LOOK: Duration = Duration::from_secs(1);
 const BLOCK: u64 = 4096;
 
 /// A file of the checkpoint that is being read.
-pub(in crate::session) struct Wanted<'a> {
+pub(in crate::session) struct FileToCopy<'a> {
     /// Its path, relative to the prefix directory.
     pub relative: &'a Path,
     /// The rank that wrote it.
@@ -51,14 +51,14 @@ pub(in crate::session) struct NodeCopies {
     /// The number of restarts that were begun. The same on all ranks.
     restarts: u64,
     /// `None` if files are read in the prefix directory.
-    place: Option<Place>,
+    place: Option<CopyDir>,
     counts: Counts,
     /// An error of the system with which a file in the prefix directory could not be read.
     trouble: Option<Error>,
 }
 
 /// Where the copies are.
-struct Place {
+struct CopyDir {
     /// Index of the store.
     store: usize,
     base: PathBuf,
@@ -88,7 +88,7 @@ impl NodeCopies {
         self.place = self.find_place(run, offered);
     }
 
-    fn find_place(&self, run: &Run, offered: &RestartFiles) -> Option<Place> {
+    fn find_place(&self, run: &Run, offered: &RestartFiles) -> Option<CopyDir> {
         if !offered.writers.are_others() || run.settings.fetch_bypass {
             return None;
         }
@@ -101,7 +101,7 @@ impl NodeCopies {
         let store = run.stores.get(scheme.store)?;
         let sharing = &store.sharing;
         let alone = sharing.leader == run.rank() && sharing.ranks(run.comm.size()).len() == 1;
-        (!alone).then(|| Place {
+        (!alone).then(|| CopyDir {
             store: scheme.store,
             base: store.layout.base().to_path_buf(),
             below: store
@@ -121,7 +121,7 @@ impl NodeCopies {
         &mut self,
         run: &Run,
         offered: &RestartFiles,
-        wanted: &Wanted,
+        wanted: &FileToCopy,
     ) -> Result<Option<PathBuf>> {
         let Some(place) = &mut self.place else {
             return Ok(None);
@@ -257,7 +257,7 @@ impl Growth {
     }
 }
 
-/// What [`Place::provide`] did.
+/// What [`CopyDir::provide`] did.
 enum Provided {
     /// The copy was there, perhaps after a while.
     There,
@@ -267,7 +267,7 @@ enum Provided {
     No(String),
 }
 
-impl Place {
+impl CopyDir {
     fn dir(&self) -> PathBuf {
         self.base.join(&self.below)
     }
@@ -282,7 +282,7 @@ impl Place {
         &mut self,
         run: &Run,
         root: &Path,
-        wanted: &Wanted,
+        wanted: &FileToCopy,
         path: &Path,
     ) -> Result<Provided> {
         let files = &*run.files;
@@ -349,7 +349,7 @@ impl Place {
         &self,
         run: &Run,
         root: &Path,
-        wanted: &Wanted,
+        wanted: &FileToCopy,
         partial: &Path,
         path: &Path,
     ) -> Result<Provided> {
@@ -410,12 +410,12 @@ mod tests {
     const NAME: &str = "d/file";
 
     /// A place in the store of `run`, in whose prefix directory there is a file of five bytes.
-    fn place(run: &Run) -> Place {
+    fn place(run: &Run) -> CopyDir {
         let root = run.prefix.root();
         std::fs::create_dir_all(root.join("d")).unwrap();
         std::fs::write(root.join(NAME), b"12345").unwrap();
         let layout = &run.stores[0].layout;
-        Place {
+        CopyDir {
             store: 0,
             base: layout.base().to_path_buf(),
             below: layout.restart_below(1, 0),
@@ -425,8 +425,8 @@ mod tests {
     }
 
     /// "there", the number of bytes that were copied, or why there is no copy.
-    fn provide(place: &mut Place, run: &Run, recorded: &FileEntry) -> Result<String> {
-        let wanted = Wanted {
+    fn provide(place: &mut CopyDir, run: &Run, recorded: &FileEntry) -> Result<String> {
+        let wanted = FileToCopy {
             relative: Path::new(NAME),
             writer: 3,
             recorded,

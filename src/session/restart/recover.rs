@@ -19,7 +19,7 @@ use crate::session::datasets::survey::{PassedOver, Rejected};
 use crate::session::datasets::unavailable::{Cause, Unavailable};
 use crate::session::restart::make_room::Needs;
 use crate::session::restart::recovery_plan::{Planner, cannot_be_used_now};
-use crate::session::restart::step::{Known, NextStep, Rest, Step};
+use crate::session::restart::step::{Known, RecoveryStep, Rest, Step};
 use crate::session::run::Store;
 use crate::system::time::Instant;
 use crate::text::counted;
@@ -132,7 +132,7 @@ impl Restart<'_> {
         let run = self.run;
         let made = self.planner().map(|mut planner| make(&mut planner));
         let message = made.scatter(&*run.comm, run.node())?;
-        let next: NextStep = from_message(&message)?;
+        let next: RecoveryStep = from_message(&message)?;
         self.remove_rejected(&next.rejected);
         Ok(next.step())
     }

@@ -17,7 +17,7 @@ use crate::session::datasets::prefix_state::PrefixState;
 use crate::session::datasets::search::{Offer, Restart, RestartSearch};
 use crate::session::datasets::survey::{InPrefix, PassedOver, Survey};
 use crate::session::datasets::unavailable::{Cause, Unavailable};
-use crate::session::restart::step::{Known, NextStep, Remaining, Rest};
+use crate::session::restart::step::{Known, RecoveryStep, Remaining, Rest};
 use crate::session::run::Run;
 use crate::text::{plural, ranks_in_words};
 use std::collections::BTreeSet;
@@ -187,11 +187,11 @@ impl Planner<'_> {
         };
         let rejected = std::mem::take(&mut self.survey.rejected);
         let message = |order| {
-            to_message(&NextStep {
+            to_message(&RecoveryStep {
                 rejected: rejected.clone(),
                 order: Some(order),
                 known,
-                ..NextStep::default()
+                ..RecoveryStep::default()
             })
         };
         Some(orders.into_iter().map(message).collect())
@@ -207,14 +207,14 @@ impl Planner<'_> {
         match orders {
             Some(orders) => orders,
             None => Ok(vec![
-                to_message(&NextStep::default())?;
+                to_message(&RecoveryStep::default())?;
                 self.run.comm.size()
             ]),
         }
     }
 
     /// The message about what remains in the cache beside the checkpoint that is offered. Local.
-    pub fn last_step(&mut self) -> Result<NextStep> {
+    pub fn last_step(&mut self) -> Result<RecoveryStep> {
         // A dataset that is older than one in the prefix directory must not stay while newer ones are
         // evicted.
         let mut outdated = BTreeSet::new();
@@ -226,10 +226,10 @@ impl Planner<'_> {
                 }
             }
         }
-        Ok(NextStep {
+        Ok(RecoveryStep {
             rest: self.rest(&outdated)?,
             rejected: std::mem::take(&mut self.survey.rejected),
-            ..NextStep::default()
+            ..RecoveryStep::default()
         })
     }
 
@@ -456,7 +456,7 @@ mod tests {
         }
 
         /// The step after which rank 0 tells to the only rank.
-        fn next(&mut self) -> NextStep {
+        fn next(&mut self) -> RecoveryStep {
             from_message(&self.step(|planner| planner.choose_candidate())[0]).unwrap()
         }
     }
@@ -474,7 +474,7 @@ mod tests {
         Slot { store: 0, id }
     }
 
-    fn tried(step: &NextStep) -> Option<u64> {
+    fn tried(step: &RecoveryStep) -> Option<u64> {
         step.order.as_ref().map(|order| order.dataset.id)
     }
 

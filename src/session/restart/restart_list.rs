@@ -8,7 +8,7 @@ use crate::session::datasets::cached::{RestartFiles, title};
 use crate::session::datasets::location::Writers;
 use crate::session::datasets::search::Offer;
 use crate::session::datasets::unavailable::Cause;
-use crate::session::restart::node_copies::Wanted;
+use crate::session::restart::node_copies::FileToCopy;
 use crate::session::run::Run;
 use crate::session::state::{Call, State};
 use crate::store::retry;
@@ -184,7 +184,7 @@ impl Session {
                 ),
             ));
         };
-        let wanted = Wanted {
+        let wanted = FileToCopy {
             relative: &relative,
             writer,
             recorded,

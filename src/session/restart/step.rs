@@ -22,7 +22,7 @@ pub(in crate::session) enum Step {
 /// Rank 0's message to each rank about its next [`Step`].
 #[derive(Default, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE", default)]
-pub(in crate::session) struct NextStep {
+pub(in crate::session) struct RecoveryStep {
     pub rejected: Rejected,
     pub order: Option<RecoveryOrder>,
     /// Of the dataset of the order.
@@ -31,7 +31,7 @@ pub(in crate::session) struct NextStep {
     pub rest: Rest,
 }
 
-impl NextStep {
+impl RecoveryStep {
     pub fn step(self) -> Step {
         match (self.order, self.of_other_ranks) {
             (Some(order), _) => Step::Recover(Box::new(order), self.known),

@@ -138,8 +138,8 @@ impl Locks {
             let Some(Store { layout, .. }) = run.led_store(at) else {
                 continue;
             };
-            let held = self.stores.iter().any(|(store, _)| *store == at);
-            let again = if held {
+            let is_locked = self.stores.iter().any(|(store, _)| *store == at);
+            let again = if is_locked {
                 Ok(None)
             } else {
                 wait_for_lock(&*run.files, &layout.job(), Instant::now()).map(Some)

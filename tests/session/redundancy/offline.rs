@@ -8,7 +8,7 @@ use scr::format::filemap::{Filemap, Reddesc};
 use scr::format::files::{FileMeta, RankFiles};
 use scr::format::{self, Name, Scheme};
 use scr::redundancy::offline::{DatasetLocation, Losses};
-use scr::redundancy::{Context, Record, RedundancyScheme, Set};
+use scr::redundancy::{Context, RankRecord, RedundancyScheme, Set};
 use scr::scavenge::dataset_records;
 use scr::scavenge::locations::CacheLocation;
 use scr::scavenge::rebuild::{Scope, choose};
@@ -86,7 +86,7 @@ impl Site {
             let members = site.sets.iter().find(|set| set.contains(&rank)).unwrap();
             let index = members.iter().position(|m| *m == rank).unwrap();
             let set = Set::new(index, members.clone()).unwrap();
-            let mut record = Record {
+            let mut record = RankRecord {
                 dataset: site.dataset.clone(),
                 reddesc: Reddesc {
                     scheme: scheme.to_string().into(),

@@ -9,7 +9,7 @@ use crate::format::read_header;
 use crate::redundancy::logical::total_size;
 use crate::redundancy::parity_file::ParityReader;
 use crate::redundancy::single::check_data;
-use crate::redundancy::{Context, PartHealth, Record, Set, Verification, known_scheme};
+use crate::redundancy::{Context, PartHealth, RankRecord, Set, Verification, known_scheme};
 use crate::{Error, Result};
 
 /// Examines the files of a set, and reads each byte once. `known` gives the file list of a rank's
@@ -81,7 +81,7 @@ impl ExaminedSet<'_> {
         })
     }
 
-    fn check_redundancy(&self, context: &Context, record: &Record) -> Result<()> {
+    fn check_redundancy(&self, context: &Context, record: &RankRecord) -> Result<()> {
         let Some(code) = &self.code else {
             return Ok(());
         };
@@ -90,11 +90,11 @@ impl ExaminedSet<'_> {
     }
 
     /// A file list as a member's record, if its names and sizes are valid.
-    fn record(&self, index: usize, list: RankFiles) -> Option<Record> {
+    fn record(&self, index: usize, list: RankFiles) -> Option<RankRecord> {
         let usable = total_size(list.files.iter().map(|f| f.size)).is_ok()
             && self.location.data.check_names(&list).is_ok();
         let reddesc = self.record.reddesc.of_member(index)?;
-        usable.then(|| Record {
+        usable.then(|| RankRecord {
             dataset: self.record.dataset.clone(),
             reddesc,
             files: list,
@@ -103,18 +103,18 @@ impl ExaminedSet<'_> {
 
     /// The record of a member that lost its own, from the header of its redundancy file or of a
     /// right neighbour's.
-    fn record_from_redundancy(&self, index: usize) -> Option<Record> {
+    fn record_from_redundancy(&self, index: usize) -> Option<RankRecord> {
         let code = self.code.as_ref()?;
         let rank = self.contexts.get(index)?.comm.rank();
         (0..=code.parities()).find_map(|steps| {
-            let keeper = self.context((index + steps) % code.members()).ok()?;
-            let path = self.redundancy_file(&keeper);
+            let neighbour = self.context((index + steps) % code.members()).ok()?;
+            let path = self.redundancy_file(&neighbour);
             let file = self.location.files.open(&path).ok()?;
             let (header, _): (ParityHeader, u64) = read_header(file.as_ref(), &path).ok()?;
             let fits = header.dataset == *self.record.dataset
                 && header.ranks == self.record.ranks
                 && header.group.0 == self.record.reddesc.members
-                && header.current.rank == keeper.comm.rank();
+                && header.current.rank == neighbour.comm.rank();
             let mut lists = std::iter::once(&header.current).chain(header.partners());
             let list = lists.find(|list| list.rank == rank).filter(|_| fits)?;
             self.record(index, list.clone())

@@ -12,7 +12,7 @@ use crate::redundancy::parity_file::{ParityReader, ParityWriter, header};
 use crate::redundancy::pipeline::{MemberBlocks, PieceTask, Route};
 use crate::redundancy::rebuild::routes::{ToRebuild, plan_routes, rebuild_tasks};
 use crate::redundancy::rebuild::verdict::{DATA, PARITY, Verdict};
-use crate::redundancy::{Context, Record};
+use crate::redundancy::{Context, RankRecord};
 use crate::store::write_behind::WriteBehind;
 use crate::{Error, Result};
 
@@ -59,7 +59,7 @@ impl<'s> Restore<'s> {
         state.is_none_or(|state| state.lacks(what))
     }
 
-    fn record(&self, index: usize) -> Result<&'s Record> {
+    fn record(&self, index: usize) -> Result<&'s RankRecord> {
         let member = self.set.members.get(index);
         let record = member.and_then(|member| member.record.as_ref());
         record.ok_or_else(|| self.set.lost("a record is lost".to_string()))
