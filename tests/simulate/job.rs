@@ -445,7 +445,7 @@ impl Machine {
         // What has no name any more may be open in a process that lives on.
         if !beside.is_alive(simulation) && self.orphan.borrow().is_none() {
             for volume in &self.local {
-                volume.lock().unwrap().make_stable();
+                volume.lock().unwrap().make_all_stable();
             }
         }
         if loss != Loss::Nothing {

@@ -215,7 +215,7 @@ impl Volume {
     }
 
     /// Forgets files that nothing names and nobody can reach after a run; keeps memory small.
-    pub fn make_stable(&mut self) {
+    pub fn make_all_stable(&mut self) {
         if self.profile == Profile::Tmpfs {
             self.sync_all();
             self.drop_unnamed();
