@@ -79,7 +79,7 @@ impl<T: Serialize + DeserializeOwned> AtRoot<Result<T>> {
 }
 
 impl AtRoot<Result<Vec<Vec<u8>>>> {
-    /// Gives each rank its message, one for each. If rank 0 has none to give, all ranks return the same
+    /// Gives each rank its message, one for each. If rank 0 has no messages, all ranks return the same
     /// [`Error::Remote`](crate::Error::Remote). Collective; one round.
     pub fn scatter(self, comm: &dyn Communicator, node: &str) -> Result<Vec<u8>> {
         const MADE: u8 = 0;

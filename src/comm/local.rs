@@ -65,7 +65,7 @@ impl Agreed<i64> {
     }
 }
 
-/// What the ranks have agreed on. An error of the transport is none.
+/// What the ranks have agreed on. An error of the transport is not an agreement.
 #[derive(Debug)]
 #[must_use = "a rank may have failed"]
 pub struct Agreement<T, const N: usize> {

@@ -20,7 +20,7 @@ struct Node {
 }
 
 impl Node {
-    /// With a part whose prefix directory is none.
+    /// With a part that has no prefix directory.
     fn with_part() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let files = Faulty::new(Posix);

@@ -123,7 +123,7 @@ pub struct Entry {
     pub order: Order,
     /// Extents of this rank's array.
     pub extents: Vec<u64>,
-    /// Extents of the whole; empty if there is none.
+    /// Extents of the whole. Empty if the field has no whole.
     pub whole: Vec<u64>,
     /// Index of the first element in the whole; empty if there is none.
     pub at: Vec<u64>,

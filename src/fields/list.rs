@@ -44,7 +44,7 @@ pub struct StoredField {
     pub kind: Kind,
     /// Extents of this rank's array; of a part that another number of ranks wrote, those of the whole.
     pub extents: Vec<i64>,
-    /// Extents of the whole; empty if there is none.
+    /// Extents of the whole. Empty if the field has no whole.
     pub whole: Vec<i64>,
     /// Index of the first element in the whole; empty if there is none.
     pub at: Vec<i64>,
