@@ -516,8 +516,10 @@ int SCR_Stored_ranks(struct SCR_State *state,
 int SCR_Pass(struct SCR_State *state, int *pass);
 
 /*
- SCR_Route_file for a file of the same dataset, which the program writes or reads itself, in SCR_PASS_WRITE or
- SCR_PASS_READ. Local. `file` is a buffer of SCR_MAX_FILENAME bytes. Not in SCR v3.1.0.
+ Gives the path of a file of this process in the same dataset, which the program writes or reads itself, in
+ SCR_PASS_WRITE or SCR_PASS_READ. Local. `name` has no slash, and may be the same on all processes: the file is
+ `rank_<r>.<name>` beside the fields of process r. `file` is a buffer of SCR_MAX_FILENAME bytes. Another number
+ of processes reads those of the old ones with SCR_From_rank. Not in SCR v3.1.0.
  */
 int SCR_State_file(struct SCR_State *state,
                    const char *name,

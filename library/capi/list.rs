@@ -5,7 +5,6 @@ use super::fields::{SCR_Option, SCR_State};
 use super::guard::guard;
 use super::{FAILURE, SCR_SUCCESS, text};
 use crate::fields::{Kind, List, Memory, Options, Order, Pass, Place, Spec};
-use crate::prefix::paths::from_bytes;
 use crate::{Error, Result};
 use std::ffi::{c_char, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
@@ -440,8 +439,10 @@ pub unsafe extern "C" fn SCR_Pass(state: *mut SCR_State, pass: *mut c_int) -> c_
     }
 }
 
-/// SCR_Route_file for a file of the same dataset, which the program writes or reads itself, in SCR_PASS_WRITE or
-/// SCR_PASS_READ. Local. `file` is a buffer of SCR_MAX_FILENAME bytes. Not in SCR v3.1.0.
+/// Gives the path of a file of this process in the same dataset, which the program writes or reads itself, in
+/// SCR_PASS_WRITE or SCR_PASS_READ. Local. `name` has no slash, and may be the same on all processes: the file is
+/// `rank_<r>.<name>` beside the fields of process r. `file` is a buffer of SCR_MAX_FILENAME bytes. Another number
+/// of processes reads those of the old ones with SCR_From_rank. Not in SCR v3.1.0.
 ///
 /// # Safety
 /// `state` was given to the routine that runs now, `name` is NULL or a NUL-terminated string, and `file` is NULL or
@@ -455,8 +456,8 @@ pub unsafe extern "C" fn SCR_State_file(
     // SAFETY: the caller's promise.
     unsafe {
         with_list(state, |list| {
-            let name = text::bytes(name).map(<[u8]>::to_vec).unwrap_or_default();
-            let path = list.file(from_bytes(&name))?;
+            let name = field_name(list, name)?;
+            let path = list.file(name)?;
             if !file.is_null() && text::copy_out(path.as_os_str().as_bytes(), file) {
                 Ok(())
             } else {

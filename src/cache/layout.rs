@@ -139,6 +139,15 @@ impl Layout {
         self.with_level(self.trash(id)).join(META)
     }
 
+    /// Directory of a rank's application files in a dataset that is being deleted.
+    pub fn trash_data(&self, id: u64, rank: usize) -> PathBuf {
+        let data = self.data(id, rank);
+        match data.strip_prefix(self.dataset(id)) {
+            Ok(below) => self.trash(id).join(below),
+            Err(_) => data,
+        }
+    }
+
     /// The directory with the parts of ranks: the dataset's directory, or the level of the node in
     /// it, which has their records only.
     pub fn parts(&self, id: u64) -> PathBuf {

@@ -24,7 +24,7 @@ pub struct Known {
 }
 
 /// Writes a dataset of the state that `routine` lists (`SCR_Checkpoint`). `name` and `flags` as for
-/// [`Session::start_output_as`]. Collective, with the same arguments on all ranks.
+/// [`Session::start_output_over`]. Collective, with the same arguments on all ranks.
 ///
 /// # Errors
 /// The dataset cannot be written: an argument of a field is wrong, the lists of the ranks differ, parts overlap
@@ -38,7 +38,7 @@ pub fn checkpoint(
     routine: &mut dyn FnMut(&mut List<'_>) -> Result<()>,
 ) -> Result<()> {
     session.check_call(Call::Checkpoint)?;
-    if let Err(error) = session.start_output_as(name, flags) {
+    if let Err(error) = session.start_output_over(name, flags) {
         // Ends the phase that has failed, which is no other error.
         let _ = session.complete_output(false);
         return Err(error);
@@ -132,8 +132,10 @@ fn begin(session: &mut Session) -> Result<Writer> {
     }
     let (rank, ranks) = (session.comm().rank() as u64, session.comm().size() as u64);
     let name = session.open_name().cloned().unwrap_or_default();
-    let path = session.route(&file_of(&name, rank))?;
-    let file = session.files().create(&path, FILE_MODE)?;
+    let path = session.in_prefix(&file_of(&name, rank));
+    let path = session.route(&path)?;
+    session.reuse_file(|dataset| file_of(dataset, rank), &path);
+    let file = session.files().rewrite(&path, FILE_MODE)?;
     Ok(Writer::new(file, rank, ranks))
 }
 

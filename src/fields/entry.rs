@@ -262,6 +262,44 @@ pub fn wrong(name: &str, what: impl fmt::Display) -> Error {
     Error::usage(CALL, format!("field \"{name}\": {what}"))
 }
 
+/// True if an array of these extents can be in memory.
+fn fits(kind: Kind, extents: &[u64]) -> bool {
+    let mut nonzero = extents.iter().filter(|extent| **extent > 0);
+    let size = kind.size().max(1);
+    let bytes = nonzero.try_fold(size, |bytes, extent| bytes.checked_mul(*extent));
+    bytes.is_some_and(|bytes| i64::try_from(bytes).is_ok())
+}
+
+/// Makes an entry that of a part of a whole, in which `at` is its first element.
+fn part(mut entry: Entry, whole: &[i64], at: &[i64]) -> Result<Entry> {
+    let (order, dims) = (entry.order, entry.extents.len());
+    let fail = |what: String| Err(wrong(&entry.name, what));
+    if whole.len() != dims || at.len() != dims {
+        return fail("the whole must have as many dimensions as the part".to_string());
+    }
+    if dims == 0 {
+        let what = "a scalar is no part of a whole; use SCR_Same if all ranks have it";
+        return fail(what.to_string());
+    }
+    let whole = numbers(&entry.name, "extents of the whole", order.turned(whole))?;
+    let at = numbers(&entry.name, "index in the whole", order.turned(at))?;
+    if !fits(entry.kind, &whole) {
+        return fail(format!("the whole {} is too large", list(&whole)));
+    }
+    let mut dims = at.iter().zip(&entry.extents).zip(&whole);
+    if dims.any(|((at, extent), whole)| at.checked_add(*extent).is_none_or(|end| end > *whole)) {
+        let turned = |numbers: &[u64]| list(&order.turned(numbers));
+        return fail(format!(
+            "the part of {} elements from index {} on is not inside the whole {}; indices begin with 0",
+            turned(&entry.extents),
+            turned(&at),
+            turned(&whole)
+        ));
+    }
+    (entry.role, entry.whole, entry.at) = (Role::Part, whole, at);
+    Ok(entry)
+}
+
 /// Checks the arguments of a field whose full name is `name`, and gives its entry and the strides of its
 /// memory, slowest dimension first.
 ///
@@ -282,64 +320,26 @@ pub fn check(
         ));
     }
     let extents = numbers(&name, "extents", order.turned(spec.extents))?;
-    let size = spec.kind.size();
-    let fits = |extents: &[u64]| {
-        let mut nonzero = extents.iter().filter(|extent| **extent > 0);
-        let bytes = nonzero.try_fold(size.max(1), |bytes, extent| bytes.checked_mul(*extent));
-        bytes.is_some_and(|bytes| i64::try_from(bytes).is_ok())
-    };
-    if !fits(&extents) {
+    if !fits(spec.kind, &extents) {
         return fail(format!(
             "extents {} are too many bytes for any memory",
             list(&extents)
         ));
     }
-    let (mut role, mut whole, mut at) = (Role::Own, Vec::new(), Vec::new());
-    match spec.place {
-        Place::Own => {}
-        Place::Same => role = Role::Same,
-        Place::Part {
-            whole: of,
-            at: from,
-        } => {
-            role = Role::Part;
-            if of.len() != extents.len() || from.len() != extents.len() {
-                return fail("the whole must have as many dimensions as the part".to_string());
-            }
-            if extents.is_empty() {
-                return fail(
-                    "a scalar is no part of a whole; use SCR_Same if all ranks have it".to_string(),
-                );
-            }
-            whole = numbers(&name, "extents of the whole", order.turned(of))?;
-            at = numbers(&name, "index in the whole", order.turned(from))?;
-            if !fits(&whole) {
-                return fail(format!("the whole {} is too large", list(&whole)));
-            }
-            let dims = at.iter().zip(&extents).zip(&whole);
-            if dims
-                .clone()
-                .any(|((at, extent), whole)| at.checked_add(*extent).is_none_or(|end| end > *whole))
-            {
-                let turned = |numbers: &[u64]| list(&order.turned(numbers));
-                return fail(format!(
-                    "the part of {} elements from index {} on is not inside the whole {}; indices begin with 0",
-                    turned(&extents),
-                    turned(&at),
-                    turned(&whole)
-                ));
-            }
-        }
-    }
-    let entry = Entry {
+    let mut entry = Entry {
         name,
         kind: spec.kind,
-        role,
+        role: Role::Own,
         order,
         extents,
-        whole,
-        at,
+        whole: Vec::new(),
+        at: Vec::new(),
     };
+    match spec.place {
+        Place::Own => {}
+        Place::Same => entry.role = Role::Same,
+        Place::Part { whole, at } => entry = part(entry, whole, at)?,
+    }
     if entry.bytes() > 0 && !has_memory {
         let what = format!(
             "the pointer is NULL, and there are {} elements",

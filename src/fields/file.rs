@@ -12,6 +12,7 @@
 use super::entry::{Entry, MAX_NAME, MAX_RANK, Order, Role};
 use super::kind::Kind;
 use crate::store::File;
+use crate::system::size::scaled;
 use crate::{Error, Result};
 use std::path::Path;
 
@@ -22,7 +23,7 @@ pub const VERSION: u32 = 1;
 pub const ENDS: u64 = 64;
 
 /// Bytes that have a checksum of their own: this many, less what is no whole element.
-pub const BLOCK: u64 = 256 << 10;
+const BLOCK: usize = 256 << 10;
 
 /// Fields of so many bytes begin at a page.
 pub const LARGE: u64 = 64 << 10;
@@ -72,7 +73,7 @@ pub struct Table {
 pub fn block_of(size: u64) -> u64 {
     match size {
         0 => 0,
-        _ => (BLOCK / size).max(1) * size,
+        _ => (scaled(BLOCK) as u64 / size).max(1) * size,
     }
 }
 
@@ -279,20 +280,10 @@ fn decode_field(all: &mut Reader<'_>, end: u64) -> Result<Stored> {
     let extents = reader.numbers(rank)?;
     let of_whole = if role == Role::Part { rank } else { 0 };
     let (whole, at) = (reader.numbers(of_whole)?, reader.numbers(of_whole)?);
-    let sums = reader.take(
-        sums.checked_mul(4)
-            .ok_or_else(|| bad("too many checksums"))?,
-    )?;
-    let blocks: Vec<u32> = sums
-        .as_chunks()
-        .0
-        .iter()
-        .map(|sum| u32::from_le_bytes(*sum))
-        .collect();
-    let name =
-        std::str::from_utf8(reader.take(name)?).map_err(|_| bad("a name that is no text"))?;
+    let blocks = reader.checksums(sums)?;
+    let name = std::str::from_utf8(reader.take(name)?);
     let entry = Entry {
-        name: name.to_string(),
+        name: name.map_err(|_| bad("a name that is no text"))?.to_string(),
         kind,
         role,
         order,
@@ -354,6 +345,11 @@ impl<'a> Reader<'a> {
 
     fn u64(&mut self) -> Result<u64> {
         Ok(u64::from_le_bytes(self.array()?))
+    }
+
+    fn checksums(&mut self, count: usize) -> Result<Vec<u32>> {
+        let sums = self.take(count.saturating_mul(4))?.as_chunks().0;
+        Ok(sums.iter().map(|sum| u32::from_le_bytes(*sum)).collect())
     }
 
     fn numbers(&mut self, count: usize) -> Result<Vec<u64>> {

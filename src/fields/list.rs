@@ -4,12 +4,16 @@ use super::entry::{Entry, Listed, Options, Order, Role, Spec, check, check_name,
 use super::kind::{Class, Kind};
 use super::memory::{Memory, Slice};
 use super::reader::Reader;
-use super::sources::{Finding, Found, Sources};
+use super::sources::{Finding, Found, Sources, beside};
 use super::write::Writer;
 use crate::session::{Session, Verdict};
 use crate::{Error, Result};
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+
+/// An old rank was asked for where there is none.
+const ONLY_READ: &str =
+    "an old rank's part can only be read; SCR_Stored_ranks tells when the state is read";
 
 /// Why the routine is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -156,13 +160,15 @@ impl<'a> List<'a> {
         })
     }
 
-    /// The path of a file of the same dataset, which the program writes or reads itself, in the pass in which the
-    /// state is written or read. As [`Session::route`].
+    /// The path of a file of this rank in the same dataset, which the program writes or reads itself, in the pass in
+    /// which the state is written or read. Each rank has its own, `rank_<r>.<name>` beside its fields, so all may
+    /// give the same name. With [`Options::from`] it is that of an old rank.
     ///
     /// # Errors
-    /// Those of [`Session::route`].
-    pub fn file(&mut self, name: &Path) -> Result<PathBuf> {
-        self.unless_failed(|list| Ok(list.session.route(name)?))
+    /// The name is empty, is `fields`, or has a slash; the checkpoint has no such file; or as
+    /// [`Session::route`].
+    pub fn file(&mut self, name: &str) -> Result<PathBuf> {
+        self.unless_failed(|list| list.try_file(name))
     }
 
     /// Why the routine is called.
@@ -221,8 +227,7 @@ impl<'a> List<'a> {
     fn begin_field(&mut self, name: &str) -> Result<Options> {
         let options = std::mem::take(&mut self.next);
         if options.from.is_some() && matches!(self.mode, Mode::Write(_)) {
-            let what = "an old rank's part can only be read; SCR_Stored_ranks tells when the state is read";
-            return Err(wrong(name, what));
+            return Err(wrong(name, ONLY_READ));
         }
         if !self.names.insert((name.to_string(), options.from)) {
             let what = "is listed twice; give each field a name of its own, or use SCR_Begin_list";
@@ -294,6 +299,35 @@ impl<'a> List<'a> {
         }
         *value = sources.count(options.from.unwrap_or(home), &name)?;
         Ok(())
+    }
+
+    fn try_file(&mut self, name: &str) -> Found<PathBuf> {
+        if name.is_empty() || name == "fields" || name.contains('/') {
+            let what = format!(
+                "\"{name}\" cannot be the name of a file beside the fields; give one without a slash, and not \"fields\""
+            );
+            return Err(Error::usage("SCR_State_file", what).into());
+        }
+        let from = std::mem::take(&mut self.next).from;
+        let size = self.session.comm().size() as u64;
+        let (dataset, rank) = match (&self.mode, from) {
+            (Mode::Write(_), Some(_)) => return Err(wrong(name, ONLY_READ).into()),
+            (Mode::Write(_), None) => (self.session.open_name().cloned(), None),
+            (Mode::Compare(survey), from) => (Some(survey.sources.dataset.clone()), from),
+            (Mode::Read(reader), from) => (Some(reader.sources.dataset.clone()), from),
+        };
+        if let Some(ranks) = self.stored_ranks().filter(|ranks| *ranks != size)
+            && rank.is_none()
+        {
+            return Err(Finding::unfit(format!(
+                "file \"{name}\" is each rank's own: {ranks} ranks wrote it, and this run has {size}; read those of the \
+                 old ranks one by one, with SCR_From_rank"
+            )));
+        }
+        let rank = rank.unwrap_or(self.session.comm().rank() as u64);
+        let path = beside(&dataset.unwrap_or_default(), rank, name);
+        let path = self.session.in_prefix(&path);
+        Ok(self.session.route(&path)?)
     }
 
     fn try_stored(&mut self, name: &str) -> Found<Option<StoredField>> {

@@ -87,18 +87,46 @@ fn try_restore(session: &mut Session, routine: &mut Routine<'_>, changed: &mut b
     let name = session.start_restart()?;
     let ranks = session.restart_ranks()?;
     let (me, size) = (session.comm().rank() as u64, session.comm().size() as u64);
-    let mut sources = Sources::new(name, ranks, me, size);
-    let compared = sources.open_own(session).and_then(|()| {
-        let mut survey = Survey {
-            sources,
-            listed: Vec::new(),
-            others: HashSet::new(),
-        };
-        let mut list = List::new(session, Mode::Compare(&mut survey));
-        let returned = routine(&mut list);
-        list.end_of_list(returned)?;
-        Plan::of(session, survey)
-    });
+    let sources = Sources::new(name, ranks, me, size);
+    let compared = compare_list(session, sources, routine);
+    let Some((plan, other_boxes)) = agree_on_list(session.comm(), compared)? else {
+        return Ok(());
+    };
+    let Some(mut reader) = verify(session, plan, other_boxes)?? else {
+        return Ok(());
+    };
+    *changed = true;
+    let mut list = List::new(session, Mode::Read(&mut reader));
+    let returned = routine(&mut list);
+    let read = list.end_of_list(returned);
+    let finished = reader.finish(session.comm());
+    match reader.broken {
+        Some(error) => Err(error.into()),
+        None => read.and(finished),
+    }
+}
+
+/// Calls the routine for the first time, and compares what it lists with the files. Local.
+fn compare_list(
+    session: &mut Session,
+    mut sources: Sources,
+    routine: &mut Routine<'_>,
+) -> Found<Plan> {
+    sources.open_own(session)?;
+    let mut survey = Survey {
+        sources,
+        listed: Vec::new(),
+        others: HashSet::new(),
+    };
+    let mut list = List::new(session, Mode::Compare(&mut survey));
+    let returned = routine(&mut list);
+    list.end_of_list(returned)?;
+    Plan::of(session, survey)
+}
+
+/// The ranks agree that all list the same, and that all files have it. Gives the plan, and whether a part of any rank
+/// is in another box than its file has; `None` if another rank has found something wrong. Collective.
+fn agree_on_list(comm: &dyn Communicator, compared: Found<Plan>) -> Found<Option<(Plan, bool)>> {
     let plan = compared.as_ref().ok();
     let number = plan.map_or(0, |plan| fingerprint_of(&plan.signatures) as i64);
     let stored = plan.map_or(0, |plan| plan.sources.list() as i64);
@@ -111,47 +139,25 @@ fn try_restore(session: &mut Session, routine: &mut Routine<'_>, changed: &mut b
         Term::Max(plan.is_some_and(|plan| !plan.unlisted.is_empty()).into()),
         Term::Max(plan.is_none().into()),
     ];
-    let comm = session.comm();
     comm.allreduce(&mut terms)?;
-    let [
-        most,
-        least,
-        most_stored,
-        least_stored,
-        other_boxes,
-        unlisted,
-        failed,
-    ] = terms.map(Term::value);
-    if failed > 0 {
-        return compared.map(drop);
-    }
+    let [most, least, most_stored, least_stored, terms @ ..] = terms.map(Term::value);
+    let [other_boxes, unlisted, failed] = terms.map(|term| term > 0);
     let plan = compared?;
+    if failed {
+        return Ok(None);
+    }
     if most_stored != least_stored {
         let what = "the files of fields of the ranks have different fields";
         return Err(Error::format(0, what).into());
     }
     if most != least {
-        return Ok(first_difference(
-            comm,
-            Call::Restore.name(),
-            &plan.signatures,
-        )??);
+        first_difference(comm, Call::Restore.name(), &plan.signatures)??;
+        return Ok(None);
     }
-    if unlisted > 0 {
+    if unlisted {
         refuse_unlisted(comm, &plan)??;
     }
-    let Some(mut reader) = verify(session, plan, other_boxes > 0)?? else {
-        return Ok(());
-    };
-    *changed = true;
-    let mut list = List::new(session, Mode::Read(&mut reader));
-    let returned = routine(&mut list);
-    let read = list.end_of_list(returned);
-    let finished = reader.finish(session.comm());
-    match reader.broken {
-        Some(error) => Err(error.into()),
-        None => read.and(finished),
-    }
+    Ok(Some((plan, other_boxes)))
 }
 
 /// Checks all bytes that are needed. `None` if another rank has found something wrong; the inner error is

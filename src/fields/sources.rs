@@ -6,16 +6,17 @@ use super::memory::Memory;
 use crate::format::Name;
 use crate::session::{Session, Verdict};
 use crate::store::{File, Files, retry};
+use crate::system::size::scaled;
 use crate::{Error, Result};
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
 /// Bytes that are read at a time.
-const CHUNK: u64 = 1 << 20;
+const CHUNK: usize = 1 << 20;
 
-/// Bytes that a rank keeps between their check and their use. What is beyond is read twice: once to be
+/// So many times as much a rank keeps between the check and the use. What is beyond is read twice: once to be
 /// checked before the program's memory changes, and once into that memory.
-const KEPT: u64 = 64 << 20;
+const KEPT: usize = 64;
 
 /// Why a checkpoint is not restored, as one rank sees it.
 #[derive(Debug, Clone)]
@@ -56,7 +57,12 @@ pub type Found<T> = std::result::Result<T, Finding>;
 
 /// The name of the file of fields of a rank in a dataset, relative to the prefix directory.
 pub fn file_of(dataset: &Name, rank: u64) -> PathBuf {
-    dataset.as_path().join(format!("rank_{rank}.fields"))
+    beside(dataset, rank, "fields")
+}
+
+/// The name of a file of a rank beside its fields, relative to the prefix directory.
+pub fn beside(dataset: &Name, rank: u64, name: &str) -> PathBuf {
+    dataset.as_path().join(format!("rank_{rank}.{name}"))
 }
 
 /// The file of one rank.
@@ -125,7 +131,7 @@ pub type ChunkKey = (u64, usize, u64);
 
 /// Bytes in a piece of a field.
 pub fn chunk_of(section: &Section) -> u64 {
-    (CHUNK / section.block.max(1)).max(1) * section.block
+    (scaled(CHUNK) as u64 / section.block.max(1)).max(1) * section.block
 }
 
 /// How many pieces a field has.
@@ -138,7 +144,8 @@ pub fn chunks_in(field: &Stored) -> u64 {
 
 /// All files that this rank reads.
 pub struct Sources {
-    dataset: Name,
+    /// The checkpoint.
+    pub dataset: Name,
     /// How many ranks wrote the checkpoint.
     pub ranks: u64,
     /// The rank whose file tells what there is, and has what is the same on all ranks.
@@ -163,7 +170,7 @@ impl Sources {
             held: begin(me)..begin(me + 1),
             open: BTreeMap::new(),
             kept: HashMap::new(),
-            room: KEPT,
+            room: (scaled(KEPT) * scaled(CHUNK)) as u64,
             buffer: Vec::new(),
         }
     }
@@ -198,7 +205,8 @@ impl Sources {
 
     fn find(&self, session: &mut Session, rank: u64) -> Found<Source> {
         let name = file_of(&self.dataset, rank);
-        let path = session.route(&name).map_err(|error| match error {
+        let path = session.in_prefix(&name);
+        let path = session.route(&path).map_err(|error| match error {
             Error::Usage { .. } if rank == self.home => Finding::unfit(format!(
                 "{} has no file of fields of rank {rank}: {error}",
                 self.dataset

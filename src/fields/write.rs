@@ -155,6 +155,8 @@ impl Writer {
         let end = encode_end(&table, self.end());
         self.buffer.extend(end);
         self.flush()?;
+        // The file of an older checkpoint, which this one is written over, may have been longer.
+        self.file.set_size(self.begin)?;
         Ok(table.fields)
     }
 }

@@ -58,7 +58,7 @@ use run::Run;
 use start::locks::{Locks, REPORTED};
 use state::{Call, State};
 use statistics::Statistics;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// One run under SCR. All methods are collective unless they say otherwise.
@@ -129,6 +129,11 @@ impl Session {
     /// The file system of the run. Local.
     pub fn files(&self) -> Arc<dyn Files> {
         self.run.files.clone()
+    }
+
+    /// The path of a file whose name is relative to the prefix directory, wherever the program runs. Local.
+    pub fn in_prefix(&self, name: &Path) -> PathBuf {
+        self.run.prefix.root().join(name)
     }
 
     /// The name of the dataset that is being written. Local.

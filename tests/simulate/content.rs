@@ -10,8 +10,12 @@ fn number_of(name: &str) -> u64 {
     u64::from(crc32fast::hash(name.as_bytes()))
 }
 
-/// The names of the files that a rank writes: one for most.
-pub fn files_of(name: &str, rank: usize) -> Vec<String> {
+/// The names of the files that a rank writes: one for most; and with `fields` two, of which the library writes
+/// the first.
+pub fn files_of(fields: bool, name: &str, rank: usize) -> Vec<String> {
+    if fields {
+        return vec![fields_of(name, rank), mesh_of(name, rank)];
+    }
     let mut random = Random::new(number_of(name));
     let (without, two) = (random.below(64) as usize, random.once_in(6));
     let mut files = Vec::new();
@@ -24,7 +28,21 @@ pub fn files_of(name: &str, rank: usize) -> Vec<String> {
     files
 }
 
-/// The bytes of one of a rank's files: they differ between datasets, ranks and files.
+/// A rank's file of fields, and that in which it has a file of its own beside them.
+pub fn fields_of(name: &str, rank: usize) -> String {
+    format!("{name}/rank_{rank}.fields")
+}
+
+pub fn mesh_of(name: &str, rank: usize) -> String {
+    format!("{name}/rank_{rank}.mesh")
+}
+
+/// What stands for the field that all ranks have parts of.
+pub fn whole_of(name: &str) -> String {
+    format!("{name}/whole")
+}
+
+/// The bytes of one of a rank's files, or of its own field, or of the whole of a field: they differ between datasets, ranks and files.
 pub fn content(key: Key, file: &str) -> Vec<u8> {
     let mut random = Random::new(key << 32 ^ number_of(file));
     let size = random.below(3000) as usize;

@@ -220,6 +220,7 @@ impl Machine {
                 told: self.told.get(),
                 oracle: self.oracle.clone(),
                 story: self.story.clone(),
+                fields: self.plan.fields.then(RefCell::default),
             };
             let ahead = run.disturbance.ahead_of(run.node_of[rank]);
             simulation.set_ahead(process(rank), ahead);

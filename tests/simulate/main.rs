@@ -14,6 +14,7 @@ mod compared;
 mod content;
 mod counts;
 mod faults;
+mod fields;
 mod files;
 mod job;
 mod jobs;

@@ -72,6 +72,8 @@ pub struct Plan {
     pub beside: BesidePlan,
     /// After these runs it is looked whether anything is left that belongs to nothing.
     pub tidy: bool,
+    /// The datasets of the program are made of fields.
+    pub fields: bool,
 }
 
 impl Plan {
@@ -122,7 +124,19 @@ impl Plan {
                 run.beside.after.retain(|after| !resumes(after));
             }
         }
+        if random.once_in(4) {
+            plan.make_of_fields();
+        }
         plan
+    }
+
+    /// Makes the program one whose datasets are made of fields. It is told only at the end of SCR_Restore what was
+    /// offered, so that no command may change that meanwhile.
+    pub fn make_of_fields(&mut self) {
+        self.fields = true;
+        for run in &mut self.runs {
+            run.beside.events.retain(|event| !event.is_command());
+        }
     }
 
     fn of_machine(random: &mut Random) -> Plan {
@@ -195,6 +209,7 @@ impl Plan {
             runs: Vec::new(),
             beside: BesidePlan::default(),
             tidy: false,
+            fields: false,
         }
     }
 
@@ -233,7 +248,7 @@ impl Plan {
     /// A run may restart from a checkpoint of another number of ranks.
     pub fn takes_other_ranks(&self, run: &Run) -> bool {
         let set = self.is_set("SCR_FETCH_BYPASS") || self.is_set("SCR_GLOBAL_RESTART");
-        !self.anew && (run.allows || set)
+        !self.anew && (run.allows || self.fields || set)
     }
 
     /// Counts what was drawn.
@@ -243,6 +258,7 @@ impl Plan {
         let has = |wanted: fn(&Act) -> bool| acts().any(wanted);
         for (name, is_so) in [
             ("containers", self.is_set("SCR_USE_CONTAINERS")),
+            ("fields", self.fields),
             ("flush in the background", self.background),
             ("lines of stores and descriptors", self.places.lines),
             ("several stores", self.places.stores.len() > 1),

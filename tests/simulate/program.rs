@@ -10,6 +10,7 @@ use crate::plan::Run;
 use scr::comm::Communicator;
 use scr::config::Config;
 use scr::events::Memory;
+use scr::fields::Known;
 use scr::format::Name;
 use scr::job::Environment;
 use scr::session::{Session, Setup, Verdict};
@@ -39,11 +40,13 @@ pub struct Program {
     pub told: usize,
     pub oracle: Rc<RefCell<Oracle>>,
     pub story: Rc<RefCell<Vec<String>>>,
+    /// Its datasets are made of fields; then what is known of their boxes.
+    pub fields: Option<RefCell<Known>>,
 }
 
 /// Whether the program goes on.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Go {
+pub enum Go {
     On,
     /// It calls SCR_Finalize, and ends.
     ToEnd,
@@ -52,13 +55,13 @@ enum Go {
 }
 
 impl Program {
-    fn tell(&self, text: &str) {
+    pub fn tell(&self, text: &str) {
         let now = scheduler::now().unwrap_or_default().as_secs_f64() - 1e6;
         let line = format!("{now:12.6} rank {}: {text}", self.rank);
         self.story.borrow_mut().push(line);
     }
 
-    fn size(&self) -> usize {
+    pub fn size(&self) -> usize {
         self.run.node_of.len()
     }
 
@@ -231,7 +234,7 @@ impl Program {
     }
 
     /// A message of this run has these words.
-    fn is_told(&self, words: &str) -> bool {
+    pub fn is_told(&self, words: &str) -> bool {
         let lines = self.events.lines();
         lines
             .iter()
@@ -254,6 +257,9 @@ impl Program {
 
     /// Restarts from what is offered, until the ranks agree that it is good.
     fn restart(&self, session: &mut Session, said: &[Said], at_beginning: bool) -> Go {
+        if self.fields.is_some() {
+            return self.restore(session, at_beginning);
+        }
         let mut said = said.iter();
         loop {
             let (answer, call) = self.look(session);
@@ -342,7 +348,7 @@ impl Program {
         let writers = session.restart_ranks().map_err(Trouble::OfScr)? as usize;
         self.oracle.borrow_mut().written_by(call, writers);
         if writers == self.size() {
-            for file in files_of(name, self.rank) {
+            for file in files_of(false, name, self.rank) {
                 self.read_file(session, call, Path::new(&file), &file)?;
             }
             return Ok(());
@@ -350,7 +356,7 @@ impl Program {
         for writer in (0..writers).filter(|writer| writer % self.size() == self.rank) {
             let listed = session.restart_files_of(writer as u64);
             let listed = listed.map_err(Trouble::OfScr)?.to_vec();
-            let wanted = files_of(name, writer);
+            let wanted = files_of(false, name, writer);
             let paths = wanted.iter().map(|file| Path::new(PREFIX).join(file));
             let (paths, listed): (Vec<PathBuf>, Vec<PathBuf>) = (sorted(paths), sorted(listed));
             self.oracle
@@ -385,27 +391,32 @@ impl Program {
     fn write(&self, session: &mut Session, key: Key, output: &Output) -> Go {
         let name = &output.name;
         self.oracle.borrow_mut().begins(key, output);
-        let title = Some(Name::from(name.as_str()));
-        let started = session.start_output(title, output.checkpoint, output.output);
-        self.answered(&format!("SCR_Start_output({name})"), &started);
-        if let Err(error) = started {
-            // The phase has begun all the same, and must be ended.
-            let _ = session.complete_output(false);
-            let oracle = self.oracle.borrow();
-            let other = oracle.is_tight() || oracle.is_name_of_other_ranks(name);
-            drop(oracle);
-            self.reason("SCR_Start_output", &error.to_string(), other);
-            return Go::On;
-        }
-        let written = self.write_files(session, key, name);
         let is_bad = output.bad.is_some_and(|bad| bad % self.size() == self.rank);
-        let mut oracle = self.oracle.borrow_mut();
-        if written.is_ok() && !is_bad {
-            oracle.ends(key);
-        }
-        drop(oracle);
-        let done = session.complete_output(written.is_ok() && !is_bad);
-        self.answered(&format!("SCR_Complete_output({name})"), &done);
+        let (written, done) = if let Some(known) = &self.fields {
+            let done = self.checkpoint(session, known, (key, output), is_bad);
+            self.answered(&format!("SCR_Checkpoint({name})"), &done);
+            (Ok(()), done)
+        } else {
+            let title = Some(Name::from(name.as_str()));
+            let started = session.start_output(title, output.checkpoint, output.output);
+            self.answered(&format!("SCR_Start_output({name})"), &started);
+            if let Err(error) = started {
+                // The phase has begun all the same, and must be ended.
+                let _ = session.complete_output(false);
+                let oracle = self.oracle.borrow();
+                let other = oracle.is_tight() || oracle.is_name_of_other_ranks(name);
+                drop(oracle);
+                self.reason("SCR_Start_output", &error.to_string(), other);
+                return Go::On;
+            }
+            let written = self.write_files(session, key, name);
+            if written.is_ok() && !is_bad {
+                self.oracle.borrow_mut().ends(key);
+            }
+            let done = session.complete_output(written.is_ok() && !is_bad);
+            self.answered(&format!("SCR_Complete_output({name})"), &done);
+            (written, done)
+        };
         let mut oracle = self.oracle.borrow_mut();
         if output.bad.is_some() {
             oracle.completed_bad(name, done.is_ok());
@@ -413,7 +424,8 @@ impl Program {
             oracle.completed(key, done.is_ok(), session.must_exit());
         }
         let deleted = oracle.is_taken_out_by_people(name);
-        let reason = oracle.is_tight() || output.bad.is_some() || deleted;
+        let others = self.fields.is_some() && oracle.is_name_of_other_ranks(name);
+        let reason = oracle.is_tight() || output.bad.is_some() || deleted || others;
         drop(oracle);
         if let Err(error) = written.and(done) {
             self.reason("SCR_Complete_output", &error.to_string(), reason);
@@ -435,7 +447,7 @@ impl Program {
     }
 
     fn write_files(&self, session: &mut Session, key: Key, name: &str) -> scr::Result<()> {
-        for name in files_of(name, self.rank) {
+        for name in files_of(false, name, self.rank) {
             let path = session.route(Path::new(&name))?;
             let place = self.places.place_of(&path, Path::new(PREFIX));
             self.oracle.borrow_mut().placed(key, place, id_in(&path));
@@ -464,7 +476,7 @@ fn sorted(paths: impl IntoIterator<Item = PathBuf>) -> Vec<PathBuf> {
 }
 
 /// The id of a dataset in whose directory a path is.
-fn id_in(path: &Path) -> Option<u64> {
+pub fn id_in(path: &Path) -> Option<u64> {
     let mut names = path.iter().filter_map(|name| name.to_str());
     names.find_map(|name| name.strip_prefix("scr.dataset.")?.parse().ok())
 }

@@ -113,6 +113,9 @@ fn smaller(plan: &Plan) -> Vec<Plan> {
     if plan.prefix_size > 0 {
         with(&|plan| plan.prefix_size = 0);
     }
+    if plan.fields {
+        with(&|plan| plan.fields = false);
+    }
     if plan.tidy {
         with(&|plan| plan.tidy = false);
     }

@@ -201,6 +201,18 @@ pub(in crate::session) struct CachedDatasets {
     pub led: LedStores,
 }
 
+/// How the space of evicted datasets is used again.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::session) struct Reuse {
+    /// The new dataset, which writes over their redundancy files.
+    pub by: u64,
+    /// It writes over files of theirs, too ([`Session::reuse_file`]). So they are deleted only when it is
+    /// completed.
+    ///
+    /// [`Session::reuse_file`]: crate::session::Session::reuse_file
+    pub files: bool,
+}
+
 /// What a leader knows of the stores that it leads, and does there.
 #[derive(Default)]
 pub(in crate::session) struct LedStores {
@@ -285,8 +297,14 @@ impl CachedDatasets {
         }
     }
 
+    /// True if this run has written the dataset. Of others a stopped process of an earlier run may have files
+    /// open.
+    pub fn is_own(&self, id: u64) -> bool {
+        self.first_written.is_some_and(|first| first <= id)
+    }
+
     /// Leaders: renames the directories out of the way, and deletes them in the background. Local.
-    pub fn discard(&mut self, run: &Run, gone: &[Slot], reused_by: Option<u64>) {
+    pub fn discard(&mut self, run: &Run, gone: &[Slot], reuse: Option<Reuse>) {
         let mut trash = Vec::new();
         for slot in gone {
             let Some(store) = run.led_store(slot.store) else {
@@ -295,18 +313,21 @@ impl CachedDatasets {
             let layout = store.layout.clone();
             run.tell_not_removed(run.files.remove_tree(&layout.quarantine(slot.id)));
             run.tell_not_removed(dataset::discard(&*run.files, &layout, slot.id));
-            // A stopped process of an earlier run may have files open that it was rebuilding.
-            let own = self.first_written.is_some_and(|first| first <= slot.id);
-            if let Some(id) = reused_by.filter(|_| own) {
-                let moved = dataset::recycle_redundancy(&*run.files, &layout, slot.id, id);
+            let reuse = reuse.filter(|_| self.is_own(slot.id));
+            if let Some(Reuse { by, .. }) = reuse {
+                let moved = dataset::recycle_redundancy(&*run.files, &layout, slot.id, by);
                 self.led.recycled.extend(moved);
             }
             let mut same = self.entries.iter().filter(|c| c.slot() == *slot);
-            trash.push(Trash {
+            let found = Trash {
                 layout,
                 id: slot.id,
                 saved: same.next().map(|c| c.prefix.has_files()),
-            });
+            };
+            match reuse {
+                Some(Reuse { files: true, .. }) => self.led.deletion.postpone(found),
+                _ => trash.push(found),
+            }
         }
         self.led.deletion.start(run, trash);
     }

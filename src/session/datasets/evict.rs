@@ -3,9 +3,10 @@
 use crate::Result;
 use crate::cache::plan::Slot;
 use crate::events::{Event, Severity};
+use crate::format::Dataset;
 use crate::policy::eviction::{EvictionCandidate, Kind, PrefixCopy, awaited, select_evicted};
 use crate::session::Session;
-use crate::session::datasets::cached::{CachedDataset, CachedDatasets, due_at_end, note};
+use crate::session::datasets::cached::{CachedDataset, CachedDatasets, Reuse, due_at_end, note};
 use crate::session::datasets::location::Location;
 use crate::session::datasets::search::{Offer, RestartSearch};
 use crate::session::run::Run;
@@ -53,22 +54,21 @@ impl CachedDatasets {
     /// Removes datasets from the cache and from everything that refers to them. Never fails: a rank
     /// that cannot remove its files goes on with the others. Local; the same on all ranks.
     pub fn remove(&mut self, run: &Run, search: &mut RestartSearch, gone: &[Slot]) {
-        self.remove_and_recycle(run, search, gone, None);
+        self.remove_and_reuse(run, search, gone, None);
     }
 
-    /// [`CachedDatasets::remove`]; dataset `reused_by` reuses the space of the redundancy files, if this run has
-    /// written them.
-    pub fn remove_and_recycle(
+    /// [`CachedDatasets::remove`]; their space is used again as `reuse` says, if this run has written them.
+    pub fn remove_and_reuse(
         &mut self,
         run: &Run,
         search: &mut RestartSearch,
         gone: &[Slot],
-        reused_by: Option<u64>,
+        reuse: Option<Reuse>,
     ) {
         if gone.is_empty() {
             return;
         }
-        self.discard(run, gone, reused_by);
+        self.discard(run, gone, reuse);
         self.entries.retain(|c| !gone.contains(&c.slot()));
         self.unusable.retain(|slot| !gone.contains(slot));
         let mut ids: Vec<u64> = gone.iter().map(|slot| slot.id).collect();
@@ -139,17 +139,20 @@ impl CachedDatasets {
     }
 
     /// Evicts what must leave a store before a new dataset comes, and up to `more` datasets that a
-    /// restart can do without. Dataset `reused_by` of that store reuses the space of the redundancy
-    /// files. No rank may need the evicted datasets any more. Collective, without a round.
+    /// restart can do without. Their space is used again as `reuse` says. No rank may need the evicted
+    /// datasets any more. Gives those that this run has written. Collective, without a round.
     pub fn evict(
         &mut self,
         run: &Run,
         search: &mut RestartSearch,
         to: Location,
         more: usize,
-        reused_by: Option<u64>,
-    ) {
+        reuse: Option<Reuse>,
+    ) -> Vec<Dataset> {
         let gone = self.victims(run, &search.offer, to, more);
+        let evicted = self.entries.iter().filter(|c| gone.contains(&c.slot()));
+        let own = evicted.filter(|c| self.is_own(c.dataset.id));
+        let own = own.map(|cached| cached.dataset.clone()).collect();
         for slot in &gone {
             self.note_evicted(run, slot);
             if !to.is_bypass() {
@@ -157,7 +160,8 @@ impl CachedDatasets {
                 run.tell_once(Severity::Debug(2), format!("{} is evicted", dir.display()));
             }
         }
-        self.remove_and_recycle(run, search, &gone, reused_by);
+        self.remove_and_reuse(run, search, &gone, reuse);
+        own
     }
 }
 

@@ -48,6 +48,8 @@ impl Session {
         self.state.end_phase(call)?;
         self.end_flushes(WaitFor::Nothing)?;
         self.begin_recording_checksums()?;
+        // All ranks have taken what they use again of evicted datasets.
+        self.cached.led.deletion.start_postponed(&self.run);
         let completed = self.complete_open(call, valid);
         self.checksums.end_recording(&self.run);
         self.interval.resume();

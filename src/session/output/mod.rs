@@ -3,6 +3,7 @@
 pub(super) mod complete;
 pub(super) mod failures;
 pub(super) mod interval;
+pub(super) mod reuse;
 pub(super) mod route;
 pub(super) mod shared_names;
 pub(super) mod stores;
@@ -17,7 +18,7 @@ use crate::messages::RANKS_DIFFER;
 use crate::policy::capacity::Fit;
 use crate::prefix::index;
 use crate::prefix::paths::MAX_FILENAME;
-use crate::session::datasets::cached::title;
+use crate::session::datasets::cached::{Reuse, title};
 use crate::session::datasets::location::Location;
 use crate::session::datasets::record::Target;
 use crate::session::datasets::space::Planned;
@@ -39,6 +40,8 @@ pub(super) struct OpenDataset {
     pub files: BTreeMap<PathBuf, Name>,
     /// Directories that were made for them, by path relative to the prefix directory.
     pub directories: BTreeSet<PathBuf>,
+    /// Datasets that were evicted for it, and whose files it may write over.
+    pub evicted: Vec<Dataset>,
     pub begun: Instant,
     /// When the program went on.
     pub started: Instant,
@@ -50,6 +53,8 @@ struct StartRequest {
     name: Option<Name>,
     /// Checkpoint and output. An error if a rank's are none.
     flags: Result<(bool, bool)>,
+    /// Files of evicted datasets may be written over.
+    reuse_files: bool,
 }
 
 /// What a rank has prepared before the ranks agree.
@@ -121,7 +126,7 @@ impl Session {
         checkpoint: bool,
         output: bool,
     ) -> Result<()> {
-        self.start_phase(Call::StartOutput, name, Ok((checkpoint, output)))
+        self.start_output_as(name, Ok((checkpoint, output)))
     }
 
     /// [`Session::start_output`] with the caller's flags for checkpoint and output, which may be an
@@ -131,22 +136,42 @@ impl Session {
         name: Option<Name>,
         flags: Result<(bool, bool)>,
     ) -> Result<()> {
-        self.start_phase(Call::StartOutput, name, flags)
+        self.start_phase(StartRequest {
+            call: Call::StartOutput,
+            name,
+            flags,
+            reuse_files: false,
+        })
+    }
+
+    /// [`Session::start_output_as`] for a dataset whose files are written by the library alone: they may be
+    /// written over those of datasets that are evicted for it ([`Session::reuse_file`]).
+    pub fn start_output_over(
+        &mut self,
+        name: Option<Name>,
+        flags: Result<(bool, bool)>,
+    ) -> Result<()> {
+        self.start_phase(StartRequest {
+            call: Call::StartOutput,
+            name,
+            flags,
+            reuse_files: true,
+        })
     }
 
     /// Starts a checkpoint with a name made from its id (`SCR_Start_checkpoint`).
     pub fn start_checkpoint(&mut self) -> Result<()> {
-        self.start_phase(Call::StartCheckpoint, None, Ok((true, false)))
+        self.start_phase(StartRequest {
+            call: Call::StartCheckpoint,
+            name: None,
+            flags: Ok((true, false)),
+            reuse_files: false,
+        })
     }
 
-    fn start_phase(
-        &mut self,
-        call: Call,
-        name: Option<Name>,
-        flags: Result<(bool, bool)>,
-    ) -> Result<()> {
+    fn start_phase(&mut self, request: StartRequest) -> Result<()> {
+        let call = request.call;
         let open = self.state.allow(call)?;
-        let request = StartRequest { call, name, flags };
         let mut started = self.try_start(&request);
         while matches!(started, Ok(false)) {
             started = self.try_start(&request);
@@ -218,7 +243,7 @@ impl Session {
             return Ok(false);
         }
         dataset.created = created.count();
-        self.open(dataset, target, wait, begun)?;
+        self.open(request, dataset, target, (wait, begun))?;
         Ok(true)
     }
 
@@ -263,10 +288,10 @@ impl Session {
     /// All ranks are ready: enters the dataset, and evicts what must go for it. Collective.
     fn open(
         &mut self,
+        request: &StartRequest,
         dataset: Dataset,
         target: Target,
-        wait: Agreed<StartWait>,
-        begun: Instant,
+        (wait, begun): (Agreed<StartWait>, Instant),
     ) -> Result<()> {
         let location = target.location;
         if location.is_bypass() {
@@ -284,7 +309,7 @@ impl Session {
             return Err(error);
         }
         self.enter(&dataset, location)?;
-        self.make_way(&dataset, location, wait)?;
+        let evicted = self.make_way(request, &dataset, location, wait)?;
         let event = if dataset.is_checkpoint() {
             Event::CheckpointStart
         } else {
@@ -303,6 +328,7 @@ impl Session {
             target,
             files: BTreeMap::new(),
             directories: BTreeSet::new(),
+            evicted,
             begun,
             started: Instant::now(),
         });
@@ -326,19 +352,26 @@ impl Session {
         Ok(())
     }
 
-    /// Evicts what must go for a new dataset. Collective.
+    /// Evicts what must go for a new dataset, and gives the datasets whose files it may write over. Collective.
     fn make_way(
         &mut self,
+        request: &StartRequest,
         dataset: &Dataset,
         location: Location,
         wait: Agreed<StartWait>,
-    ) -> Result<()> {
+    ) -> Result<Vec<Dataset>> {
         let (run, search) = (&self.run, &mut self.search);
         let tight = wait.get() != StartWait::Nothing;
-        // Where room is short the space of evicted parity must become free.
-        let reused_by = (!location.is_bypass() && !tight).then_some(dataset.id);
+        // Where room is short the space of what is evicted must become free.
+        let reuse = (!location.is_bypass() && !tight).then_some(Reuse {
+            by: dataset.id,
+            files: request.reuse_files,
+        });
         let more = wait.get().more();
-        self.cached.evict(run, search, location, more, reused_by);
+        let mut evicted = self.cached.evict(run, search, location, more, reuse);
+        if !reuse.is_some_and(|reuse| reuse.files) {
+            evicted.clear();
+        }
         if let (Location::Bypass(store), Some(survey)) = (location, search.survey.get_mut()) {
             let last_run = &mut survey.last_run;
             last_run.limit_bypass(run, &self.cached, store, &dataset.name);
@@ -347,7 +380,7 @@ impl Session {
             self.cached.led.deletion.finish();
             run.comm.barrier()?;
         }
-        Ok(())
+        Ok(evicted)
     }
 
     /// Where a new dataset is written. Local.

@@ -160,11 +160,10 @@ fn lists_in_lists_and_arrays_to_allocate_are_restored() {
 #[test]
 fn files_of_the_program_are_in_the_same_dataset() {
     let site = Site::in_memory();
-    let mesh = |name: &str, rank: usize| format!("{name}/mesh_{rank}.bin");
     site.run(&nodes(2), |rank| {
         let me = rank.rank;
         save(rank, "ck.1", |list| {
-            let path = list.file(mesh("ck.1", me).as_ref())?;
+            let path = list.file("mesh.bin")?;
             std::fs::write(path, format!("mesh {me}")).unwrap();
             array(list, "step", &mut [4i64], Place::Same)
         })
@@ -174,12 +173,43 @@ fn files_of_the_program_are_in_the_same_dataset() {
         let me = rank.rank;
         let (mut step, mut read) = ([0i64], String::new());
         let found = load(rank, |list| {
-            let path = list.file(mesh("ck.1", me).as_ref())?;
+            let path = list.file("mesh.bin")?;
             read = std::fs::read_to_string(path).unwrap();
             array(list, "step", &mut step, Place::Same)
         });
         assert!(found.unwrap().is_some());
         assert_eq!((step[0], read), (4, format!("mesh {me}")));
+    });
+    // Another number of ranks reads those of the old ones.
+    site.run(&nodes(1), |rank| {
+        let (mut step, mut read) = ([0i64], Vec::new());
+        let found = load(rank, |list| {
+            read.clear();
+            for old in 0..2 {
+                list.next(Options {
+                    from: Some(old),
+                    ..Options::default()
+                });
+                read.push(std::fs::read_to_string(list.file("mesh.bin")?).unwrap());
+            }
+            array(list, "step", &mut step, Place::Same)
+        });
+        assert!(found.unwrap().is_some());
+        assert_eq!(read, ["mesh 0", "mesh 1"]);
+        let error = load(rank, |list| list.file("mesh.bin").map(drop));
+        let error = error.unwrap_err().to_string();
+        assert!(error.contains("with SCR_From_rank"), "{error}");
+    });
+}
+
+#[test]
+fn names_of_files_beside_the_fields_that_cannot_be_are_refused() {
+    Site::in_memory().run(&nodes(1), |rank| {
+        for name in ["", "fields", "a/b"] {
+            let error = save(rank, "ck.1", |list| list.file(name).map(drop));
+            let error = error.unwrap_err().to_string();
+            assert!(error.contains("cannot be the name of a file"), "{error}");
+        }
     });
 }
 

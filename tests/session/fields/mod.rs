@@ -5,6 +5,7 @@ mod damage;
 mod input;
 mod kinds;
 mod model;
+mod places;
 mod ranks;
 
 use crate::site::{Rank, Site, nodes};

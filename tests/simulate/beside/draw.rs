@@ -61,6 +61,11 @@ pub struct BesidePlan {
 }
 
 impl Event {
+    /// True for a command.
+    pub fn is_command(&self) -> bool {
+        matches!(self.what, What::Command(..))
+    }
+
     /// Many changes of the index in a short time, so that some fall together with those of the run.
     fn crowd(random: &mut Random) -> Vec<Event> {
         let (most, count) = (1 << random.between(8, 11), random.between(8, 24));
@@ -82,8 +87,7 @@ impl BesideRun {
     /// True if people or scripts call commands.
     pub fn has_people(&self) -> bool {
         let mut events = self.events.iter();
-        let command = |event: &Event| matches!(event.what, What::Command(..));
-        events.any(command) || !self.after.is_empty()
+        events.any(Event::is_command) || !self.after.is_empty()
     }
 
     /// True if daemons are stopped for a time.

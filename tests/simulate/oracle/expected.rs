@@ -16,7 +16,9 @@ impl Oracle {
     pub(super) fn is_promised(&self, at: usize) -> bool {
         let one = &self.datasets[at];
         let kept = self.is_in_prefix(at) || self.is_in_cache(at);
-        one.checkpoint && one.is_whole() && self.fits(one) && kept
+        // The checksums of fields show damage that no checksum of files shows.
+        let noticed = self.plan.fields && one.unnoticed;
+        one.checkpoint && one.is_whole() && self.fits(one) && kept && !noticed
     }
 
     /// The program can restart from it with the ranks of this run.

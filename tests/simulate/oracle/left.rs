@@ -105,9 +105,18 @@ impl Oracle {
             let same = |file: &String| {
                 let path = Path::new("prefix").join(file);
                 let inode = volume.find(&path).and_then(|ino| volume.inode(ino));
-                inode.is_ok_and(|inode| inode.data() == content(one.key, file))
+                let wanted = content(one.key, file);
+                inode.is_ok_and(|inode| match file.ends_with(".fields") {
+                    // The file has more in it than the field.
+                    true => inode
+                        .data()
+                        .windows(wanted.len().max(1))
+                        .any(|part| part == wanted),
+                    false => inode.data() == wanted,
+                })
             };
-            let files = (0..one.ranks()).flat_map(|rank| files_of(&one.name, rank));
+            let files =
+                (0..one.ranks()).flat_map(|rank| files_of(self.plan.fields, &one.name, rank));
             let whole = !plain || files.into_iter().all(|file| same(&file));
             self.check(Promise::Output, listed && whole, || {
                 format!(
@@ -129,8 +138,9 @@ impl Oracle {
             let mut of_name = self.datasets.iter().filter(|one| one.name == *name);
             deleted || of_name.any(|one| one.fate != Fate::Counts)
         };
+        let fields = self.plan.fields;
         let files_of_name = |name: &String| {
-            let all = (0..12).flat_map(|rank| files_of(name, rank));
+            let all = (0..12).flat_map(|rank| files_of(fields, name, rank));
             all.map(|file| Path::new("prefix").join(file))
                 .collect::<Vec<_>>()
         };

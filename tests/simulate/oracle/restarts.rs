@@ -190,13 +190,36 @@ impl Oracle {
 
     /// A rank has read a file of it.
     pub fn has_read(&mut self, call: usize, rank: usize, file: &str, bytes: &[u8]) {
+        self.has_read_what(call, rank, file, true, |key| content(key, file) == bytes);
+    }
+
+    /// A rank has read a field of it, of which `is_of` tells whether it is that of a dataset. Damage is always noticed.
+    pub fn has_read_field(
+        &mut self,
+        call: usize,
+        rank: usize,
+        field: &str,
+        is_of: impl Fn(Key) -> bool,
+    ) {
+        self.has_read_what(call, rank, field, false, is_of);
+    }
+
+    fn has_read_what(
+        &mut self,
+        call: usize,
+        rank: usize,
+        what: &str,
+        is_excusable: bool,
+        is_of: impl Fn(Key) -> bool,
+    ) {
         let Some(reading) = self.readings.get_mut(&call) else {
             return;
         };
         let before = reading.possible.clone();
-        reading.possible.retain(|key| content(*key, file) == bytes);
+        reading.possible.retain(|key| is_of(*key));
         let mut all = self.datasets.iter().filter(|one| before.contains(&one.key));
         let unnoticed = all.any(|one| one.unnoticed) || (self.broken && before.is_empty());
+        let unnoticed = unnoticed && (is_excusable || before.is_empty());
         if reading.possible.is_empty() && unnoticed {
             // The program cannot tell either, and goes on with it.
             self.broken = true;
@@ -204,7 +227,7 @@ impl Oracle {
         }
         let (right, name) = (!reading.possible.is_empty(), reading.name.clone());
         self.check(Promise::Bytes, right, || {
-            format!("rank {rank} has read other bytes of {file}, of {name}, than were written")
+            format!("rank {rank} has read other bytes of {what}, of {name}, than were written")
         });
     }
 

@@ -1,0 +1,202 @@
+//! A program whose datasets are made of fields: one list is written and read.
+
+use crate::acts::Output;
+use crate::content::{Key, content, fields_of, mesh_of, whole_of};
+use crate::job::PREFIX;
+use crate::oracle::Answer;
+use crate::places::Place as Where;
+use crate::program::{Go, Program, id_in};
+use scr::fields::{Element, Known, List, Options, Pass, Place, Slice, Spec, checkpoint, restore};
+use scr::format::Name;
+use scr::session::{Session, Verdict};
+use scr::store::Files;
+use std::cell::RefCell;
+use std::ops::Range;
+use std::path::Path;
+
+/// What a rank has read of a checkpoint.
+#[derive(Default)]
+struct State {
+    /// How many ranks wrote it.
+    writers: usize,
+    key: [i64; 1],
+    /// Of each old rank that this one reads: its number, its own field, and its file.
+    own: Vec<(usize, Vec<u8>, Vec<u8>)>,
+    /// This rank's part of the field of all, and which it is.
+    part: Vec<u8>,
+    range: Range<usize>,
+    whole: usize,
+    place: Option<Where>,
+}
+
+/// A rank's part of a whole.
+fn share(whole: usize, rank: usize, size: usize) -> Range<usize> {
+    whole * rank / size..whole * (rank + 1) / size
+}
+
+fn list_array<T: Element>(
+    list: &mut List<'_>,
+    name: &str,
+    data: &mut [T],
+    place: Place<'_>,
+) -> scr::Result<()> {
+    let spec = Spec {
+        name,
+        kind: T::KIND,
+        extents: &[data.len() as i64],
+        strides: None,
+        place,
+    };
+    list.field(spec, Some(&mut Slice::new(data)))
+}
+
+fn list_part(
+    list: &mut List<'_>,
+    data: &mut [u8],
+    whole: usize,
+    range: &Range<usize>,
+) -> scr::Result<()> {
+    let place = Place::Part {
+        whole: &[whole as i64],
+        at: &[range.start as i64],
+    };
+    list_array(list, "whole", data, place)
+}
+
+impl Program {
+    /// Writes a dataset. `is_bad`: the routine of this rank fails.
+    pub fn checkpoint(
+        &self,
+        session: &mut Session,
+        known: &RefCell<Known>,
+        (key, output): (Key, &Output),
+        is_bad: bool,
+    ) -> scr::Result<()> {
+        let name = output.name.as_str();
+        let whole = content(key, &whole_of(name));
+        let range = share(whole.len(), self.rank, self.size());
+        let mut routine = |list: &mut List<'_>| {
+            let path = list.file("mesh")?;
+            let place = self.places.place_of(&path, Path::new(PREFIX));
+            self.oracle.borrow_mut().placed(key, place, id_in(&path));
+            let file = self.files.create(&path, 0o644)?;
+            file.write_at(0, &content(key, &mesh_of(name, self.rank)))?;
+            list_array(list, "key", &mut [key as i64], Place::Same)?;
+            let mut own = content(key, &fields_of(name, self.rank));
+            list_array(list, "own", &mut own, Place::Own)?;
+            let mut part = whole.get(range.clone()).unwrap_or_default().to_vec();
+            list_part(list, &mut part, whole.len(), &range)?;
+            if is_bad {
+                return Err(scr::Error::usage("the program", "this rank has no state"));
+            }
+            self.oracle.borrow_mut().ends(key);
+            Ok(())
+        };
+        checkpoint(
+            session,
+            &mut known.borrow_mut(),
+            Some(Name::from(name)),
+            Ok((output.checkpoint, output.output)),
+            &mut routine,
+        )
+    }
+
+    /// The list of a checkpoint that is compared and read.
+    fn list_stored(&self, list: &mut List<'_>, state: &mut State) -> scr::Result<()> {
+        let (me, size) = (self.rank, self.size());
+        let compares = list.pass() == Pass::Compare;
+        let writers = list.stored_ranks().unwrap_or(0) as usize;
+        if compares {
+            let old = (0..writers).filter(|old| {
+                if writers == size {
+                    *old == me
+                } else {
+                    old % size == me
+                }
+            });
+            *state = State {
+                writers,
+                own: old.map(|old| (old, Vec::new(), Vec::new())).collect(),
+                ..State::default()
+            };
+        }
+        list_array(list, "key", &mut state.key, Place::Same)?;
+        for (old, own, mesh) in &mut state.own {
+            let options = Options {
+                from: (writers != size).then_some(*old as u64),
+                ..Options::default()
+            };
+            list.next(options);
+            if compares {
+                let stored = list.stored("own")?;
+                *own = vec![0; stored.map_or(0, |stored| stored.extents[0] as usize)];
+            }
+            list_array(list, "own", own, Place::Own)?;
+            if list.pass() == Pass::Read {
+                list.next(options);
+                let path = list.file("mesh")?;
+                state.place = self
+                    .places
+                    .place_of(&path, Path::new(PREFIX))
+                    .or(state.place);
+                *mesh = self.files.read(&path, 1 << 20)?;
+            }
+        }
+        if compares {
+            let stored = list.stored("whole")?;
+            state.whole = stored.map_or(0, |stored| {
+                stored.whole.first().copied().unwrap_or(0) as usize
+            });
+            state.range = share(state.whole, me, size);
+            state.part = vec![0; state.range.len()];
+        }
+        list_part(list, &mut state.part, state.whole, &state.range)
+    }
+
+    /// SCR_Restore.
+    pub fn restore(&self, session: &mut Session, at_beginning: bool) -> Go {
+        self.files.faults.restarts();
+        let mut state = State::default();
+        let found = restore(session, &mut |list| self.list_stored(list, &mut state));
+        let answer = match found {
+            Ok(Some(name)) => Answer::Offered(name.to_string()),
+            Ok(None) => Answer::None,
+            Err(error) => Answer::Failed(error.to_string()),
+        };
+        self.tell(&format!("SCR_Restore: {answer:?}"));
+        let told = answer == Answer::None && self.is_told("starts from the beginning");
+        let mut oracle = self.oracle.borrow_mut();
+        let call = oracle.offers(self.rank, &answer, told);
+        match answer {
+            Answer::None => {
+                if at_beginning {
+                    oracle.begins_anew(call);
+                }
+                return Go::On;
+            }
+            Answer::Failed(_) => return Go::Away,
+            Answer::Offered(name) => {
+                oracle.written_by(call, state.writers);
+                oracle.reads_at(call, state.place);
+                let key = state.key[0] as Key;
+                oracle.has_read_field(call, self.rank, "key", |other| other == key);
+                for (old, own, mesh) in &state.own {
+                    let field = fields_of(&name, *old);
+                    oracle.has_read_field(call, self.rank, &field, |key| {
+                        content(key, &field) == *own
+                    });
+                    oracle.has_read(call, self.rank, &mesh_of(&name, *old), mesh);
+                }
+                let field = whole_of(&name);
+                oracle.has_read_field(call, self.rank, &field, |key| {
+                    let whole = content(key, &field);
+                    whole.len() == state.whole
+                        && whole.get(state.range.clone()) == Some(&state.part)
+                });
+            }
+        }
+        oracle.judges(call, Verdict::Read);
+        oracle.restarted(call, true);
+        Go::On
+    }
+}
