@@ -106,14 +106,12 @@ impl Oracle {
                 let path = Path::new("prefix").join(file);
                 let inode = volume.find(&path).and_then(|ino| volume.inode(ino));
                 let wanted = content(one.key, file);
-                inode.is_ok_and(|inode| match file.ends_with(".fields") {
-                    // The file has more in it than the field.
-                    true => inode
-                        .data()
-                        .windows(wanted.len().max(1))
-                        .any(|part| part == wanted),
-                    false => inode.data() == wanted,
-                })
+                // A file of fields has more in it.
+                let in_fields = |data: &[u8]| {
+                    let mut parts = data.windows(wanted.len().max(1));
+                    file.ends_with(".fields") && parts.any(|part| part == wanted)
+                };
+                inode.is_ok_and(|inode| inode.data() == wanted || in_fields(inode.data()))
             };
             let files =
                 (0..one.ranks()).flat_map(|rank| files_of(self.plan.fields, &one.name, rank));
