@@ -4,6 +4,7 @@
 use crate::site::{Site, nodes};
 use scr::comm::threads;
 use scr::config::Config;
+use scr::fields::{Element, Known, List, Place, Slice, Spec, checkpoint, restore};
 use scr::session::{Session, Setup};
 use scr::store::posix::Posix;
 use scr_testing::counting::{CommTally, CountingComm, Counts};
@@ -142,6 +143,28 @@ impl Rank {
         self.note(complete);
     }
 
+    /// A checkpoint of fields: a part of a whole that begins at `at`, of a number of elements.
+    fn checkpoint(
+        &mut self,
+        known: &mut Known,
+        whole: i64,
+        (at, count): (i64, i64),
+        row: &'static str,
+    ) {
+        self.pass();
+        let flags = Ok((true, false));
+        let mut routine = |list: &mut List<'_>| list_part(list, whole, (at, count));
+        checkpoint(&mut self.session, known, None, flags, &mut routine).unwrap();
+        self.note(row);
+    }
+
+    fn restore(&mut self, whole: i64, part: (i64, i64), row: &'static str) {
+        self.pass();
+        let found = restore(&mut self.session, &mut |list| list_part(list, whole, part));
+        assert!(found.unwrap().is_some());
+        self.note(row);
+    }
+
     fn restart(&mut self, have: &'static str, expected: Option<&str>) {
         self.pass();
         let name = self.session.have_restart().unwrap();
@@ -154,6 +177,21 @@ impl Rank {
             self.note("`SCR_Complete_restart`");
         }
     }
+}
+
+fn list_part(list: &mut List<'_>, whole: i64, (at, count): (i64, i64)) -> scr::Result<()> {
+    let mut data = vec![0.0f64; count as usize];
+    let spec = Spec {
+        name: "x",
+        kind: f64::KIND,
+        extents: &[count],
+        strides: None,
+        place: Place::Part {
+            whole: &[whole],
+            at: &[at],
+        },
+    };
+    list.field(spec, Some(&mut Slice::new(&mut data)))
 }
 
 const ROUTE: &str = "`SCR_Start_restart`, `SCR_Route_file`";
@@ -281,6 +319,33 @@ fn all_rounds() -> Rounds {
         });
     }
 
+    let fields = Site::new().set("SCR_FLUSH", "0");
+    counted(&mut rounds, &fields, INIT, |rank| {
+        let (mut known, me) = (Known::default(), rank.rank as i64);
+        rank.checkpoint(&mut known, 400, (100 * me, 100), "once");
+        rank.checkpoint(&mut known, 400, (100 * me, 100), "`SCR_Checkpoint`, cache");
+        let other = "`SCR_Checkpoint`, cache, the first with these parts of wholes";
+        rank.checkpoint(&mut known, 404, (101 * me, 101), other);
+        rank.restore(404, (101 * me, 101), "twice");
+    });
+    counted(&mut rounds, &fields, again, |rank| {
+        let me = rank.rank as i64;
+        rank.restore(
+            404,
+            (101 * me, 101),
+            "`SCR_Restore`, checkpoint in the cache",
+        );
+    });
+    counted(&mut rounds, &fields, again, |rank| {
+        let me = rank.rank as i64;
+        let other = (101 * (3 - me), 101);
+        rank.restore(
+            404,
+            other,
+            "`SCR_Restore`, checkpoint in the cache, other parts",
+        );
+    });
+
     let mut full = Site::new().set("SCR_FLUSH", "0").set("SCR_CACHE_SIZE", "1");
     let files = Faulty::new(Posix);
     let faults = files.faults();
@@ -295,7 +360,7 @@ fn all_rounds() -> Rounds {
         let start = "`SCR_Start_output`, evicted data must be deleted first";
         rank.write("ck.2", start, COMPLETE);
     });
-    for not_in_table in ["", "-", "first"] {
+    for not_in_table in ["", "-", "first", "once", "twice"] {
         rounds.remove(not_in_table);
     }
     rounds
