@@ -22,8 +22,14 @@ names, and with ``output``, ``restarts`` and ``session`` what ends with its bloc
                 with scr.output(f"ck.{step}") as ds:
                     numpy.savez(ds.route(f"ck.{step}/rank.{rank}.npz"), step=step, field=field)
 
+With checkpoints of fields a program writes no files itself; see checkpoint() and restore()::
+
+    state = {"step": 0, "field": numpy.zeros(1000)}
+    scr.restore(state)              # before the loop
+    scr.checkpoint(state)           # in the loop
+
 All calls are collective over MPI_COMM_WORLD but route_file, restart_ranks, restart_file_count,
-restart_file, get_version, rank and ranks. A call that fails raises Error, which is a RuntimeError;
+restart_file, get_version, rank, ranks, part, same and own. A call that fails raises Error, which is a RuntimeError;
 complete_output and complete_restart return False. The manual pages (man SCR_Start_output) say more of each.
 
 The environment variable SCR_LIBRARY names libscr.so. Without it, the one that was installed with this
@@ -54,18 +60,26 @@ from ._calls import (
     start_output,
     start_restart,
 )
+from ._fields import checkpoint, checkpoint_if_needed, restore
 from ._library import Error
+from ._memory import Stored
 from ._mpi import rank, ranks
 from ._phases import Output, Restart, output, restarts, session
+from ._state import Field, State, own, part, same
 
 __all__ = [
     "FLAG_CHECKPOINT",
     "FLAG_NONE",
     "FLAG_OUTPUT",
     "Error",
+    "Field",
     "Output",
     "Restart",
+    "State",
+    "Stored",
     "allow_other_ranks",
+    "checkpoint",
+    "checkpoint_if_needed",
     "complete_output",
     "complete_restart",
     "config",
@@ -78,13 +92,17 @@ __all__ = [
     "init",
     "need_checkpoint",
     "output",
+    "own",
+    "part",
     "rank",
     "ranks",
     "restart_file",
     "restart_file_count",
     "restart_ranks",
     "restarts",
+    "restore",
     "route_file",
+    "same",
     "session",
     "should_exit",
     "start_output",

@@ -10,12 +10,14 @@ for call in $calls; do
     case $call in
     # Of C alone; and the older interface, of which start_output and complete_output do the same.
     SCR_Configf | SCR_Start_checkpoint | SCR_Complete_checkpoint) continue ;;
-    # Checkpoints of fields are in C alone, as docs/fields.md says.
+    esac
+    grep -q "\"$call\"" python/scr/*.py || { echo "FAILED: $call is not in python/scr" && exit 1; }
+    case $call in
+    # Checkpoints of fields are not in C++, as docs/fields.md says.
     SCR_Checkpoint | SCR_Checkpoint_if_needed | SCR_Restore) continue ;;
     SCR_Field | SCR_Same | SCR_Count | SCR_Next_field | SCR_From_rank | SCR_Gone | SCR_Begin_list | SCR_End_list) continue ;;
     SCR_Order | SCR_Stored | SCR_Stored_ranks | SCR_Pass | SCR_State_file) continue ;;
     esac
-    grep -q "\"$call\"" python/scr/_calls.py || { echo "FAILED: $call is not in python/scr" && exit 1; }
     grep -q "$call(" include/scr.hpp || grep -q "\"$call\", $call)" include/scr.hpp ||
         { echo "FAILED: $call is not in scr.hpp" && exit 1; }
 done

@@ -1,0 +1,117 @@
+"""Checkpoints of fields: the program gives its arrays, in a dict or in a function that lists them."""
+
+from __future__ import annotations
+
+import ctypes
+from collections import abc
+from functools import partial
+from typing import Any, Callable, List, MutableMapping, Optional, Tuple, Union
+
+from ._calls import FLAG_CHECKPOINT, FLAG_OUTPUT
+from ._library import SUCCESS, Error, function, text_in
+from ._state import Field, State
+
+#: SCR_List_fn of scr.h.
+_ROUTINE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+
+#: A dict of arrays and scalars, or a function that lists them.
+Listed = Union[MutableMapping[str, Any], Callable[[State], object]]
+
+
+def checkpoint(state: Listed, name: Optional[str] = None, output: bool = False) -> None:
+    """Writes a checkpoint of the state. Collective, with the same arguments on all processes.
+
+    ``state`` is a dict, whose arrays (of numpy, or of another type with the buffer protocol) are this process's
+    own, and whose ints, floats, bools, complex numbers, strs, bytes and scalars of numpy are the same on all
+    processes. part(), same() and own() say otherwise. A dict in a dict is a list in the list. Or ``state`` is a
+    function, which lists the fields with the methods of the State that it gets::
+
+        scr.checkpoint({"step": step, "grid": scr.part(grid, whole=(4000, 500), at=(first, 0))})
+
+    Without a name SCR makes one. With ``output`` the dataset is an output of the program, too, and is kept.
+
+    Raises on all processes if one cannot write: what its function raised, and Error on the others. Older
+    checkpoints are as they were.
+    """
+    flags = FLAG_CHECKPOINT | (FLAG_OUTPUT if output else 0)
+    encoded = None if name is None else text_in(name)
+    _with_routine("SCR_Checkpoint", state, lambda routine: (encoded, ctypes.c_int(flags), routine, None))
+
+
+def checkpoint_if_needed(state: Listed) -> bool:
+    """Writes a checkpoint if need_checkpoint() says so. True if the program should stop now. Collective.
+
+    If it raises, as checkpoint() does, should_exit() tells whether to stop.
+    """
+    stop_now = ctypes.c_int(0)
+    _with_routine("SCR_Checkpoint_if_needed", state, lambda routine: (routine, None, ctypes.byref(stop_now)))
+    return stop_now.value != 0
+
+
+def restore(state: Listed) -> bool:
+    """Restores the state from the newest checkpoint that is whole and has these fields. Collective, after init().
+
+    False if there is no checkpoint. ``state`` is what checkpoint() takes. Arrays are filled in place. Scalars in
+    a dict are replaced, those in part(), same() and own() as their ``value``. A function is called twice for each
+    checkpoint that is tried: nothing changes in the first call, in which the list is compared.
+
+    Raises what the function of this process raised, or Error if there are checkpoints, and none has these fields
+    or one cannot be read now. Then no array has changed unless a message says so, and no scalar has.
+    """
+    found = ctypes.c_int(0)
+    _with_routine("SCR_Restore", state, lambda routine: (routine, None, ctypes.byref(found)))
+    return found.value != 0
+
+
+def _with_routine(name: str, state: Listed, arguments: Callable[[Any], Tuple[Any, ...]]) -> None:
+    """Makes a call that takes a routine of C, which lists the state."""
+    if not callable(state) and not isinstance(state, abc.MutableMapping):
+        raise TypeError(f"the state is a {type(state).__name__}; give a dict, or a function that takes a State")
+    errors: List[BaseException] = []
+    scalars: List[Callable[[], None]] = []
+
+    def run(handle: int, _context: Optional[int]) -> int:
+        listed = State(handle)
+        errors.clear()
+        scalars.clear()
+        try:
+            if callable(state):
+                state(listed)
+            else:
+                _list_mapping(listed, state, scalars)
+            return SUCCESS
+        except BaseException as error:
+            # It must not pass through C, and the other processes must learn of it.
+            errors.append(error)
+            return 1
+        finally:
+            listed.close()
+
+    try:
+        code = function(name)(*arguments(_ROUTINE(run)))
+        if errors:
+            raise errors[0]
+        if code != SUCCESS:
+            raise Error(name, code)
+        for replace in scalars:
+            replace()
+    finally:
+        # An error and this frame would keep each other alive, with the arrays.
+        errors.clear()
+
+
+def _list_mapping(listed: State, state: MutableMapping[str, Any], scalars: List[Callable[[], None]]) -> None:
+    """Lists what is in a dict. Adds to ``scalars`` how those which were read are replaced."""
+    for name, value in state.items():
+        if isinstance(value, abc.MutableMapping):
+            with listed.list(name):
+                _list_mapping(listed, value, scalars)
+            continue
+        field = value if isinstance(value, Field) else Field(value)
+        new = listed.put(name, field)
+        if new is field.value:
+            continue
+        if field is value:
+            scalars.append(partial(setattr, field, "value", new))
+        else:
+            scalars.append(partial(state.__setitem__, name, new))

@@ -1,0 +1,200 @@
+"""What lies in memory for a field: where its elements are, of which type, in which shape."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import struct
+import sys
+from typing import Any, Callable, NamedTuple, Optional, Tuple
+
+INTEGER, UNSIGNED, REAL, COMPLEX, LOGICAL, CHARACTER, BYTES, EXTENDED, EXTENDED_COMPLEX = range(1, 10)
+
+#: The letters of the module struct, and w for the text of numpy.
+_CLASSES = {
+    **dict.fromkeys("bhilqn", INTEGER),
+    **dict.fromkeys("BHILQN", UNSIGNED),
+    **dict.fromkeys("efd", REAL),
+    **dict.fromkeys(("Zf", "Zd"), COMPLEX),
+    "?": LOGICAL,
+    **dict.fromkeys("cs", CHARACTER),
+    **dict.fromkeys("uwx", BYTES),
+}
+
+#: What numpy calls the classes.
+_LETTERS = {INTEGER: "i", UNSIGNED: "u", REAL: "f", COMPLEX: "c", CHARACTER: "S", BYTES: "V"}
+
+#: PyBUF_RECORDS_RO: with strides and format, not necessarily writable.
+_RECORDS_RO = 0x1C
+
+
+class Memory(NamedTuple):
+    """The elements of a field. ``keeps`` keeps them alive."""
+
+    kind: int
+    shape: Tuple[int, ...]
+    #: In bytes. Empty for a scalar's memory, which has no gaps.
+    strides: Tuple[int, ...]
+    in_c_order: bool
+    in_fortran_order: bool
+    address: int
+    readonly: bool
+    keeps: object
+
+
+class Scalar(NamedTuple):
+    """The memory in which a value is that has none which could change, and how it is had from there."""
+
+    memory: Memory
+    value: Callable[[], Any]
+
+
+class Stored(NamedTuple):
+    """What a checkpoint has of a field, as State.stored() tells it."""
+
+    #: SCR_Type of scr.h.
+    kind: int
+    #: The type in numpy's words, like "f8"; "V16" if numpy has none.
+    dtype: str
+    #: Of this process's array; of a part that another number of processes wrote, that of the whole.
+    shape: Tuple[int, ...]
+    #: None if the field has no whole.
+    whole: Optional[Tuple[int, ...]]
+    at: Optional[Tuple[int, ...]]
+
+
+def kind_of(of_class: int, size: int) -> int:
+    """A type as SCR_Type has it: the class times 2^24, and the bytes of an element."""
+    if size >= 1 << 24:
+        raise TypeError(f"an element of {size} bytes is too large for a field")
+    return of_class << 24 | size
+
+
+def dtype_of(kind: int) -> str:
+    """What numpy calls a type."""
+    of_class, size = kind >> 24, kind & 0xFFFFFF
+    if of_class == LOGICAL and size == 1:
+        return "?"
+    if of_class == _LONG_DOUBLE and size == ctypes.sizeof(ctypes.c_longdouble):
+        return f"f{size}"
+    if of_class == _LONG_COMPLEX and size == 2 * ctypes.sizeof(ctypes.c_longdouble):
+        return f"c{size}"
+    has_such = of_class in (CHARACTER, BYTES) or size <= (16 if of_class == COMPLEX else 8)
+    return f"{_LETTERS.get(of_class, 'V') if has_such else 'V'}{size}"
+
+
+def _classes_of_long_double() -> Tuple[int, int]:
+    """The classes of long double and its complex numbers. They are those of x87, or 16 bytes of IEEE 754."""
+    one = bytes(ctypes.c_longdouble(1))
+    if one[8:10] == b"\xff\x3f":
+        return EXTENDED, EXTENDED_COMPLEX
+    return (REAL, COMPLEX) if one[14:16] == b"\xff\x3f" else (0, 0)
+
+
+_LONG_DOUBLE, _LONG_COMPLEX = _classes_of_long_double()
+_CLASSES.update({"g": _LONG_DOUBLE, "Zg": _LONG_COMPLEX})
+
+
+def _class_of(code: str, size: int) -> int:
+    """The class of elements of a format of the buffer protocol."""
+    # Without the names of members, and what else has a letter of its own.
+    letters = re.sub(":[^:]*:|Z[fdg]", "", code)
+    if re.search("[OPXZz&]", letters):
+        raise TypeError(f"its elements ({code}) are or have pointers or objects, which lead nowhere after a restart")
+    if size > 1 and re.search("[>!]" if sys.byteorder == "little" else "<", letters):
+        raise TypeError(f"its elements ({code}) have their bytes in the order of another machine")
+    code = code.lstrip("@=<>!^|")
+    if code.startswith("T{"):
+        return BYTES
+    of_class = _CLASSES.get(re.sub(r"^\d+(?=[swx]$)", "", code), 0)
+    if of_class == 0:
+        raise TypeError(f"its elements are of format {code!r}, which cannot be those of a field")
+    return of_class
+
+
+def memory_of(value: Any) -> Memory:
+    """The memory of an array: of numpy, or of anything else with the buffer protocol."""
+    try:
+        view = memoryview(value)
+        address = _address(view)
+    except (TypeError, ValueError, BufferError) as error:
+        raise TypeError(
+            f"a {type(value).__name__} cannot be a field ({error}); give an array of numpy or another object "
+            "with the buffer protocol, a dict, an int, float, bool, complex, str or bytes"
+        ) from None
+    kind = kind_of(_class_of(view.format, view.itemsize), view.itemsize)
+    strides = view.strides or ()
+    orders = view.c_contiguous, view.f_contiguous
+    return Memory(kind, view.shape or (), strides, *orders, address, view.readonly, view)
+
+
+class _Buffer(ctypes.Structure):
+    """Py_buffer of Python's C interface, of which we need the first member. It has 80 bytes."""
+
+    _fields_ = [("first", ctypes.c_void_p), ("others", ctypes.c_void_p * 15)]
+
+
+def _address(view: memoryview) -> int:
+    """Where the first element is. The view keeps it there."""
+    buffer = _Buffer()
+    ctypes.pythonapi.PyObject_GetBuffer(ctypes.py_object(view), ctypes.byref(buffer), _RECORDS_RO)
+    ctypes.pythonapi.PyBuffer_Release(ctypes.byref(buffer))
+    return int(buffer.first or 0)
+
+
+def scalar_of(value: Any, stored: Optional[Stored]) -> Optional[Scalar]:
+    """The memory of a value that cannot change, like an int; None for others.
+
+    A text, or bytes, takes the length that is ``stored``.
+    """
+    if isinstance(value, str):
+        return _text(value.encode("utf-8", "surrogateescape"), stored)
+    if isinstance(value, bytes):
+        shape = (len(value),) if stored is None else stored.shape
+        data = _filled(value, shape, 1)
+        return Scalar(_of_bytes(kind_of(UNSIGNED, 1), shape, data), lambda: bytes(data))
+    if hasattr(value, "__array__") and hasattr(value, "dtype") and not hasattr(value, "__setitem__"):
+        # A scalar of numpy: the array is a copy.
+        array = value.__array__()
+        return Scalar(memory_of(array), lambda: array[()])
+    if isinstance(value, bool):
+        return _number(kind_of(LOGICAL, 1), "?", (value,), lambda numbers: bool(numbers[0]))
+    if isinstance(value, int):
+        if not -(2**63) <= value < 2**63:
+            raise ValueError(f"{value} does not fit into 64 bits; give it as str or bytes")
+        return _number(kind_of(INTEGER, 8), "=q", (value,), lambda numbers: int(numbers[0]))
+    if isinstance(value, float):
+        return _number(kind_of(REAL, 8), "=d", (value,), lambda numbers: float(numbers[0]))
+    if isinstance(value, complex):
+        parts = value.real, value.imag
+        return _number(kind_of(COMPLEX, 16), "=dd", parts, lambda numbers: complex(*numbers))
+    return None
+
+
+def _number(kind: int, code: str, numbers: Tuple[Any, ...], made: Callable[[Tuple[Any, ...]], Any]) -> Scalar:
+    data = bytearray(struct.pack(code, *numbers))
+    return Scalar(_of_bytes(kind, (), data), lambda: made(struct.unpack(code, data)))
+
+
+def _text(encoded: bytes, stored: Optional[Stored]) -> Scalar:
+    """A text is an array of its bytes, as its length may differ from process to process, and types may not.
+
+    Other programs may have stored texts of a fixed length.
+    """
+    kind = kind_of(CHARACTER, 1)
+    shape: Tuple[int, ...] = (len(encoded),)
+    if stored is not None and stored.kind >> 24 == CHARACTER:
+        kind, shape = stored.kind, stored.shape
+    data = _filled(encoded, shape, kind & 0xFFFFFF)
+    return Scalar(_of_bytes(kind, shape, data), lambda: data.decode("utf-8", "surrogateescape"))
+
+
+def _filled(value: bytes, shape: Tuple[int, ...], size: int) -> bytearray:
+    """The bytes of so many elements, with as much of the value as there is space for."""
+    for extent in shape:
+        size *= extent
+    return bytearray(value[:size].ljust(size, b"\0"))
+
+
+def _of_bytes(kind: int, shape: Tuple[int, ...], data: bytearray) -> Memory:
+    return Memory(kind, shape, (), True, True, _address(memoryview(data)), False, data)

@@ -1,0 +1,282 @@
+"""The list of a program's state: what it says of each field, and the calls of C that take it."""
+
+from __future__ import annotations
+
+import ctypes
+import operator
+from collections import abc
+from contextlib import contextmanager
+from typing import Any, Generic, Iterator, List, Optional, Sequence, TypeVar, Union, cast
+
+from ._library import Error, TextOut, call, function, text_in
+from ._memory import Memory, Stored, dtype_of, memory_of, scalar_of
+
+T = TypeVar("T")
+
+#: Extents, or an index, of an array; a number for one of one dimension.
+Numbers = Union[int, Sequence[int]]
+
+#: SCR_Option of scr.h.
+_KEEP_IF_MISSING, _CONVERT, _PASS_WRITE, _PASS_READ = 1, 2, 32, 34
+_ORDERS = {"C": 16, "F": 17}
+
+#: The most dimensions of a field.
+_DIMENSIONS = 7
+
+
+class Field(Generic[T]):
+    """A value with what a dict cannot say of it; made by part(), same() and own()."""
+
+    def __init__(
+        self,
+        value: T,
+        is_same: Optional[bool] = None,
+        whole: Optional[Numbers] = None,
+        at: Optional[Numbers] = None,
+        missing: str = "error",
+        convert: bool = False,
+    ) -> None:
+        #: The array; or the int, float, str and so on, which restore() replaces.
+        self.value = value
+        #: None: a scalar is the same on all processes, and an array is not.
+        self.is_same = is_same
+        self.whole = whole
+        self.at = at
+        self.missing = missing
+        self.convert = convert
+
+
+def part(array: T, whole: Numbers, at: Numbers, missing: str = "error", convert: bool = False) -> Field[T]:
+    """This process's part of an array of all processes, which any number of processes restores.
+
+    ``whole`` is the shape of that array, and ``at`` the index in it of the first element of ``array``. The
+    parts of all processes must make up the whole, each element once.
+    """
+    return Field(array, False, whole, at, missing, convert)
+
+
+def same(value: T, missing: str = "error", convert: bool = False) -> Field[T]:
+    """What is the same on all processes: a checkpoint fails if it is not. Any number of processes restores it."""
+    return Field(value, True, None, None, missing, convert)
+
+
+def own(value: T, missing: str = "error", convert: bool = False) -> Field[T]:
+    """What is this process's own: the same number of processes restores it."""
+    return Field(value, False, None, None, missing, convert)
+
+
+class State:
+    """The list of a program's state, while its function runs. All methods are local.
+
+    All processes list the same names and types in the same order. Once a method has raised Error, all later
+    ones do, and so does the checkpoint, or the restart.
+    """
+
+    def __init__(self, handle: int) -> None:
+        self._handle: Optional[ctypes.c_void_p] = ctypes.c_void_p(handle)
+        self._order = "C"
+        self._lists: List[str] = []
+
+    def field(
+        self,
+        name: str,
+        value: T,
+        whole: Optional[Numbers] = None,
+        at: Optional[Numbers] = None,
+        missing: str = "error",
+        convert: bool = False,
+    ) -> T:
+        """Lists what is this process's own, or with ``whole`` and ``at`` its part of a whole (see part()).
+
+        Returns ``value``: an array, which is filled when the state is read; or what was stored for an int,
+        float, bool, complex, str, bytes, or scalar of numpy, which cannot be filled.
+
+        With ``missing="keep"`` a checkpoint without this field can be restored, too: the value stays. With
+        ``convert=True`` it may have another type, if nothing is lost, as from float32 to float64.
+        """
+        return self.put(name, Field(value, False, whole, at, missing, convert))
+
+    def same(self, name: str, value: T, missing: str = "error", convert: bool = False) -> T:
+        """Lists what is the same on all processes. Returns ``value`` as field() does."""
+        return self.put(name, Field(value, True, None, None, missing, convert))
+
+    def count(self, name: str, number: int, missing: str = "error") -> int:
+        """Lists a number on which the rest of the list depends: how many fields follow, or an extent.
+
+        Returns it; when the state is read, what was written, in both calls of the function.
+        """
+        self._next(name, missing, False)
+        count = _int64(f'count "{self._full(name)}"', number)
+        self._call("SCR_Count", _name(name), ctypes.byref(count), about=self._full(name))
+        return count.value
+
+    def gone(self, name: str) -> None:
+        """Says that the program no longer has a field or count, so that a checkpoint with it can be restored."""
+        self._call("SCR_Gone", _name(name), about=self._full(name))
+
+    @contextmanager
+    def list(self, name: str) -> Iterator[State]:
+        """A list in the list: inside of the block, names get ``name`` and a slash before them."""
+        self._call("SCR_Begin_list", _name(name), about=self._full(name))
+        self._lists.append(name)
+        try:
+            yield self
+        except BaseException:
+            # The program may go on with the list outside; if it has failed already, this changes nothing.
+            if self._handle is not None:
+                function("SCR_End_list")(self._handle)
+            raise
+        finally:
+            self._lists.pop()
+        self._call("SCR_End_list", about=self._full(name))
+
+    def order(self, order: str) -> None:
+        """Sets how the following fields name their dimensions: "C", as at the beginning, or "F".
+
+        The array a(3,2) of Fortran has the shape (2, 3) with "C", and (3, 2) with "F". Any array can be listed
+        in either order. One that lies in memory as the order says is written without a copy.
+        """
+        if order not in _ORDERS:
+            raise ValueError(f'the order is {order!r}; it can be "C" or "F"')
+        self._call("SCR_Order", ctypes.c_int(_ORDERS[order]))
+        self._order = order
+
+    def stored(self, name: str) -> Optional[Stored]:
+        """What the checkpoint that is read has of a field, so that the program can allocate it.
+
+        None if it has no such field, or if the state is written.
+        """
+        kind, dims = ctypes.c_int(0), ctypes.c_int(-1)
+        shape, whole, at = ((ctypes.c_int64 * _DIMENSIONS)() for _ in range(3))
+        answers = ctypes.byref(kind), ctypes.byref(dims), shape, whole, at
+        self._call("SCR_Stored", _name(name), *answers, about=self._full(name))
+        if dims.value < 0:
+            return None
+        shapes = [tuple(numbers[: dims.value]) for numbers in (shape, whole, at)]
+        is_part = any(shapes[1])
+        return Stored(
+            kind.value,
+            dtype_of(kind.value),
+            shapes[0],
+            shapes[1] if is_part else None,
+            shapes[2] if is_part else None,
+        )
+
+    def stored_ranks(self) -> int:
+        """How many processes wrote the checkpoint that is read; 0 if the state is written."""
+        ranks = ctypes.c_int64(0)
+        self._call("SCR_Stored_ranks", ctypes.byref(ranks))
+        return ranks.value
+
+    def from_rank(self, rank: int) -> State:
+        """Makes the next field, count or file, and stored(), that of an old process::
+
+            s.from_rank(r).field("buffer", buffer)
+
+        Only when the state is read. Each old process's field may be listed once.
+        """
+        self._call("SCR_From_rank", _int64("the rank", rank), about=f"rank {rank}")
+        return self
+
+    @property
+    def writing(self) -> bool:
+        """True if the state is written."""
+        return self._pass() == _PASS_WRITE
+
+    @property
+    def reading(self) -> bool:
+        """True if the state is read. Before that the function is called once in which nothing changes."""
+        return self._pass() == _PASS_READ
+
+    def file(self, name: str) -> str:
+        """The path of a file of this process in the same dataset, which the program writes or reads itself."""
+        path = TextOut()
+        self._call("SCR_State_file", _name(name), path.buffer, about=name)
+        return str(path)
+
+    def close(self) -> None:
+        """Ends the list: SCR has no place for it after the function has returned."""
+        self._handle = None
+
+    def _pass(self) -> int:
+        now = ctypes.c_int(0)
+        self._call("SCR_Pass", ctypes.byref(now))
+        return now.value
+
+    def put(self, name: str, field: Field[T]) -> T:
+        """Lists a field. Returns its value, or the one that takes its place."""
+        try:
+            return self._try_list(name, field)
+        except (TypeError, ValueError) as error:
+            sort = TypeError if isinstance(error, TypeError) else ValueError
+            raise sort(f'field "{self._full(name)}": {error}') from error
+
+    def _try_list(self, name: str, field: Field[T]) -> T:
+        encoded, value = _name(name), field.value
+        self._next(name, field.missing, field.convert)
+        stored = self.stored(name) if isinstance(value, (str, bytes)) else None
+        scalar = scalar_of(value, stored)
+        memory = memory_of(value) if scalar is None else scalar.memory
+        if memory.readonly and not self.writing:
+            raise TypeError("it is read-only, and cannot be restored")
+        dims = len(memory.shape)
+        if dims > _DIMENSIONS:
+            raise ValueError(f"it has {dims} dimensions; at most {_DIMENSIONS} are possible")
+        arguments = (
+            encoded,
+            ctypes.c_void_p(memory.address),
+            ctypes.c_int(memory.kind),
+            ctypes.c_int(dims),
+            _int64s("its shape", memory.shape, dims),
+            self._strides(memory),
+        )
+        if field.is_same or (field.is_same is None and scalar is not None):
+            self._call("SCR_Same", *arguments, about=self._full(name))
+        else:
+            place = (_int64s(what, n, dims) for what, n in (("whole", field.whole), ("at", field.at)))
+            self._call("SCR_Field", *arguments, *place, about=self._full(name))
+        if scalar is not None and self.reading:
+            return cast(T, scalar.value())
+        return value
+
+    def _strides(self, memory: Memory) -> Optional[ctypes.Array[ctypes.c_int64]]:
+        contiguous = memory.in_c_order if self._order == "C" else memory.in_fortran_order
+        return None if contiguous else _int64s("its strides", memory.strides, len(memory.shape))
+
+    def _next(self, name: str, missing: str, convert: bool) -> None:
+        if missing not in ("error", "keep"):
+            raise ValueError(f'missing is {missing!r}; it can be "error" or "keep"')
+        options = (_KEEP_IF_MISSING if missing == "keep" else 0) | (_CONVERT if convert else 0)
+        if options:
+            self._call("SCR_Next_field", ctypes.c_int(options), about=self._full(name))
+
+    def _full(self, name: str) -> str:
+        return "/".join((*self._lists, str(name)))
+
+    def _call(self, name: str, *arguments: Any, about: str = "") -> None:
+        if self._handle is None:
+            raise Error(name, reason="the function that lists the state has returned; its State is over")
+        call(name, self._handle, *arguments, about=about)
+
+
+def _name(name: str) -> ctypes.c_char_p:
+    if not isinstance(name, str):
+        raise TypeError(f"a name of a field must be a str, and is a {type(name).__name__}: {name!r}")
+    return text_in(name.encode())
+
+
+def _int64(what: str, number: int) -> ctypes.c_int64:
+    number = operator.index(number)
+    if not -(2**63) <= number < 2**63:
+        raise ValueError(f"{what} is {number}, which does not fit into 64 bits")
+    return ctypes.c_int64(number)
+
+
+def _int64s(what: str, numbers: Optional[Numbers], dims: int) -> Optional[ctypes.Array[ctypes.c_int64]]:
+    """An array of C of so many numbers as there are dimensions; None for None."""
+    if numbers is None:
+        return None
+    given = tuple(numbers) if isinstance(numbers, abc.Iterable) else (numbers,)
+    if len(given) != dims:
+        raise ValueError(f"{what} is {given}, and the array has {dims} dimensions")
+    return (ctypes.c_int64 * dims)(*(_int64(what, number) for number in given))
