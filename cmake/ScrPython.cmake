@@ -15,7 +15,7 @@ if(BUILD_SHARED_LIBS)
     install(FILES ${PROJECT_BINARY_DIR}/python/_installed.py DESTINATION ${SCR_PYTHON_DIR}/scr)
     # In the module's own directory, as SCR_PYTHON_DIR may be one of many modules.
     install(FILES python/README.md DESTINATION ${SCR_PYTHON_DIR}/scr)
-    install(FILES examples/heat_numpy.py DESTINATION ${SCR_PYTHON_DIR}/scr/examples)
+    install(FILES examples/heat_fields.py examples/heat_numpy.py DESTINATION ${SCR_PYTHON_DIR}/scr/examples)
 else()
     message(STATUS "SCR: the Python module is left out, as it needs BUILD_SHARED_LIBS")
 endif()

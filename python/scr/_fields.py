@@ -56,7 +56,8 @@ def restore(state: Listed) -> bool:
     checkpoint that is tried: nothing changes in the first call, in which the list is compared.
 
     Raises what the function of this process raised, or Error if there are checkpoints, and none has these fields
-    or one cannot be read now. Then no array has changed unless a message says so, and no scalar has.
+    or one cannot be read now. Then no array has changed unless a message says so, and no scalar has. After an
+    exception that was not one of SCR's, no other checkpoint is offered in this run.
     """
     found = ctypes.c_int(0)
     _with_routine("SCR_Restore", state, lambda routine: (routine, None, ctypes.byref(found)))

@@ -88,12 +88,14 @@ if [[ -n $SCR_TEST_PYTHON && $SCR_TEST_SHARED == ON ]]; then
     export PYTHONPATH=$root/share/scr/python PYTHONDONTWRITEBYTECODE=1
     [[ $("$SCR_TEST_PYTHON" -c "import scr; print(scr.get_version())") == v3.1.0 ]]
     [[ -s $PYTHONPATH/scr/README.md ]] || fail "no README beside the Python module"
-    cmp "$PYTHONPATH/scr/examples/heat_numpy.py" "$SCR_EXAMPLES/heat_numpy.py"
-    if "$SCR_TEST_PYTHON" -c "import numpy" 2>/dev/null; then
-        cp "$PYTHONPATH/scr/examples/heat_numpy.py" "$work"
-        run "$work/heat_numpy.py" "$SCR_TEST_PYTHON"
-        echo "Python"
-    fi
+    for example in heat_numpy heat_fields; do
+        cmp "$PYTHONPATH/scr/examples/$example.py" "$SCR_EXAMPLES/$example.py"
+        if "$SCR_TEST_PYTHON" -c "import numpy" 2>/dev/null; then
+            cp "$PYTHONPATH/scr/examples/$example.py" "$work"
+            run "$work/$example.py" "$SCR_TEST_PYTHON"
+            echo "Python: $example"
+        fi
+    done
 fi
 
 # The system configuration file goes with the installation, for the commands and for the shared library.
