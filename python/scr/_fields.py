@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections import abc
 from functools import partial
 from typing import Any, Callable, List, MutableMapping, Optional, Tuple, Union
@@ -88,6 +89,18 @@ def _with_routine(name: str, state: Listed, arguments: Callable[[Any], Tuple[Any
         finally:
             listed.close()
 
+    def keep_lost(lost: Any) -> None:
+        # A handler of a signal may raise where `run` begins or ends, outside of its `try`. What the routine
+        # has returned to C is not defined then, so a list without an end makes the call fail.
+        frame = lost.exc_traceback and lost.exc_traceback.tb_frame
+        if frame is None or frame.f_code is not run.__code__:
+            hook(lost)
+            return
+        errors.append(lost.exc_value)
+        state_of_c = ctypes.c_void_p(frame.f_locals["handle"])
+        function("SCR_Begin_list")(state_of_c, text_in("an exception in Python"))
+
+    hook, sys.unraisablehook = sys.unraisablehook, keep_lost
     try:
         code = function(name)(*arguments(_ROUTINE(run)))
         if errors:
@@ -97,6 +110,7 @@ def _with_routine(name: str, state: Listed, arguments: Callable[[Any], Tuple[Any
         for replace in scalars:
             replace()
     finally:
+        sys.unraisablehook = hook
         # An error and this frame would keep each other alive, with the arrays.
         errors.clear()
 

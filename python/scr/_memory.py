@@ -6,6 +6,7 @@ import ctypes
 import re
 import struct
 import sys
+from functools import lru_cache
 from typing import Any, Callable, NamedTuple, Optional, Tuple
 
 INTEGER, UNSIGNED, REAL, COMPLEX, LOGICAL, CHARACTER, BYTES, EXTENDED, EXTENDED_COMPLEX = range(1, 10)
@@ -95,6 +96,7 @@ _LONG_DOUBLE, _LONG_COMPLEX = _classes_of_long_double()
 _CLASSES.update({"g": _LONG_DOUBLE, "Zg": _LONG_COMPLEX})
 
 
+@lru_cache(maxsize=None)
 def _class_of(code: str, size: int) -> int:
     """The class of elements of a format of the buffer protocol."""
     # Without the names of members, and what else has a letter of its own.

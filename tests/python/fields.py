@@ -6,6 +6,8 @@ import ctypes
 import os
 import signal
 import sys
+import threading
+import time
 import traceback
 import warnings
 
@@ -144,7 +146,8 @@ def other_programs():
         "field": scr.own(array.array("d", [0, 0]), convert=True),
         "new": scr.same("kept", missing="keep"),
     }
-    check(scr.restore(state) and state["step"] == 5, "what may be so is restored")
+    scr.checkpoint({"not": "of this program"})
+    check(scr.restore(state) and state["step"] == 5, "what may be so is restored, from an older checkpoint")
     check(list(state["field"].value) == [1.5, -2.5] and state["new"].value == "kept", state)
 
 
@@ -170,6 +173,47 @@ def exceptions():
     check(isinstance(thrown_by(calls[0].count, "late", 1), scr.Error), "a State ends with its function")
     check(isinstance(thrown_by(scr.checkpoint, lambda s: scr.need_checkpoint()), scr.Error), "no other calls inside")
     check(scr.restore({"step": 0}), "a phase is not left open")
+
+
+def older_counts():
+    """A count that the newest checkpoint has not is an exception in the function, and an older checkpoint is tried."""
+    counts = []
+    scr.checkpoint(lambda s: s.count("number", 3))
+    scr.checkpoint({"another": 1})
+    check(scr.restore(lambda s: counts.append(s.count("number", 0))), "an older checkpoint")
+    check(counts == [3, 3], counts)
+
+
+class Struck(Exception):
+    """Raised by the handler of a signal."""
+
+
+def signals():
+    """A signal that arrives while process 0 waits in C raises before the function begins, and is not lost."""
+
+    def handler(*_):
+        raise Struck
+
+    def send():
+        while sys._current_frames()[main_thread].f_code.co_name != "_with_routine":
+            time.sleep(0.001)
+        signal.pthread_kill(main_thread, signal.SIGUSR2)
+        with open("sent", "w", encoding="ascii"):
+            pass
+
+    main_thread = threading.main_thread().ident
+    signal.signal(signal.SIGUSR2, handler)
+    hook = sys.unraisablehook
+    sender = threading.Thread(target=send)
+    if scr.rank() == 0:
+        sender.start()
+    while scr.rank() != 0 and not os.path.exists("sent"):
+        time.sleep(0.001)
+    thrown = thrown_by(scr.checkpoint, lambda s: s.gone("nothing"))
+    check(isinstance(thrown, Struck if scr.rank() == 0 else scr.Error), repr(thrown))
+    check(sys.unraisablehook is hook, "the hook is what it was")
+    if scr.rank() == 0:
+        sender.join()
 
 
 class Program:
@@ -234,6 +278,9 @@ def functions():
     scr.checkpoint(orders)
     plane = memoryview(bytearray(6)).cast("B", (3, 2))
     check(scr.restore(orders) and plane.tobytes() == bytes(range(6)), "dimensions in the order of Fortran")
+    turned = memoryview(bytearray(6)).cast("B", (2, 3))
+    check(scr.restore({"plane": scr.part(turned, (2, 3 * scr.ranks()), (0, 3 * scr.rank()))}), "the same in that of C")
+    check(turned.tolist() == [[0, 2, 4], [1, 3, 5]], turned.tolist())
 
     def unbalanced(s):
         try:
@@ -271,16 +318,27 @@ def if_needed():
     check(scr.checkpoint_if_needed(state) is True, "a signal is a reason to stop")
 
 
+def outputs():
+    for name in "kept", "cached":
+        scr.checkpoint({"step": 1}, name=name, output=name == "kept")
+    check(os.path.exists("kept") and not os.path.exists("cached"), "an output is in the prefix directory")
+
+
 def main():
     with scr.session({"SCR_CHECKPOINT_INTERVAL": 1}):
         dicts()
         wrong_values()
         other_programs()
         exceptions()
+        older_counts()
+        if scr.ranks() > 1:
+            signals()
         functions()
         damaged()
     with scr.session({"SCR_CHECKPOINT_INTERVAL": 2, "SCR_HALT_SIGNALS": "USR1"}):
         if_needed()
+    with scr.session({"SCR_CACHE_BYPASS": 0, "SCR_FLUSH": 0, "SCR_HALT_SIGNALS": None}):
+        outputs()
     check("numpy" not in sys.modules, "numpy is not needed")
     check(isinstance(thrown_by(scr.checkpoint, {"step": 1}), scr.Error), "no session")
 
