@@ -84,12 +84,12 @@ def finish(plates, first, output):
 def main():
     options = read_arguments(sys.argv[1:])
     size, count, steps, every = (options[name] for name in ("size", "plates", "steps", "every"))
+    with_scr = False
     try:
         scr.init()
         with_scr = True
     except scr.Error:
         say("SCR is off, going on without checkpoints")
-        with_scr = False
 
     # The plates of this rank.
     first, end = (count * rank // scr.ranks() for rank in (scr.rank(), scr.rank() + 1))
@@ -97,8 +97,7 @@ def main():
     conductivity = (0.2 * (numpy.arange(first, end) + 1) / count).reshape(-1, 1, 1)
 
     # All of the state, to write and to read. The borders never change, so a checkpoint has none.
-    inside = scr.part(plates[:, 1:-1, 1:-1], whole=(count, size, size), at=(first, 0, 0))
-    state = {"step": 0, "plates": inside}
+    state = {"step": 0, "plates": scr.part(plates[:, 1:-1, 1:-1], whole=(count, size, size), at=(first, 0, 0))}
     if with_scr and scr.restore(state):
         say("restarted from", f"heat2d.{state['step']}")
     else:
