@@ -1,6 +1,7 @@
 # Installs libraries, headers, packages, documentation and examples. All of it can be moved as a whole.
 
-install(FILES include/scr.h include/scr.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES include/scr.h include/scr.hpp include/scr_fields.hpp include/scr_arrays.hpp
+    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 if(SCR_FORTRAN)
     install(FILES include/scrf.h ${PROJECT_BINARY_DIR}/include/scrf.mod
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
@@ -23,7 +24,7 @@ install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs
 install(FILES docs/scr.conf.sample DESTINATION ${CMAKE_INSTALL_DATADIR}/scr)
 install(DIRECTORY examples/ DESTINATION ${CMAKE_INSTALL_DATADIR}/scr/examples
     USE_SOURCE_PERMISSIONS
-    FILES_MATCHING PATTERN "heat2d.*" PATTERN "sums.f" PATTERN "Makefile" PATTERN "heat_*.py" PATTERN "jobs/*"
+    FILES_MATCHING PATTERN "heat2d*.*" PATTERN "sums.f" PATTERN "Makefile" PATTERN "heat_*.py" PATTERN "jobs/*"
     PATTERN "cargo" EXCLUDE)
 
 # What a static link needs, in the words of a command line. Where there is no shared library, it is

@@ -23,7 +23,8 @@
 // the end of the scope without commit().
 //
 // What C says of a call (man SCR_Start_output) holds here, too. No destructor throws, and no call is
-// made from several threads at once. Only this header is needed, and libscr.
+// made from several threads at once. Only this header is needed, and libscr. It includes scr_fields.hpp, with
+// checkpoints of arrays in memory: one routine lists the program's state, and there is no file.
 //
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
@@ -330,5 +331,9 @@ private:
 };
 
 } // namespace scr
+
+// Each of them uses what is before it.
+#include <scr_arrays.hpp>
+#include <scr_fields.hpp>
 
 #endif // SCR_HPP

@@ -67,8 +67,8 @@ if [[ $work != *" "* ]] && command -v make >/dev/null && command -v pkg-config >
     before=$(ls "$SCR_EXAMPLES")
     mkdir "$work/examples"
     env -u PKG_CONFIG_PATH make -s -C "$work/examples" -f "$SCR_EXAMPLES/Makefile"
-    built=(heat2d_c)
-    [[ -n $MPI_CXX_COMPILER ]] && built+=(heat2d_cxx)
+    built=(heat2d_c heat2d_fields_c)
+    [[ -n $MPI_CXX_COMPILER ]] && built=(heat2d_c heat2d_cxx heat2d_fields_c heat2d_fields_cxx)
     [[ $SCR_TEST_FORTRAN == 1 ]] && built+=(heat2d_fortran)
     for name in "${built[@]}"; do
         run "$work/examples/$name"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Usage: nodes.sh full|sample|schemes|once|NODES[:RANKS] PROGRAM LAUNCHER...
+# Usage: nodes.sh full|sample|schemes|once|fields|NODES[:RANKS] PROGRAM LAUNCHER...
 # The example on emulated nodes, killed in mid-run: it goes on from its newest checkpoint when
 # nothing is lost, when ranks are placed elsewhere, and when any one node is lost; and from an
 # earlier flush, not silently, when more is lost than redundancy can bear. The result is always
@@ -89,7 +89,8 @@ kept() {
     SCR_FLUSH=0 again "$3" "$newest" $((newest + 5))
     # With nothing lost there may be a rebuild too: of a checkpoint newer than the last that
     # was told complete, if the strike came before one rank had written its record of it.
-    if [[ $2 != - ]]; then
+    # Another number of ranks rebuilds it on the way to the prefix directory.
+    if [[ $2 != - && $(wc -w <<<"$1") == $(wc -w <<<"$3") ]]; then
         grep -q "rebuilt with ${SCR_COPY_TYPE:-XOR}" log.after || fail "nothing was rebuilt"
     fi
     echo "ok: struck on $1, lost $2, went on on $3 from the cache at ${newest}"
@@ -155,6 +156,12 @@ schemes)
     done
     ;;
 once) kept "n0 n1 n2 n3" n1 "n0 spare n2 n3" ;;
+fields)
+    kept "n0 n1 n2 n3" n1 "n0 spare n2 n3"
+    # Without the lost node, and with more ranks.
+    kept "n0 n1 n2 n3" n1 "n0 n2 n3"
+    kept "n0 n0 n1 n1 n2 n2" n2 "n0 n0 n0 n0 n1 n1 n1"
+    ;;
 *) layout "${which%:*}" "${which#*:}" ;;
 esac
 echo "$runs restarts, all with the right result"
