@@ -8,7 +8,7 @@
  * Usage: heat2d_fields [size N] [steps N] [every N] [delay MS] [output FILE]
  *   size    interior points in each direction (256)
  *   steps   time steps (100)
- *   every   steps between checkpoints; 0 asks SCR when it is time (10)
+ *   every   steps between checkpoints; 0 leaves that to SCR (10)
  *   delay   milliseconds to wait in each step, to leave time for a failure (0)
  *   output  file for the final field, none if empty (heat2d.out)
  *
@@ -30,7 +30,6 @@ static int size = 256, last_step = 100, every = 10, delay = 0;
 static const char* output_file = "heat2d.out";
 
 static int rank, ranks, rows, step;
-static int with_scr; /* false if SCR is switched off, or could not start */
 static double* field; /* (rows + 2) x (size + 2), neighbours' rows first and last */
 static double* next;
 
@@ -95,33 +94,22 @@ static void read_arguments(int argc, char** argv)
 }
 
 /* Lists what a checkpoint has: this rank's part of the plate, without the rows of its neighbours, and the step. */
-static int state(SCR_State* s, void* context)
+static int state(SCR_State* s, void* the_step)
 {
     int64_t part[2] = { rows, size }, strides[2] = { (size + 2) * (int64_t)sizeof *field, sizeof *field };
     int64_t whole[2] = { size, size }, at[2] = { first_row(rank), 0 };
-    (void)context;
     SCR_Field(s, "field", row_of(field, 1) + 1, SCR_FLOAT64, 2, part, strides, whole, at);
-    SCR_Same(s, "step", &step, SCR_INT32, 0, NULL, NULL);
-    return 0;
+    return SCR_Same(s, "step", the_step, SCR_INT32, 0, NULL, NULL);
 }
 
-/* Goes on from the newest checkpoint that all ranks can read, if there is one. */
-static void restart(void)
-{
-    int found = 0;
-    /* To start from the beginning where there may be a checkpoint could cost it. */
-    if (SCR_Restore(state, NULL, &found) != SCR_SUCCESS) give_up("there is no checkpoint that can be read;", "the messages of SCR say why");
-    if (found) say("restarted from heat2d.%d", step);
-    else say("no checkpoint, starting from step 0");
-}
-
-/* Older checkpoints stay as they are if it fails. */
-static void checkpoint(void)
+/* Sets whether to stop. If it fails, older checkpoints stay as they are. */
+static void checkpoint(int* stop)
 {
     char name[64];
     snprintf(name, sizeof name, "heat2d.%d", step);
-    if (SCR_Checkpoint(name, SCR_FLAG_CHECKPOINT, state, NULL) == SCR_SUCCESS) say("checkpoint %s", name);
-    else say("checkpoint %s failed, going on without it", name);
+    int code = SCR_Checkpoint(name, SCR_FLAG_CHECKPOINT, state, &step);
+    say("checkpoint %s%s", name, code == SCR_SUCCESS ? "" : " failed, going on without it");
+    SCR_Should_exit(stop);
 }
 
 /* Fetches the neighbours' rows beside ours. */
@@ -206,23 +194,20 @@ int main(int argc, char** argv)
     if (field == NULL || next == NULL) give_up("out of memory for", "the field");
     for (int i = 0; rank == 0 && i < size + 2; i++) field[i] = 1.0;
 
-    with_scr = SCR_Init() == SCR_SUCCESS;
-    if (with_scr) restart();
-    else say("SCR is off, going on without checkpoints");
+    /* SCR may be switched off, or not start. To begin again where there may be a checkpoint could cost it. */
+    int found = 0, stop = 0, with_scr = SCR_Init() == SCR_SUCCESS;
+    if (with_scr && SCR_Restore(state, &step, &found) != SCR_SUCCESS) give_up("no checkpoint is", "readable");
+    if (!with_scr) say("SCR is off, going on without checkpoints");
+    else say(found ? "restarted from heat2d.%d" : "no checkpoint, starting from step %d", step);
 
-    int stop = 0;
     while (step < last_step && !stop) {
         step++;
         exchange_borders();
         advance();
         if (delay > 0) usleep((useconds_t)delay * 1000);
 
-        int write_now = every > 0 && step % every == 0;
-        if (every == 0) SCR_Need_checkpoint(&write_now);
-        if (with_scr && write_now) {
-            checkpoint();
-            SCR_Should_exit(&stop);
-        }
+        if (with_scr && every == 0) SCR_Checkpoint_if_needed(state, &step, &stop);
+        if (with_scr && every > 0 && step % every == 0) checkpoint(&stop);
     }
 
     if (step == last_step) finish();

@@ -8,7 +8,7 @@
 // Usage: heat2d_fields [size N] [steps N] [every N] [delay MS] [output FILE]
 //   size    interior points in each direction (256)
 //   steps   time steps (100)
-//   every   steps between checkpoints; 0 asks SCR when it is time (10)
+//   every   steps between checkpoints; 0 leaves that to SCR (10)
 //   delay   milliseconds to wait in each step, to leave time for a failure (0)
 //   output  file for the final field, none if empty (heat2d.out)
 //
@@ -23,7 +23,6 @@
 #include <iostream>
 #include <mpi.h>
 #include <numeric>
-#include <optional>
 #include <scr.hpp>
 #include <sstream>
 #include <stdexcept>
@@ -78,18 +77,12 @@ public:
         s.same("step", step);
     }
 
-    // Goes on from the newest checkpoint that all ranks can read, if there is one.
-    void restart()
-    {
-        // To start from the beginning where there may be a checkpoint could cost it: if none can be read, restore()
-        // throws, and the program ends.
-        if (scr::restore(*this)) say("restarted from heat2d.", step);
-        else say("no checkpoint, starting from step 0");
-    }
-
     // `with_scr` is false if SCR is switched off, or could not start.
     void run(bool with_scr)
     {
+        // To begin again where there may be a checkpoint could cost it: if none can be read, restore() throws.
+        if (!with_scr) say("SCR is off, going on without checkpoints");
+        else say(scr::restore(*this) ? "restarted from heat2d." : "no checkpoint, starting from step ", step);
         bool stop = false;
         while (step < options.steps && !stop) {
             step++;
@@ -97,10 +90,8 @@ public:
             advance();
             std::this_thread::sleep_for(std::chrono::milliseconds(options.delay));
 
-            if (with_scr && (options.every > 0 ? step % options.every == 0 : scr::need_checkpoint())) {
-                checkpoint();
-                stop = scr::should_exit();
-            }
+            if (with_scr && options.every == 0) stop = scr::checkpoint_if_needed(*this);
+            if (with_scr && options.every > 0 && step % options.every == 0) stop = checkpoint();
         }
         if (step == options.steps) finish();
         else say("stopping early, as SCR asks");
@@ -123,16 +114,16 @@ private:
         if (rank == 0) ((std::cout << "heat2d: ") << ... << words) << std::endl;
     }
 
-    // Older checkpoints stay as they are if it fails.
-    void checkpoint()
+    // Tells whether to stop. If it fails, older checkpoints stay as they are.
+    bool checkpoint()
     {
-        const std::string name = "heat2d." + std::to_string(step);
         try {
-            scr::checkpoint(*this, name);
-            say("checkpoint ", name);
-        } catch (const std::exception&) {
-            say("checkpoint ", name, " failed, going on without it");
+            scr::checkpoint(*this, "heat2d." + std::to_string(step));
+            say("checkpoint heat2d.", step);
+        } catch (const scr::Error&) {
+            say("checkpoint heat2d.", step, " failed, going on without it");
         }
+        return scr::should_exit();
     }
 
     // Fetches the neighbours' rows beside ours.
@@ -212,16 +203,7 @@ int main(int argc, char** argv)
 
     try {
         Plate plate(read_arguments(argc, argv, ranks), rank, ranks);
-        std::optional<scr::Session> session;
-        try {
-            session.emplace();
-            plate.restart();
-        } catch (const scr::Error&) {
-            if (session) throw;
-            if (rank == 0) {
-                std::cout << "heat2d: SCR is off, going on without checkpoints" << std::endl;
-            }
-        }
+        auto session = scr::Session::start();
         plate.run(session.has_value());
         if (session) session->finalize();
     } catch (const std::exception& error) {

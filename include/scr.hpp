@@ -181,6 +181,16 @@ class Session {
 public:
     Session() { init(); }
 
+    // Nothing if SCR is off or cannot start: the program can go on without.
+    static std::optional<Session> start()
+    {
+        try {
+            return Session();
+        } catch (const Error&) {
+            return std::nullopt;
+        }
+    }
+
     Session(Session&& other) noexcept : open_(std::exchange(other.open_, false)) { }
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;

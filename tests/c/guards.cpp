@@ -187,7 +187,8 @@ int main(int argc, char** argv)
     }
     {
         // Of what it catches, the program goes on in the scope of the session.
-        const scr::Session session;
+        const auto session = scr::Session::start();
+        CHECK(session.has_value());
         interrupted_restart();
     }
     {
@@ -206,6 +207,7 @@ int main(int argc, char** argv)
 
     scr::config("SCR_ENABLE=0");
     CHECK(thrown_by([] { scr::Session session; }) == "SCR_Init");
+    CHECK(!scr::Session::start().has_value());
     CHECK(thrown_by([] { scr::Output dataset("off"); }) == "SCR_Start_output");
 
     int all = 0;
