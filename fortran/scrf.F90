@@ -15,6 +15,8 @@
 !>   holds for scr_start_checkpoint and scr_start_restart.
 !> - flag and valid are integers or logicals, of the kinds int32 and int64: one of them is the default
 !>   kind, also with -fdefault-integer-8 and the like.
+!> - scr_checkpoint and scr_restore take the program's routine that lists its state, and call it with an
+!>   object of the type scr_state; see docs/fields.md.
 !> - Names are of any declared length. Trailing blanks do not count; outputs are padded with
 !>   blanks. Fewer than SCR_MAX_FILENAME characters can be given.
 !>
@@ -23,10 +25,26 @@
 !>
 !> SPDX-License-Identifier: MIT OR Apache-2.0
 ! Made from scrf.F90.jinja in the sources of SCR.
+
+! Kinds that not every compiler has. A new compiler that has one can be told by -D.
+#if defined(__GFC_INT_16__) || defined(__flang__)
+#define SCRF_INTEGER_16
+#endif
+#if defined(__GFC_INT_16__)
+#define SCRF_LOGICAL_16
+#endif
+#if defined(__GFC_REAL_10__) || (defined(__flang__) && defined(__x86_64__))
+#define SCRF_REAL_10
+#endif
+! Later versions of flang have it if they were built so.
+#if defined(__GFC_REAL_16__) || defined(__INTEL_COMPILER) || (defined(__flang__) && __flang_major__ < 20)
+#define SCRF_REAL_16
+#endif
+
 module scrf
-    use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_f_pointer, c_int, &
-        c_null_char, c_ptr, c_size_t
-    use, intrinsic :: iso_fortran_env, only: int32, int64, output_unit
+    use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_f_pointer, c_funloc, c_funptr, &
+        c_int, c_int64_t, c_intptr_t, c_loc, c_null_char, c_null_ptr, c_ptr, c_size_t
+    use, intrinsic :: iso_fortran_env, only: int8, int16, int32, int64, output_unit, real32, real64
     implicit none
     private
 
@@ -39,6 +57,7 @@ module scrf
     public :: scr_need_checkpoint, scr_start_checkpoint, scr_complete_checkpoint
     public :: scr_start_output, scr_complete_output, scr_should_exit
     public :: scr_current, scr_drop, scr_delete
+    public :: scr_checkpoint, scr_checkpoint_if_needed, scr_restore, scr_list
 
     integer(int32), parameter, public :: SCR_SUCCESS = 0
     !> Characters in a name, with the terminating NUL of C.
@@ -49,6 +68,11 @@ module scrf
     integer(int32), parameter, public :: SCR_FLAG_OUTPUT = 2
     !> For scr_complete_restart: this process could not read the checkpoint, which may be good.
     integer(int32), parameter, public :: SCR_NOT_READ = 5456722
+
+    !> What scr_state%pass tells: why the routine that lists the state is called.
+    integer(int32), parameter, public :: SCR_PASS_WRITE = 32
+    integer(int32), parameter, public :: SCR_PASS_COMPARE = 33
+    integer(int32), parameter, public :: SCR_PASS_READ = 34
 
     !> Status of a call inside of this module: as C tells it; an output does not fit; a name is too
     !> long. The caller gets 1 for each.
@@ -68,6 +92,1433 @@ module scrf
 
     !> With NO_ROOM and TOO_LONG: the length of the text, and the room for it. 0 if C has reported it.
     integer, save :: needed = 0, given = 0
+
+    !> The list of a program's state, in the routine that lists it. Each call writes a field, compares it
+    !> with the checkpoint, or reads it. An error needs no look: all later calls fail as well, and so does
+    !> the checkpoint, or the restart. All calls are local, and with the same names, types and ranks of
+    !> arrays in the same order on all processes.
+    !>
+    !> A program can extend the type: its components are the state, and its own procedure list lists them.
+    type, public :: scr_state
+        private
+        type(c_ptr) :: handle = c_null_ptr
+    contains
+        !> s%list(): lists the state; for a type that extends this one.
+        procedure :: list => list_nothing
+        !> s%fail(reason): makes the checkpoint, or the restart, fail.
+        procedure :: fail
+        !> s%end_list(): ends the list that was begun last.
+        procedure :: end_list
+        !> s%gone(name): the program no longer has this field, and a checkpoint may have it.
+        procedure :: gone
+        !> s%stored_ranks(): a function; how many processes wrote the checkpoint that is read? 0 if the
+        !> state is written.
+        procedure :: stored_ranks
+        !> s%pass(): a function; SCR_PASS_WRITE, SCR_PASS_COMPARE or SCR_PASS_READ.
+        procedure :: pass
+        !> s%file(name): a function; the path at which to write or read a file of this process in the same
+        !> dataset, in SCR_PASS_WRITE and SCR_PASS_READ. After s%from_rank it is that of an old process.
+        procedure :: file => state_file
+        procedure, private :: count_i32, begin_list_i32, from_rank_i32, stored_i32
+        procedure, private :: count_i64, begin_list_i64, from_rank_i64, stored_i64
+        !> s%count(name, number, missing): a number on which the rest of the list depends. When the state
+        !> is read it becomes what was written, already in SCR_PASS_COMPARE.
+        generic :: count => count_i32, count_i64
+        !> s%begin_list(name, index): the names of fields get this one and a slash before them, until
+        !> s%end_list; with an index "name(index)/", for an array of derived types.
+        generic :: begin_list => begin_list_i32, begin_list_i64
+        !> s%from_rank(rank): the next field is that of this process of the run that wrote the checkpoint.
+        generic :: from_rank => from_rank_i32, from_rank_i64
+        !> s%stored(name, extents, whole, at): extents of a field in the checkpoint that is read, so that the
+        !> program can allocate it. Not allocated if it has none, or if the state is written. whole and at
+        !> are optional.
+        generic :: stored => stored_i32, stored_i64
+
+        procedure, private :: field_i8_0_i32
+        procedure, private :: field_i8_1_i32
+        procedure, private :: field_i8_2_i32
+        procedure, private :: field_i8_3_i32
+        procedure, private :: field_i8_4_i32
+        procedure, private :: field_i8_5_i32
+        procedure, private :: field_i8_6_i32
+        procedure, private :: field_i8_7_i32
+        procedure, private :: field_i8_1_i64
+        procedure, private :: field_i8_2_i64
+        procedure, private :: field_i8_3_i64
+        procedure, private :: field_i8_4_i64
+        procedure, private :: field_i8_5_i64
+        procedure, private :: field_i8_6_i64
+        procedure, private :: field_i8_7_i64
+        procedure, private :: same_i8_0
+        procedure, private :: same_i8_1
+        procedure, private :: same_i8_2
+        procedure, private :: same_i8_3
+        procedure, private :: same_i8_4
+        procedure, private :: same_i8_5
+        procedure, private :: same_i8_6
+        procedure, private :: same_i8_7
+        procedure, private :: array_i8_1
+        procedure, private :: array_i8_2
+        procedure, private :: array_i8_3
+        procedure, private :: array_i8_4
+        procedure, private :: array_i8_5
+        procedure, private :: array_i8_6
+        procedure, private :: array_i8_7
+        !> s%field(name, data, whole, at, missing, kind): data is of any type, kind and rank up to 7.
+        !> With whole and at it is this process's part of an array of all processes, of these extents, and
+        !> begins at this index, counted from 1. Without, it is this process's own. missing="keep": it keeps
+        !> its value if the checkpoint has none. kind="convert": another kind is converted if nothing
+        !> can be lost.
+        generic :: field => field_i8_0_i32
+        generic :: field => field_i8_1_i32, field_i8_1_i64
+        generic :: field => field_i8_2_i32, field_i8_2_i64
+        generic :: field => field_i8_3_i32, field_i8_3_i64
+        generic :: field => field_i8_4_i32, field_i8_4_i64
+        generic :: field => field_i8_5_i32, field_i8_5_i64
+        generic :: field => field_i8_6_i32, field_i8_6_i64
+        generic :: field => field_i8_7_i32, field_i8_7_i64
+        !> s%same(name, data, missing, kind): the same on all processes.
+        generic :: same => same_i8_0
+        generic :: same => same_i8_1
+        generic :: same => same_i8_2
+        generic :: same => same_i8_3
+        generic :: same => same_i8_4
+        generic :: same => same_i8_5
+        generic :: same => same_i8_6
+        generic :: same => same_i8_7
+        !> s%array(name, data, missing, kind, ranks): an allocatable array, this process's own, or with
+        !> ranks="same" the same on all. When the state is read it gets the extents that it had.
+        generic :: array => array_i8_1
+        generic :: array => array_i8_2
+        generic :: array => array_i8_3
+        generic :: array => array_i8_4
+        generic :: array => array_i8_5
+        generic :: array => array_i8_6
+        generic :: array => array_i8_7
+
+
+        procedure, private :: field_i16_0_i32
+        procedure, private :: field_i16_1_i32
+        procedure, private :: field_i16_2_i32
+        procedure, private :: field_i16_3_i32
+        procedure, private :: field_i16_4_i32
+        procedure, private :: field_i16_5_i32
+        procedure, private :: field_i16_6_i32
+        procedure, private :: field_i16_7_i32
+        procedure, private :: field_i16_1_i64
+        procedure, private :: field_i16_2_i64
+        procedure, private :: field_i16_3_i64
+        procedure, private :: field_i16_4_i64
+        procedure, private :: field_i16_5_i64
+        procedure, private :: field_i16_6_i64
+        procedure, private :: field_i16_7_i64
+        procedure, private :: same_i16_0
+        procedure, private :: same_i16_1
+        procedure, private :: same_i16_2
+        procedure, private :: same_i16_3
+        procedure, private :: same_i16_4
+        procedure, private :: same_i16_5
+        procedure, private :: same_i16_6
+        procedure, private :: same_i16_7
+        procedure, private :: array_i16_1
+        procedure, private :: array_i16_2
+        procedure, private :: array_i16_3
+        procedure, private :: array_i16_4
+        procedure, private :: array_i16_5
+        procedure, private :: array_i16_6
+        procedure, private :: array_i16_7
+        generic :: field => field_i16_0_i32
+        generic :: field => field_i16_1_i32, field_i16_1_i64
+        generic :: field => field_i16_2_i32, field_i16_2_i64
+        generic :: field => field_i16_3_i32, field_i16_3_i64
+        generic :: field => field_i16_4_i32, field_i16_4_i64
+        generic :: field => field_i16_5_i32, field_i16_5_i64
+        generic :: field => field_i16_6_i32, field_i16_6_i64
+        generic :: field => field_i16_7_i32, field_i16_7_i64
+        generic :: same => same_i16_0
+        generic :: same => same_i16_1
+        generic :: same => same_i16_2
+        generic :: same => same_i16_3
+        generic :: same => same_i16_4
+        generic :: same => same_i16_5
+        generic :: same => same_i16_6
+        generic :: same => same_i16_7
+        generic :: array => array_i16_1
+        generic :: array => array_i16_2
+        generic :: array => array_i16_3
+        generic :: array => array_i16_4
+        generic :: array => array_i16_5
+        generic :: array => array_i16_6
+        generic :: array => array_i16_7
+
+
+        procedure, private :: field_i32_0_i32
+        procedure, private :: field_i32_1_i32
+        procedure, private :: field_i32_2_i32
+        procedure, private :: field_i32_3_i32
+        procedure, private :: field_i32_4_i32
+        procedure, private :: field_i32_5_i32
+        procedure, private :: field_i32_6_i32
+        procedure, private :: field_i32_7_i32
+        procedure, private :: field_i32_1_i64
+        procedure, private :: field_i32_2_i64
+        procedure, private :: field_i32_3_i64
+        procedure, private :: field_i32_4_i64
+        procedure, private :: field_i32_5_i64
+        procedure, private :: field_i32_6_i64
+        procedure, private :: field_i32_7_i64
+        procedure, private :: same_i32_0
+        procedure, private :: same_i32_1
+        procedure, private :: same_i32_2
+        procedure, private :: same_i32_3
+        procedure, private :: same_i32_4
+        procedure, private :: same_i32_5
+        procedure, private :: same_i32_6
+        procedure, private :: same_i32_7
+        procedure, private :: array_i32_1
+        procedure, private :: array_i32_2
+        procedure, private :: array_i32_3
+        procedure, private :: array_i32_4
+        procedure, private :: array_i32_5
+        procedure, private :: array_i32_6
+        procedure, private :: array_i32_7
+        generic :: field => field_i32_0_i32
+        generic :: field => field_i32_1_i32, field_i32_1_i64
+        generic :: field => field_i32_2_i32, field_i32_2_i64
+        generic :: field => field_i32_3_i32, field_i32_3_i64
+        generic :: field => field_i32_4_i32, field_i32_4_i64
+        generic :: field => field_i32_5_i32, field_i32_5_i64
+        generic :: field => field_i32_6_i32, field_i32_6_i64
+        generic :: field => field_i32_7_i32, field_i32_7_i64
+        generic :: same => same_i32_0
+        generic :: same => same_i32_1
+        generic :: same => same_i32_2
+        generic :: same => same_i32_3
+        generic :: same => same_i32_4
+        generic :: same => same_i32_5
+        generic :: same => same_i32_6
+        generic :: same => same_i32_7
+        generic :: array => array_i32_1
+        generic :: array => array_i32_2
+        generic :: array => array_i32_3
+        generic :: array => array_i32_4
+        generic :: array => array_i32_5
+        generic :: array => array_i32_6
+        generic :: array => array_i32_7
+
+
+        procedure, private :: field_i64_0_i32
+        procedure, private :: field_i64_1_i32
+        procedure, private :: field_i64_2_i32
+        procedure, private :: field_i64_3_i32
+        procedure, private :: field_i64_4_i32
+        procedure, private :: field_i64_5_i32
+        procedure, private :: field_i64_6_i32
+        procedure, private :: field_i64_7_i32
+        procedure, private :: field_i64_1_i64
+        procedure, private :: field_i64_2_i64
+        procedure, private :: field_i64_3_i64
+        procedure, private :: field_i64_4_i64
+        procedure, private :: field_i64_5_i64
+        procedure, private :: field_i64_6_i64
+        procedure, private :: field_i64_7_i64
+        procedure, private :: same_i64_0
+        procedure, private :: same_i64_1
+        procedure, private :: same_i64_2
+        procedure, private :: same_i64_3
+        procedure, private :: same_i64_4
+        procedure, private :: same_i64_5
+        procedure, private :: same_i64_6
+        procedure, private :: same_i64_7
+        procedure, private :: array_i64_1
+        procedure, private :: array_i64_2
+        procedure, private :: array_i64_3
+        procedure, private :: array_i64_4
+        procedure, private :: array_i64_5
+        procedure, private :: array_i64_6
+        procedure, private :: array_i64_7
+        generic :: field => field_i64_0_i32
+        generic :: field => field_i64_1_i32, field_i64_1_i64
+        generic :: field => field_i64_2_i32, field_i64_2_i64
+        generic :: field => field_i64_3_i32, field_i64_3_i64
+        generic :: field => field_i64_4_i32, field_i64_4_i64
+        generic :: field => field_i64_5_i32, field_i64_5_i64
+        generic :: field => field_i64_6_i32, field_i64_6_i64
+        generic :: field => field_i64_7_i32, field_i64_7_i64
+        generic :: same => same_i64_0
+        generic :: same => same_i64_1
+        generic :: same => same_i64_2
+        generic :: same => same_i64_3
+        generic :: same => same_i64_4
+        generic :: same => same_i64_5
+        generic :: same => same_i64_6
+        generic :: same => same_i64_7
+        generic :: array => array_i64_1
+        generic :: array => array_i64_2
+        generic :: array => array_i64_3
+        generic :: array => array_i64_4
+        generic :: array => array_i64_5
+        generic :: array => array_i64_6
+        generic :: array => array_i64_7
+
+#ifdef SCRF_INTEGER_16
+
+        procedure, private :: field_i128_0_i32
+        procedure, private :: field_i128_1_i32
+        procedure, private :: field_i128_2_i32
+        procedure, private :: field_i128_3_i32
+        procedure, private :: field_i128_4_i32
+        procedure, private :: field_i128_5_i32
+        procedure, private :: field_i128_6_i32
+        procedure, private :: field_i128_7_i32
+        procedure, private :: field_i128_1_i64
+        procedure, private :: field_i128_2_i64
+        procedure, private :: field_i128_3_i64
+        procedure, private :: field_i128_4_i64
+        procedure, private :: field_i128_5_i64
+        procedure, private :: field_i128_6_i64
+        procedure, private :: field_i128_7_i64
+        procedure, private :: same_i128_0
+        procedure, private :: same_i128_1
+        procedure, private :: same_i128_2
+        procedure, private :: same_i128_3
+        procedure, private :: same_i128_4
+        procedure, private :: same_i128_5
+        procedure, private :: same_i128_6
+        procedure, private :: same_i128_7
+        procedure, private :: array_i128_1
+        procedure, private :: array_i128_2
+        procedure, private :: array_i128_3
+        procedure, private :: array_i128_4
+        procedure, private :: array_i128_5
+        procedure, private :: array_i128_6
+        procedure, private :: array_i128_7
+        generic :: field => field_i128_0_i32
+        generic :: field => field_i128_1_i32, field_i128_1_i64
+        generic :: field => field_i128_2_i32, field_i128_2_i64
+        generic :: field => field_i128_3_i32, field_i128_3_i64
+        generic :: field => field_i128_4_i32, field_i128_4_i64
+        generic :: field => field_i128_5_i32, field_i128_5_i64
+        generic :: field => field_i128_6_i32, field_i128_6_i64
+        generic :: field => field_i128_7_i32, field_i128_7_i64
+        generic :: same => same_i128_0
+        generic :: same => same_i128_1
+        generic :: same => same_i128_2
+        generic :: same => same_i128_3
+        generic :: same => same_i128_4
+        generic :: same => same_i128_5
+        generic :: same => same_i128_6
+        generic :: same => same_i128_7
+        generic :: array => array_i128_1
+        generic :: array => array_i128_2
+        generic :: array => array_i128_3
+        generic :: array => array_i128_4
+        generic :: array => array_i128_5
+        generic :: array => array_i128_6
+        generic :: array => array_i128_7
+#endif
+
+
+        procedure, private :: field_r32_0_i32
+        procedure, private :: field_r32_1_i32
+        procedure, private :: field_r32_2_i32
+        procedure, private :: field_r32_3_i32
+        procedure, private :: field_r32_4_i32
+        procedure, private :: field_r32_5_i32
+        procedure, private :: field_r32_6_i32
+        procedure, private :: field_r32_7_i32
+        procedure, private :: field_r32_1_i64
+        procedure, private :: field_r32_2_i64
+        procedure, private :: field_r32_3_i64
+        procedure, private :: field_r32_4_i64
+        procedure, private :: field_r32_5_i64
+        procedure, private :: field_r32_6_i64
+        procedure, private :: field_r32_7_i64
+        procedure, private :: same_r32_0
+        procedure, private :: same_r32_1
+        procedure, private :: same_r32_2
+        procedure, private :: same_r32_3
+        procedure, private :: same_r32_4
+        procedure, private :: same_r32_5
+        procedure, private :: same_r32_6
+        procedure, private :: same_r32_7
+        procedure, private :: array_r32_1
+        procedure, private :: array_r32_2
+        procedure, private :: array_r32_3
+        procedure, private :: array_r32_4
+        procedure, private :: array_r32_5
+        procedure, private :: array_r32_6
+        procedure, private :: array_r32_7
+        generic :: field => field_r32_0_i32
+        generic :: field => field_r32_1_i32, field_r32_1_i64
+        generic :: field => field_r32_2_i32, field_r32_2_i64
+        generic :: field => field_r32_3_i32, field_r32_3_i64
+        generic :: field => field_r32_4_i32, field_r32_4_i64
+        generic :: field => field_r32_5_i32, field_r32_5_i64
+        generic :: field => field_r32_6_i32, field_r32_6_i64
+        generic :: field => field_r32_7_i32, field_r32_7_i64
+        generic :: same => same_r32_0
+        generic :: same => same_r32_1
+        generic :: same => same_r32_2
+        generic :: same => same_r32_3
+        generic :: same => same_r32_4
+        generic :: same => same_r32_5
+        generic :: same => same_r32_6
+        generic :: same => same_r32_7
+        generic :: array => array_r32_1
+        generic :: array => array_r32_2
+        generic :: array => array_r32_3
+        generic :: array => array_r32_4
+        generic :: array => array_r32_5
+        generic :: array => array_r32_6
+        generic :: array => array_r32_7
+
+
+        procedure, private :: field_r64_0_i32
+        procedure, private :: field_r64_1_i32
+        procedure, private :: field_r64_2_i32
+        procedure, private :: field_r64_3_i32
+        procedure, private :: field_r64_4_i32
+        procedure, private :: field_r64_5_i32
+        procedure, private :: field_r64_6_i32
+        procedure, private :: field_r64_7_i32
+        procedure, private :: field_r64_1_i64
+        procedure, private :: field_r64_2_i64
+        procedure, private :: field_r64_3_i64
+        procedure, private :: field_r64_4_i64
+        procedure, private :: field_r64_5_i64
+        procedure, private :: field_r64_6_i64
+        procedure, private :: field_r64_7_i64
+        procedure, private :: same_r64_0
+        procedure, private :: same_r64_1
+        procedure, private :: same_r64_2
+        procedure, private :: same_r64_3
+        procedure, private :: same_r64_4
+        procedure, private :: same_r64_5
+        procedure, private :: same_r64_6
+        procedure, private :: same_r64_7
+        procedure, private :: array_r64_1
+        procedure, private :: array_r64_2
+        procedure, private :: array_r64_3
+        procedure, private :: array_r64_4
+        procedure, private :: array_r64_5
+        procedure, private :: array_r64_6
+        procedure, private :: array_r64_7
+        generic :: field => field_r64_0_i32
+        generic :: field => field_r64_1_i32, field_r64_1_i64
+        generic :: field => field_r64_2_i32, field_r64_2_i64
+        generic :: field => field_r64_3_i32, field_r64_3_i64
+        generic :: field => field_r64_4_i32, field_r64_4_i64
+        generic :: field => field_r64_5_i32, field_r64_5_i64
+        generic :: field => field_r64_6_i32, field_r64_6_i64
+        generic :: field => field_r64_7_i32, field_r64_7_i64
+        generic :: same => same_r64_0
+        generic :: same => same_r64_1
+        generic :: same => same_r64_2
+        generic :: same => same_r64_3
+        generic :: same => same_r64_4
+        generic :: same => same_r64_5
+        generic :: same => same_r64_6
+        generic :: same => same_r64_7
+        generic :: array => array_r64_1
+        generic :: array => array_r64_2
+        generic :: array => array_r64_3
+        generic :: array => array_r64_4
+        generic :: array => array_r64_5
+        generic :: array => array_r64_6
+        generic :: array => array_r64_7
+
+#ifdef SCRF_REAL_10
+
+        procedure, private :: field_r80_0_i32
+        procedure, private :: field_r80_1_i32
+        procedure, private :: field_r80_2_i32
+        procedure, private :: field_r80_3_i32
+        procedure, private :: field_r80_4_i32
+        procedure, private :: field_r80_5_i32
+        procedure, private :: field_r80_6_i32
+        procedure, private :: field_r80_7_i32
+        procedure, private :: field_r80_1_i64
+        procedure, private :: field_r80_2_i64
+        procedure, private :: field_r80_3_i64
+        procedure, private :: field_r80_4_i64
+        procedure, private :: field_r80_5_i64
+        procedure, private :: field_r80_6_i64
+        procedure, private :: field_r80_7_i64
+        procedure, private :: same_r80_0
+        procedure, private :: same_r80_1
+        procedure, private :: same_r80_2
+        procedure, private :: same_r80_3
+        procedure, private :: same_r80_4
+        procedure, private :: same_r80_5
+        procedure, private :: same_r80_6
+        procedure, private :: same_r80_7
+        procedure, private :: array_r80_1
+        procedure, private :: array_r80_2
+        procedure, private :: array_r80_3
+        procedure, private :: array_r80_4
+        procedure, private :: array_r80_5
+        procedure, private :: array_r80_6
+        procedure, private :: array_r80_7
+        generic :: field => field_r80_0_i32
+        generic :: field => field_r80_1_i32, field_r80_1_i64
+        generic :: field => field_r80_2_i32, field_r80_2_i64
+        generic :: field => field_r80_3_i32, field_r80_3_i64
+        generic :: field => field_r80_4_i32, field_r80_4_i64
+        generic :: field => field_r80_5_i32, field_r80_5_i64
+        generic :: field => field_r80_6_i32, field_r80_6_i64
+        generic :: field => field_r80_7_i32, field_r80_7_i64
+        generic :: same => same_r80_0
+        generic :: same => same_r80_1
+        generic :: same => same_r80_2
+        generic :: same => same_r80_3
+        generic :: same => same_r80_4
+        generic :: same => same_r80_5
+        generic :: same => same_r80_6
+        generic :: same => same_r80_7
+        generic :: array => array_r80_1
+        generic :: array => array_r80_2
+        generic :: array => array_r80_3
+        generic :: array => array_r80_4
+        generic :: array => array_r80_5
+        generic :: array => array_r80_6
+        generic :: array => array_r80_7
+#endif
+
+#ifdef SCRF_REAL_16
+
+        procedure, private :: field_r128_0_i32
+        procedure, private :: field_r128_1_i32
+        procedure, private :: field_r128_2_i32
+        procedure, private :: field_r128_3_i32
+        procedure, private :: field_r128_4_i32
+        procedure, private :: field_r128_5_i32
+        procedure, private :: field_r128_6_i32
+        procedure, private :: field_r128_7_i32
+        procedure, private :: field_r128_1_i64
+        procedure, private :: field_r128_2_i64
+        procedure, private :: field_r128_3_i64
+        procedure, private :: field_r128_4_i64
+        procedure, private :: field_r128_5_i64
+        procedure, private :: field_r128_6_i64
+        procedure, private :: field_r128_7_i64
+        procedure, private :: same_r128_0
+        procedure, private :: same_r128_1
+        procedure, private :: same_r128_2
+        procedure, private :: same_r128_3
+        procedure, private :: same_r128_4
+        procedure, private :: same_r128_5
+        procedure, private :: same_r128_6
+        procedure, private :: same_r128_7
+        procedure, private :: array_r128_1
+        procedure, private :: array_r128_2
+        procedure, private :: array_r128_3
+        procedure, private :: array_r128_4
+        procedure, private :: array_r128_5
+        procedure, private :: array_r128_6
+        procedure, private :: array_r128_7
+        generic :: field => field_r128_0_i32
+        generic :: field => field_r128_1_i32, field_r128_1_i64
+        generic :: field => field_r128_2_i32, field_r128_2_i64
+        generic :: field => field_r128_3_i32, field_r128_3_i64
+        generic :: field => field_r128_4_i32, field_r128_4_i64
+        generic :: field => field_r128_5_i32, field_r128_5_i64
+        generic :: field => field_r128_6_i32, field_r128_6_i64
+        generic :: field => field_r128_7_i32, field_r128_7_i64
+        generic :: same => same_r128_0
+        generic :: same => same_r128_1
+        generic :: same => same_r128_2
+        generic :: same => same_r128_3
+        generic :: same => same_r128_4
+        generic :: same => same_r128_5
+        generic :: same => same_r128_6
+        generic :: same => same_r128_7
+        generic :: array => array_r128_1
+        generic :: array => array_r128_2
+        generic :: array => array_r128_3
+        generic :: array => array_r128_4
+        generic :: array => array_r128_5
+        generic :: array => array_r128_6
+        generic :: array => array_r128_7
+#endif
+
+
+        procedure, private :: field_c32_0_i32
+        procedure, private :: field_c32_1_i32
+        procedure, private :: field_c32_2_i32
+        procedure, private :: field_c32_3_i32
+        procedure, private :: field_c32_4_i32
+        procedure, private :: field_c32_5_i32
+        procedure, private :: field_c32_6_i32
+        procedure, private :: field_c32_7_i32
+        procedure, private :: field_c32_1_i64
+        procedure, private :: field_c32_2_i64
+        procedure, private :: field_c32_3_i64
+        procedure, private :: field_c32_4_i64
+        procedure, private :: field_c32_5_i64
+        procedure, private :: field_c32_6_i64
+        procedure, private :: field_c32_7_i64
+        procedure, private :: same_c32_0
+        procedure, private :: same_c32_1
+        procedure, private :: same_c32_2
+        procedure, private :: same_c32_3
+        procedure, private :: same_c32_4
+        procedure, private :: same_c32_5
+        procedure, private :: same_c32_6
+        procedure, private :: same_c32_7
+        procedure, private :: array_c32_1
+        procedure, private :: array_c32_2
+        procedure, private :: array_c32_3
+        procedure, private :: array_c32_4
+        procedure, private :: array_c32_5
+        procedure, private :: array_c32_6
+        procedure, private :: array_c32_7
+        generic :: field => field_c32_0_i32
+        generic :: field => field_c32_1_i32, field_c32_1_i64
+        generic :: field => field_c32_2_i32, field_c32_2_i64
+        generic :: field => field_c32_3_i32, field_c32_3_i64
+        generic :: field => field_c32_4_i32, field_c32_4_i64
+        generic :: field => field_c32_5_i32, field_c32_5_i64
+        generic :: field => field_c32_6_i32, field_c32_6_i64
+        generic :: field => field_c32_7_i32, field_c32_7_i64
+        generic :: same => same_c32_0
+        generic :: same => same_c32_1
+        generic :: same => same_c32_2
+        generic :: same => same_c32_3
+        generic :: same => same_c32_4
+        generic :: same => same_c32_5
+        generic :: same => same_c32_6
+        generic :: same => same_c32_7
+        generic :: array => array_c32_1
+        generic :: array => array_c32_2
+        generic :: array => array_c32_3
+        generic :: array => array_c32_4
+        generic :: array => array_c32_5
+        generic :: array => array_c32_6
+        generic :: array => array_c32_7
+
+
+        procedure, private :: field_c64_0_i32
+        procedure, private :: field_c64_1_i32
+        procedure, private :: field_c64_2_i32
+        procedure, private :: field_c64_3_i32
+        procedure, private :: field_c64_4_i32
+        procedure, private :: field_c64_5_i32
+        procedure, private :: field_c64_6_i32
+        procedure, private :: field_c64_7_i32
+        procedure, private :: field_c64_1_i64
+        procedure, private :: field_c64_2_i64
+        procedure, private :: field_c64_3_i64
+        procedure, private :: field_c64_4_i64
+        procedure, private :: field_c64_5_i64
+        procedure, private :: field_c64_6_i64
+        procedure, private :: field_c64_7_i64
+        procedure, private :: same_c64_0
+        procedure, private :: same_c64_1
+        procedure, private :: same_c64_2
+        procedure, private :: same_c64_3
+        procedure, private :: same_c64_4
+        procedure, private :: same_c64_5
+        procedure, private :: same_c64_6
+        procedure, private :: same_c64_7
+        procedure, private :: array_c64_1
+        procedure, private :: array_c64_2
+        procedure, private :: array_c64_3
+        procedure, private :: array_c64_4
+        procedure, private :: array_c64_5
+        procedure, private :: array_c64_6
+        procedure, private :: array_c64_7
+        generic :: field => field_c64_0_i32
+        generic :: field => field_c64_1_i32, field_c64_1_i64
+        generic :: field => field_c64_2_i32, field_c64_2_i64
+        generic :: field => field_c64_3_i32, field_c64_3_i64
+        generic :: field => field_c64_4_i32, field_c64_4_i64
+        generic :: field => field_c64_5_i32, field_c64_5_i64
+        generic :: field => field_c64_6_i32, field_c64_6_i64
+        generic :: field => field_c64_7_i32, field_c64_7_i64
+        generic :: same => same_c64_0
+        generic :: same => same_c64_1
+        generic :: same => same_c64_2
+        generic :: same => same_c64_3
+        generic :: same => same_c64_4
+        generic :: same => same_c64_5
+        generic :: same => same_c64_6
+        generic :: same => same_c64_7
+        generic :: array => array_c64_1
+        generic :: array => array_c64_2
+        generic :: array => array_c64_3
+        generic :: array => array_c64_4
+        generic :: array => array_c64_5
+        generic :: array => array_c64_6
+        generic :: array => array_c64_7
+
+#ifdef SCRF_REAL_10
+
+        procedure, private :: field_c80_0_i32
+        procedure, private :: field_c80_1_i32
+        procedure, private :: field_c80_2_i32
+        procedure, private :: field_c80_3_i32
+        procedure, private :: field_c80_4_i32
+        procedure, private :: field_c80_5_i32
+        procedure, private :: field_c80_6_i32
+        procedure, private :: field_c80_7_i32
+        procedure, private :: field_c80_1_i64
+        procedure, private :: field_c80_2_i64
+        procedure, private :: field_c80_3_i64
+        procedure, private :: field_c80_4_i64
+        procedure, private :: field_c80_5_i64
+        procedure, private :: field_c80_6_i64
+        procedure, private :: field_c80_7_i64
+        procedure, private :: same_c80_0
+        procedure, private :: same_c80_1
+        procedure, private :: same_c80_2
+        procedure, private :: same_c80_3
+        procedure, private :: same_c80_4
+        procedure, private :: same_c80_5
+        procedure, private :: same_c80_6
+        procedure, private :: same_c80_7
+        procedure, private :: array_c80_1
+        procedure, private :: array_c80_2
+        procedure, private :: array_c80_3
+        procedure, private :: array_c80_4
+        procedure, private :: array_c80_5
+        procedure, private :: array_c80_6
+        procedure, private :: array_c80_7
+        generic :: field => field_c80_0_i32
+        generic :: field => field_c80_1_i32, field_c80_1_i64
+        generic :: field => field_c80_2_i32, field_c80_2_i64
+        generic :: field => field_c80_3_i32, field_c80_3_i64
+        generic :: field => field_c80_4_i32, field_c80_4_i64
+        generic :: field => field_c80_5_i32, field_c80_5_i64
+        generic :: field => field_c80_6_i32, field_c80_6_i64
+        generic :: field => field_c80_7_i32, field_c80_7_i64
+        generic :: same => same_c80_0
+        generic :: same => same_c80_1
+        generic :: same => same_c80_2
+        generic :: same => same_c80_3
+        generic :: same => same_c80_4
+        generic :: same => same_c80_5
+        generic :: same => same_c80_6
+        generic :: same => same_c80_7
+        generic :: array => array_c80_1
+        generic :: array => array_c80_2
+        generic :: array => array_c80_3
+        generic :: array => array_c80_4
+        generic :: array => array_c80_5
+        generic :: array => array_c80_6
+        generic :: array => array_c80_7
+#endif
+
+#ifdef SCRF_REAL_16
+
+        procedure, private :: field_c128_0_i32
+        procedure, private :: field_c128_1_i32
+        procedure, private :: field_c128_2_i32
+        procedure, private :: field_c128_3_i32
+        procedure, private :: field_c128_4_i32
+        procedure, private :: field_c128_5_i32
+        procedure, private :: field_c128_6_i32
+        procedure, private :: field_c128_7_i32
+        procedure, private :: field_c128_1_i64
+        procedure, private :: field_c128_2_i64
+        procedure, private :: field_c128_3_i64
+        procedure, private :: field_c128_4_i64
+        procedure, private :: field_c128_5_i64
+        procedure, private :: field_c128_6_i64
+        procedure, private :: field_c128_7_i64
+        procedure, private :: same_c128_0
+        procedure, private :: same_c128_1
+        procedure, private :: same_c128_2
+        procedure, private :: same_c128_3
+        procedure, private :: same_c128_4
+        procedure, private :: same_c128_5
+        procedure, private :: same_c128_6
+        procedure, private :: same_c128_7
+        procedure, private :: array_c128_1
+        procedure, private :: array_c128_2
+        procedure, private :: array_c128_3
+        procedure, private :: array_c128_4
+        procedure, private :: array_c128_5
+        procedure, private :: array_c128_6
+        procedure, private :: array_c128_7
+        generic :: field => field_c128_0_i32
+        generic :: field => field_c128_1_i32, field_c128_1_i64
+        generic :: field => field_c128_2_i32, field_c128_2_i64
+        generic :: field => field_c128_3_i32, field_c128_3_i64
+        generic :: field => field_c128_4_i32, field_c128_4_i64
+        generic :: field => field_c128_5_i32, field_c128_5_i64
+        generic :: field => field_c128_6_i32, field_c128_6_i64
+        generic :: field => field_c128_7_i32, field_c128_7_i64
+        generic :: same => same_c128_0
+        generic :: same => same_c128_1
+        generic :: same => same_c128_2
+        generic :: same => same_c128_3
+        generic :: same => same_c128_4
+        generic :: same => same_c128_5
+        generic :: same => same_c128_6
+        generic :: same => same_c128_7
+        generic :: array => array_c128_1
+        generic :: array => array_c128_2
+        generic :: array => array_c128_3
+        generic :: array => array_c128_4
+        generic :: array => array_c128_5
+        generic :: array => array_c128_6
+        generic :: array => array_c128_7
+#endif
+
+
+        procedure, private :: field_l8_0_i32
+        procedure, private :: field_l8_1_i32
+        procedure, private :: field_l8_2_i32
+        procedure, private :: field_l8_3_i32
+        procedure, private :: field_l8_4_i32
+        procedure, private :: field_l8_5_i32
+        procedure, private :: field_l8_6_i32
+        procedure, private :: field_l8_7_i32
+        procedure, private :: field_l8_1_i64
+        procedure, private :: field_l8_2_i64
+        procedure, private :: field_l8_3_i64
+        procedure, private :: field_l8_4_i64
+        procedure, private :: field_l8_5_i64
+        procedure, private :: field_l8_6_i64
+        procedure, private :: field_l8_7_i64
+        procedure, private :: same_l8_0
+        procedure, private :: same_l8_1
+        procedure, private :: same_l8_2
+        procedure, private :: same_l8_3
+        procedure, private :: same_l8_4
+        procedure, private :: same_l8_5
+        procedure, private :: same_l8_6
+        procedure, private :: same_l8_7
+        procedure, private :: array_l8_1
+        procedure, private :: array_l8_2
+        procedure, private :: array_l8_3
+        procedure, private :: array_l8_4
+        procedure, private :: array_l8_5
+        procedure, private :: array_l8_6
+        procedure, private :: array_l8_7
+        generic :: field => field_l8_0_i32
+        generic :: field => field_l8_1_i32, field_l8_1_i64
+        generic :: field => field_l8_2_i32, field_l8_2_i64
+        generic :: field => field_l8_3_i32, field_l8_3_i64
+        generic :: field => field_l8_4_i32, field_l8_4_i64
+        generic :: field => field_l8_5_i32, field_l8_5_i64
+        generic :: field => field_l8_6_i32, field_l8_6_i64
+        generic :: field => field_l8_7_i32, field_l8_7_i64
+        generic :: same => same_l8_0
+        generic :: same => same_l8_1
+        generic :: same => same_l8_2
+        generic :: same => same_l8_3
+        generic :: same => same_l8_4
+        generic :: same => same_l8_5
+        generic :: same => same_l8_6
+        generic :: same => same_l8_7
+        generic :: array => array_l8_1
+        generic :: array => array_l8_2
+        generic :: array => array_l8_3
+        generic :: array => array_l8_4
+        generic :: array => array_l8_5
+        generic :: array => array_l8_6
+        generic :: array => array_l8_7
+
+
+        procedure, private :: field_l16_0_i32
+        procedure, private :: field_l16_1_i32
+        procedure, private :: field_l16_2_i32
+        procedure, private :: field_l16_3_i32
+        procedure, private :: field_l16_4_i32
+        procedure, private :: field_l16_5_i32
+        procedure, private :: field_l16_6_i32
+        procedure, private :: field_l16_7_i32
+        procedure, private :: field_l16_1_i64
+        procedure, private :: field_l16_2_i64
+        procedure, private :: field_l16_3_i64
+        procedure, private :: field_l16_4_i64
+        procedure, private :: field_l16_5_i64
+        procedure, private :: field_l16_6_i64
+        procedure, private :: field_l16_7_i64
+        procedure, private :: same_l16_0
+        procedure, private :: same_l16_1
+        procedure, private :: same_l16_2
+        procedure, private :: same_l16_3
+        procedure, private :: same_l16_4
+        procedure, private :: same_l16_5
+        procedure, private :: same_l16_6
+        procedure, private :: same_l16_7
+        procedure, private :: array_l16_1
+        procedure, private :: array_l16_2
+        procedure, private :: array_l16_3
+        procedure, private :: array_l16_4
+        procedure, private :: array_l16_5
+        procedure, private :: array_l16_6
+        procedure, private :: array_l16_7
+        generic :: field => field_l16_0_i32
+        generic :: field => field_l16_1_i32, field_l16_1_i64
+        generic :: field => field_l16_2_i32, field_l16_2_i64
+        generic :: field => field_l16_3_i32, field_l16_3_i64
+        generic :: field => field_l16_4_i32, field_l16_4_i64
+        generic :: field => field_l16_5_i32, field_l16_5_i64
+        generic :: field => field_l16_6_i32, field_l16_6_i64
+        generic :: field => field_l16_7_i32, field_l16_7_i64
+        generic :: same => same_l16_0
+        generic :: same => same_l16_1
+        generic :: same => same_l16_2
+        generic :: same => same_l16_3
+        generic :: same => same_l16_4
+        generic :: same => same_l16_5
+        generic :: same => same_l16_6
+        generic :: same => same_l16_7
+        generic :: array => array_l16_1
+        generic :: array => array_l16_2
+        generic :: array => array_l16_3
+        generic :: array => array_l16_4
+        generic :: array => array_l16_5
+        generic :: array => array_l16_6
+        generic :: array => array_l16_7
+
+
+        procedure, private :: field_l32_0_i32
+        procedure, private :: field_l32_1_i32
+        procedure, private :: field_l32_2_i32
+        procedure, private :: field_l32_3_i32
+        procedure, private :: field_l32_4_i32
+        procedure, private :: field_l32_5_i32
+        procedure, private :: field_l32_6_i32
+        procedure, private :: field_l32_7_i32
+        procedure, private :: field_l32_1_i64
+        procedure, private :: field_l32_2_i64
+        procedure, private :: field_l32_3_i64
+        procedure, private :: field_l32_4_i64
+        procedure, private :: field_l32_5_i64
+        procedure, private :: field_l32_6_i64
+        procedure, private :: field_l32_7_i64
+        procedure, private :: same_l32_0
+        procedure, private :: same_l32_1
+        procedure, private :: same_l32_2
+        procedure, private :: same_l32_3
+        procedure, private :: same_l32_4
+        procedure, private :: same_l32_5
+        procedure, private :: same_l32_6
+        procedure, private :: same_l32_7
+        procedure, private :: array_l32_1
+        procedure, private :: array_l32_2
+        procedure, private :: array_l32_3
+        procedure, private :: array_l32_4
+        procedure, private :: array_l32_5
+        procedure, private :: array_l32_6
+        procedure, private :: array_l32_7
+        generic :: field => field_l32_0_i32
+        generic :: field => field_l32_1_i32, field_l32_1_i64
+        generic :: field => field_l32_2_i32, field_l32_2_i64
+        generic :: field => field_l32_3_i32, field_l32_3_i64
+        generic :: field => field_l32_4_i32, field_l32_4_i64
+        generic :: field => field_l32_5_i32, field_l32_5_i64
+        generic :: field => field_l32_6_i32, field_l32_6_i64
+        generic :: field => field_l32_7_i32, field_l32_7_i64
+        generic :: same => same_l32_0
+        generic :: same => same_l32_1
+        generic :: same => same_l32_2
+        generic :: same => same_l32_3
+        generic :: same => same_l32_4
+        generic :: same => same_l32_5
+        generic :: same => same_l32_6
+        generic :: same => same_l32_7
+        generic :: array => array_l32_1
+        generic :: array => array_l32_2
+        generic :: array => array_l32_3
+        generic :: array => array_l32_4
+        generic :: array => array_l32_5
+        generic :: array => array_l32_6
+        generic :: array => array_l32_7
+
+
+        procedure, private :: field_l64_0_i32
+        procedure, private :: field_l64_1_i32
+        procedure, private :: field_l64_2_i32
+        procedure, private :: field_l64_3_i32
+        procedure, private :: field_l64_4_i32
+        procedure, private :: field_l64_5_i32
+        procedure, private :: field_l64_6_i32
+        procedure, private :: field_l64_7_i32
+        procedure, private :: field_l64_1_i64
+        procedure, private :: field_l64_2_i64
+        procedure, private :: field_l64_3_i64
+        procedure, private :: field_l64_4_i64
+        procedure, private :: field_l64_5_i64
+        procedure, private :: field_l64_6_i64
+        procedure, private :: field_l64_7_i64
+        procedure, private :: same_l64_0
+        procedure, private :: same_l64_1
+        procedure, private :: same_l64_2
+        procedure, private :: same_l64_3
+        procedure, private :: same_l64_4
+        procedure, private :: same_l64_5
+        procedure, private :: same_l64_6
+        procedure, private :: same_l64_7
+        procedure, private :: array_l64_1
+        procedure, private :: array_l64_2
+        procedure, private :: array_l64_3
+        procedure, private :: array_l64_4
+        procedure, private :: array_l64_5
+        procedure, private :: array_l64_6
+        procedure, private :: array_l64_7
+        generic :: field => field_l64_0_i32
+        generic :: field => field_l64_1_i32, field_l64_1_i64
+        generic :: field => field_l64_2_i32, field_l64_2_i64
+        generic :: field => field_l64_3_i32, field_l64_3_i64
+        generic :: field => field_l64_4_i32, field_l64_4_i64
+        generic :: field => field_l64_5_i32, field_l64_5_i64
+        generic :: field => field_l64_6_i32, field_l64_6_i64
+        generic :: field => field_l64_7_i32, field_l64_7_i64
+        generic :: same => same_l64_0
+        generic :: same => same_l64_1
+        generic :: same => same_l64_2
+        generic :: same => same_l64_3
+        generic :: same => same_l64_4
+        generic :: same => same_l64_5
+        generic :: same => same_l64_6
+        generic :: same => same_l64_7
+        generic :: array => array_l64_1
+        generic :: array => array_l64_2
+        generic :: array => array_l64_3
+        generic :: array => array_l64_4
+        generic :: array => array_l64_5
+        generic :: array => array_l64_6
+        generic :: array => array_l64_7
+
+#ifdef SCRF_LOGICAL_16
+
+        procedure, private :: field_l128_0_i32
+        procedure, private :: field_l128_1_i32
+        procedure, private :: field_l128_2_i32
+        procedure, private :: field_l128_3_i32
+        procedure, private :: field_l128_4_i32
+        procedure, private :: field_l128_5_i32
+        procedure, private :: field_l128_6_i32
+        procedure, private :: field_l128_7_i32
+        procedure, private :: field_l128_1_i64
+        procedure, private :: field_l128_2_i64
+        procedure, private :: field_l128_3_i64
+        procedure, private :: field_l128_4_i64
+        procedure, private :: field_l128_5_i64
+        procedure, private :: field_l128_6_i64
+        procedure, private :: field_l128_7_i64
+        procedure, private :: same_l128_0
+        procedure, private :: same_l128_1
+        procedure, private :: same_l128_2
+        procedure, private :: same_l128_3
+        procedure, private :: same_l128_4
+        procedure, private :: same_l128_5
+        procedure, private :: same_l128_6
+        procedure, private :: same_l128_7
+        procedure, private :: array_l128_1
+        procedure, private :: array_l128_2
+        procedure, private :: array_l128_3
+        procedure, private :: array_l128_4
+        procedure, private :: array_l128_5
+        procedure, private :: array_l128_6
+        procedure, private :: array_l128_7
+        generic :: field => field_l128_0_i32
+        generic :: field => field_l128_1_i32, field_l128_1_i64
+        generic :: field => field_l128_2_i32, field_l128_2_i64
+        generic :: field => field_l128_3_i32, field_l128_3_i64
+        generic :: field => field_l128_4_i32, field_l128_4_i64
+        generic :: field => field_l128_5_i32, field_l128_5_i64
+        generic :: field => field_l128_6_i32, field_l128_6_i64
+        generic :: field => field_l128_7_i32, field_l128_7_i64
+        generic :: same => same_l128_0
+        generic :: same => same_l128_1
+        generic :: same => same_l128_2
+        generic :: same => same_l128_3
+        generic :: same => same_l128_4
+        generic :: same => same_l128_5
+        generic :: same => same_l128_6
+        generic :: same => same_l128_7
+        generic :: array => array_l128_1
+        generic :: array => array_l128_2
+        generic :: array => array_l128_3
+        generic :: array => array_l128_4
+        generic :: array => array_l128_5
+        generic :: array => array_l128_6
+        generic :: array => array_l128_7
+#endif
+
+
+        procedure, private :: field_text_0_i32
+        procedure, private :: field_text_1_i32
+        procedure, private :: field_text_2_i32
+        procedure, private :: field_text_3_i32
+        procedure, private :: field_text_4_i32
+        procedure, private :: field_text_5_i32
+        procedure, private :: field_text_6_i32
+        procedure, private :: field_text_7_i32
+        procedure, private :: field_text_1_i64
+        procedure, private :: field_text_2_i64
+        procedure, private :: field_text_3_i64
+        procedure, private :: field_text_4_i64
+        procedure, private :: field_text_5_i64
+        procedure, private :: field_text_6_i64
+        procedure, private :: field_text_7_i64
+        procedure, private :: same_text_0
+        procedure, private :: same_text_1
+        procedure, private :: same_text_2
+        procedure, private :: same_text_3
+        procedure, private :: same_text_4
+        procedure, private :: same_text_5
+        procedure, private :: same_text_6
+        procedure, private :: same_text_7
+        procedure, private :: array_text_1
+        procedure, private :: array_text_2
+        procedure, private :: array_text_3
+        procedure, private :: array_text_4
+        procedure, private :: array_text_5
+        procedure, private :: array_text_6
+        procedure, private :: array_text_7
+        generic :: field => field_text_0_i32
+        generic :: field => field_text_1_i32, field_text_1_i64
+        generic :: field => field_text_2_i32, field_text_2_i64
+        generic :: field => field_text_3_i32, field_text_3_i64
+        generic :: field => field_text_4_i32, field_text_4_i64
+        generic :: field => field_text_5_i32, field_text_5_i64
+        generic :: field => field_text_6_i32, field_text_6_i64
+        generic :: field => field_text_7_i32, field_text_7_i64
+        generic :: same => same_text_0
+        generic :: same => same_text_1
+        generic :: same => same_text_2
+        generic :: same => same_text_3
+        generic :: same => same_text_4
+        generic :: same => same_text_5
+        generic :: same => same_text_6
+        generic :: same => same_text_7
+        generic :: array => array_text_1
+        generic :: array => array_text_2
+        generic :: array => array_text_3
+        generic :: array => array_text_4
+        generic :: array => array_text_5
+        generic :: array => array_text_6
+        generic :: array => array_text_7
+
+    end type scr_state
+
+    abstract interface
+        !> scr_list(s): the routine of a program that lists its state.
+        subroutine scr_list(s)
+            import :: scr_state
+            implicit none
+            class(scr_state), intent(inout) :: s
+        end subroutine scr_list
+    end interface
+
+    !> The list that C calls: the routine of a program, or else that of the object.
+    type :: listing
+        procedure(scr_list), pointer, nopass :: routine => null()
+        class(scr_state), pointer :: state => null()
+    end type listing
+
+    type(listing), save :: running
+
+    !> Where the elements of a field are.
+    type :: field_memory
+        integer(c_int) :: kind = 0, rank = 0
+        integer(int64) :: extents(7) = 0
+        !> Addresses: of the first element, and of the last one in each dimension.
+        integer(c_intptr_t) :: places(0:7) = 0
+    end type field_memory
+
+    !> What elements are, as SCR_Type has it; the bytes of one are added.
+    integer(c_int), parameter :: WHOLE_NUMBER = 16777216, REAL_NUMBER = 50331648, &
+        COMPLEX_NUMBER = 67108864, TRUTH = 83886080, TEXT = 100663296, EXTENDED_REAL = 134217728, &
+        EXTENDED_COMPLEX = 150994944
+
+    !> Whose a field is.
+    integer, parameter :: OWN = 1, SAME_ON_ALL = 2, PART = 3
+
+    !> An address for arrays that are not allocated yet, which C does not read.
+    integer(c_int), save, target :: nowhere = 0
+
+    !> For SCR_Next_field and SCR_Order.
+    integer(c_int), parameter :: KEEP_IF_MISSING = 1, CONVERT = 2, COLUMN_MAJOR = 17
+
+    interface put
+        module procedure :: put_i32, put_i64
+    end interface put
+
+    interface memory_of
+
+        module procedure :: memory_of_i8_0
+        module procedure :: memory_of_i8_1
+        module procedure :: memory_of_i8_2
+        module procedure :: memory_of_i8_3
+        module procedure :: memory_of_i8_4
+        module procedure :: memory_of_i8_5
+        module procedure :: memory_of_i8_6
+        module procedure :: memory_of_i8_7
+
+
+        module procedure :: memory_of_i16_0
+        module procedure :: memory_of_i16_1
+        module procedure :: memory_of_i16_2
+        module procedure :: memory_of_i16_3
+        module procedure :: memory_of_i16_4
+        module procedure :: memory_of_i16_5
+        module procedure :: memory_of_i16_6
+        module procedure :: memory_of_i16_7
+
+
+        module procedure :: memory_of_i32_0
+        module procedure :: memory_of_i32_1
+        module procedure :: memory_of_i32_2
+        module procedure :: memory_of_i32_3
+        module procedure :: memory_of_i32_4
+        module procedure :: memory_of_i32_5
+        module procedure :: memory_of_i32_6
+        module procedure :: memory_of_i32_7
+
+
+        module procedure :: memory_of_i64_0
+        module procedure :: memory_of_i64_1
+        module procedure :: memory_of_i64_2
+        module procedure :: memory_of_i64_3
+        module procedure :: memory_of_i64_4
+        module procedure :: memory_of_i64_5
+        module procedure :: memory_of_i64_6
+        module procedure :: memory_of_i64_7
+
+#ifdef SCRF_INTEGER_16
+
+        module procedure :: memory_of_i128_0
+        module procedure :: memory_of_i128_1
+        module procedure :: memory_of_i128_2
+        module procedure :: memory_of_i128_3
+        module procedure :: memory_of_i128_4
+        module procedure :: memory_of_i128_5
+        module procedure :: memory_of_i128_6
+        module procedure :: memory_of_i128_7
+#endif
+
+
+        module procedure :: memory_of_r32_0
+        module procedure :: memory_of_r32_1
+        module procedure :: memory_of_r32_2
+        module procedure :: memory_of_r32_3
+        module procedure :: memory_of_r32_4
+        module procedure :: memory_of_r32_5
+        module procedure :: memory_of_r32_6
+        module procedure :: memory_of_r32_7
+
+
+        module procedure :: memory_of_r64_0
+        module procedure :: memory_of_r64_1
+        module procedure :: memory_of_r64_2
+        module procedure :: memory_of_r64_3
+        module procedure :: memory_of_r64_4
+        module procedure :: memory_of_r64_5
+        module procedure :: memory_of_r64_6
+        module procedure :: memory_of_r64_7
+
+#ifdef SCRF_REAL_10
+
+        module procedure :: memory_of_r80_0
+        module procedure :: memory_of_r80_1
+        module procedure :: memory_of_r80_2
+        module procedure :: memory_of_r80_3
+        module procedure :: memory_of_r80_4
+        module procedure :: memory_of_r80_5
+        module procedure :: memory_of_r80_6
+        module procedure :: memory_of_r80_7
+#endif
+
+#ifdef SCRF_REAL_16
+
+        module procedure :: memory_of_r128_0
+        module procedure :: memory_of_r128_1
+        module procedure :: memory_of_r128_2
+        module procedure :: memory_of_r128_3
+        module procedure :: memory_of_r128_4
+        module procedure :: memory_of_r128_5
+        module procedure :: memory_of_r128_6
+        module procedure :: memory_of_r128_7
+#endif
+
+
+        module procedure :: memory_of_c32_0
+        module procedure :: memory_of_c32_1
+        module procedure :: memory_of_c32_2
+        module procedure :: memory_of_c32_3
+        module procedure :: memory_of_c32_4
+        module procedure :: memory_of_c32_5
+        module procedure :: memory_of_c32_6
+        module procedure :: memory_of_c32_7
+
+
+        module procedure :: memory_of_c64_0
+        module procedure :: memory_of_c64_1
+        module procedure :: memory_of_c64_2
+        module procedure :: memory_of_c64_3
+        module procedure :: memory_of_c64_4
+        module procedure :: memory_of_c64_5
+        module procedure :: memory_of_c64_6
+        module procedure :: memory_of_c64_7
+
+#ifdef SCRF_REAL_10
+
+        module procedure :: memory_of_c80_0
+        module procedure :: memory_of_c80_1
+        module procedure :: memory_of_c80_2
+        module procedure :: memory_of_c80_3
+        module procedure :: memory_of_c80_4
+        module procedure :: memory_of_c80_5
+        module procedure :: memory_of_c80_6
+        module procedure :: memory_of_c80_7
+#endif
+
+#ifdef SCRF_REAL_16
+
+        module procedure :: memory_of_c128_0
+        module procedure :: memory_of_c128_1
+        module procedure :: memory_of_c128_2
+        module procedure :: memory_of_c128_3
+        module procedure :: memory_of_c128_4
+        module procedure :: memory_of_c128_5
+        module procedure :: memory_of_c128_6
+        module procedure :: memory_of_c128_7
+#endif
+
+
+        module procedure :: memory_of_l8_0
+        module procedure :: memory_of_l8_1
+        module procedure :: memory_of_l8_2
+        module procedure :: memory_of_l8_3
+        module procedure :: memory_of_l8_4
+        module procedure :: memory_of_l8_5
+        module procedure :: memory_of_l8_6
+        module procedure :: memory_of_l8_7
+
+
+        module procedure :: memory_of_l16_0
+        module procedure :: memory_of_l16_1
+        module procedure :: memory_of_l16_2
+        module procedure :: memory_of_l16_3
+        module procedure :: memory_of_l16_4
+        module procedure :: memory_of_l16_5
+        module procedure :: memory_of_l16_6
+        module procedure :: memory_of_l16_7
+
+
+        module procedure :: memory_of_l32_0
+        module procedure :: memory_of_l32_1
+        module procedure :: memory_of_l32_2
+        module procedure :: memory_of_l32_3
+        module procedure :: memory_of_l32_4
+        module procedure :: memory_of_l32_5
+        module procedure :: memory_of_l32_6
+        module procedure :: memory_of_l32_7
+
+
+        module procedure :: memory_of_l64_0
+        module procedure :: memory_of_l64_1
+        module procedure :: memory_of_l64_2
+        module procedure :: memory_of_l64_3
+        module procedure :: memory_of_l64_4
+        module procedure :: memory_of_l64_5
+        module procedure :: memory_of_l64_6
+        module procedure :: memory_of_l64_7
+
+#ifdef SCRF_LOGICAL_16
+
+        module procedure :: memory_of_l128_0
+        module procedure :: memory_of_l128_1
+        module procedure :: memory_of_l128_2
+        module procedure :: memory_of_l128_3
+        module procedure :: memory_of_l128_4
+        module procedure :: memory_of_l128_5
+        module procedure :: memory_of_l128_6
+        module procedure :: memory_of_l128_7
+#endif
+
+
+        module procedure :: memory_of_text_0
+        module procedure :: memory_of_text_1
+        module procedure :: memory_of_text_2
+        module procedure :: memory_of_text_3
+        module procedure :: memory_of_text_4
+        module procedure :: memory_of_text_5
+        module procedure :: memory_of_text_6
+        module procedure :: memory_of_text_7
+
+    end interface memory_of
+
+    interface place
+
+        module procedure :: place_i8
+
+
+        module procedure :: place_i16
+
+
+        module procedure :: place_i32
+
+
+        module procedure :: place_i64
+
+#ifdef SCRF_INTEGER_16
+
+        module procedure :: place_i128
+#endif
+
+
+        module procedure :: place_r32
+
+
+        module procedure :: place_r64
+
+#ifdef SCRF_REAL_10
+
+        module procedure :: place_r80
+#endif
+
+#ifdef SCRF_REAL_16
+
+        module procedure :: place_r128
+#endif
+
+
+        module procedure :: place_c32
+
+
+        module procedure :: place_c64
+
+#ifdef SCRF_REAL_10
+
+        module procedure :: place_c80
+#endif
+
+#ifdef SCRF_REAL_16
+
+        module procedure :: place_c128
+#endif
+
+
+        module procedure :: place_l8
+
+
+        module procedure :: place_l16
+
+
+        module procedure :: place_l32
+
+
+        module procedure :: place_l64
+
+#ifdef SCRF_LOGICAL_16
+
+        module procedure :: place_l128
+#endif
+
+
+        module procedure :: place_text
+
+    end interface place
 
     !> scr_init(ierror): starts the library, after MPI_Init.
     interface scr_init
@@ -223,6 +1674,50 @@ module scrf
         module procedure :: delete_i32, delete_i64
     end interface scr_delete
 
+    !> scr_checkpoint(state, name, output, ierror): writes a checkpoint of the state. A state is a routine
+    !> as scr_list, or an object of a type that extends scr_state. name and output are optional: output is
+    !> true if the checkpoint must be saved in the prefix directory.
+    interface scr_checkpoint
+        module procedure :: checkpoint_routine_l32_i32, checkpoint_routine_l32_i64
+        module procedure :: checkpoint_routine_l64_i32, checkpoint_routine_l64_i64
+        module procedure :: checkpoint_object_l32_i32, checkpoint_object_l32_i64
+        module procedure :: checkpoint_object_l64_i32, checkpoint_object_l64_i64
+    end interface scr_checkpoint
+
+    !> scr_checkpoint_if_needed(state, stop_now, ierror): writes one if it is time for it; should the
+    !> program stop?
+    interface scr_checkpoint_if_needed
+        module procedure :: checkpoint_if_needed_routine_i32_i32
+        module procedure :: checkpoint_if_needed_routine_i32_i64
+        module procedure :: checkpoint_if_needed_routine_i64_i32
+        module procedure :: checkpoint_if_needed_routine_i64_i64
+        module procedure :: checkpoint_if_needed_routine_l32_i32
+        module procedure :: checkpoint_if_needed_routine_l32_i64
+        module procedure :: checkpoint_if_needed_routine_l64_i32
+        module procedure :: checkpoint_if_needed_routine_l64_i64
+        module procedure :: checkpoint_if_needed_object_i32_i32
+        module procedure :: checkpoint_if_needed_object_i32_i64
+        module procedure :: checkpoint_if_needed_object_i64_i32
+        module procedure :: checkpoint_if_needed_object_i64_i64
+        module procedure :: checkpoint_if_needed_object_l32_i32
+        module procedure :: checkpoint_if_needed_object_l32_i64
+        module procedure :: checkpoint_if_needed_object_l64_i32
+        module procedure :: checkpoint_if_needed_object_l64_i64
+    end interface scr_checkpoint_if_needed
+
+    !> scr_restore(state, found, ierror): restores the state from the newest checkpoint that is whole and has
+    !> its fields. found is false if there is no checkpoint.
+    interface scr_restore
+        module procedure :: restore_routine_i32_i32, restore_routine_i32_i64
+        module procedure :: restore_routine_i64_i32, restore_routine_i64_i64
+        module procedure :: restore_routine_l32_i32, restore_routine_l32_i64
+        module procedure :: restore_routine_l64_i32, restore_routine_l64_i64
+        module procedure :: restore_object_i32_i32, restore_object_i32_i64
+        module procedure :: restore_object_i64_i32, restore_object_i64_i64
+        module procedure :: restore_object_l32_i32, restore_object_l32_i64
+        module procedure :: restore_object_l64_i32, restore_object_l64_i64
+    end interface scr_restore
+
     interface conclude
         module procedure :: conclude_i32, conclude_i64
     end interface conclude
@@ -239,28 +1734,28 @@ module scrf
     interface
         function c_init() &
             bind(C, name="SCR_Init") result(status)
-            import :: c_char, c_int
+            import :: c_char, c_funptr, c_int, c_int64_t, c_ptr
             implicit none
             integer(c_int) :: status
         end function c_init
 
         function c_finalize() &
             bind(C, name="SCR_Finalize") result(status)
-            import :: c_char, c_int
+            import :: c_char, c_funptr, c_int, c_int64_t, c_ptr
             implicit none
             integer(c_int) :: status
         end function c_finalize
 
         function c_start_checkpoint() &
             bind(C, name="SCR_Start_checkpoint") result(status)
-            import :: c_char, c_int
+            import :: c_char, c_funptr, c_int, c_int64_t, c_ptr
             implicit none
             integer(c_int) :: status
         end function c_start_checkpoint
 
         function c_start_output(name, flags) &
             bind(C, name="SCR_Start_output") result(status)
-            import :: c_char, c_int
+            import :: c_char, c_funptr, c_int, c_int64_t, c_ptr
             implicit none
             character(kind=c_char), dimension(*), intent(in) :: name
             integer(c_int), value, intent(in) :: flags
@@ -269,7 +1764,7 @@ module scrf
 
         function c_route_file(name, file) &
             bind(C, name="SCR_Route_file") result(status)
-            import :: c_char, c_int
+            import :: c_char, c_funptr, c_int, c_int64_t, c_ptr
             implicit none
             character(kind=c_char), dimension(*), intent(in) :: name
             character(kind=c_char), dimension(*), intent(inout) :: file
@@ -278,7 +1773,7 @@ module scrf
 
         function c_complete_output(valid) &
             bind(C, name="SCR_Complete_output") result(status)
-            import :: c_char, c_int
+            import :: c_char, c_funptr, c_int, c_int64_t, c_ptr
             implicit none
             integer(c_int), value, intent(in) :: valid
             integer(c_int) :: status
@@ -286,7 +1781,7 @@ module scrf
 
         function c_complete_checkpoint(valid) &
             bind(C, name="SCR_Complete_checkpoint") result(status)
-            import :: c_char, c_int
+            import :: c_char, c_funptr, c_int, c_int64_t, c_ptr
             implicit none
             integer(c_int), value, intent(in) :: valid
             integer(c_int) :: status
@@ -294,7 +1789,7 @@ module scrf
 
         function c_have_restart(flag, name) &
             bind(C, name="SCR_Have_restart") result(status)
-            import :: c_char, c_int
+            import :: c_char, c_funptr, c_int, c_int64_t, c_ptr
             implicit none
             integer(c_int), intent(inout) :: flag
             character(kind=c_char), dimension(*), intent(inout) :: name
@@ -303,7 +1798,7 @@ module scrf
 
         function c_start_restart(name) &
             bind(C, name="SCR_Start_restart") result(status)
-            import :: c_char, c_int
+            import :: c_char, c_funptr, c_int, c_int64_t, c_ptr
             implicit none
             character(kind=c_char), dimension(*), intent(inout) :: name
             integer(c_int) :: status
@@ -311,7 +1806,7 @@ module scrf
 
         function c_complete_restart(valid) &
             bind(C, name="SCR_Complete_restart") result(status)
-            import :: c_char, c_int
+            import :: c_char, c_funptr, c_int, c_int64_t, c_ptr
             implicit none
             integer(c_int), value, intent(in) :: valid
             integer(c_int) :: status
@@ -319,7 +1814,7 @@ module scrf
 
         function c_allow_other_ranks(allowed) &
             bind(C, name="SCR_Allow_other_ranks") result(status)
-            import :: c_char, c_int
+            import :: c_char, c_funptr, c_int, c_int64_t, c_ptr
             implicit none
             integer(c_int), value, intent(in) :: allowed
             integer(c_int) :: status
@@ -327,7 +1822,7 @@ module scrf
 
         function c_restart_ranks(ranks) &
             bind(C, name="SCR_Restart_ranks") result(status)
-            import :: c_char, c_int
+            import :: c_char, c_funptr, c_int, c_int64_t, c_ptr
             implicit none
             integer(c_int), intent(inout) :: ranks
             integer(c_int) :: status
@@ -335,7 +1830,7 @@ module scrf
 
         function c_restart_file_count(rank, count) &
             bind(C, name="SCR_Restart_file_count") result(status)
-            import :: c_char, c_int
+            import :: c_char, c_funptr, c_int, c_int64_t, c_ptr
             implicit none
             integer(c_int), value, intent(in) :: rank
             integer(c_int), intent(inout) :: count
@@ -344,7 +1839,7 @@ module scrf
 
         function c_restart_file(rank, index, name) &
             bind(C, name="SCR_Restart_file") result(status)
-            import :: c_char, c_int
+            import :: c_char, c_funptr, c_int, c_int64_t, c_ptr
             implicit none
             integer(c_int), value, intent(in) :: rank
             integer(c_int), value, intent(in) :: index
@@ -354,7 +1849,7 @@ module scrf
 
         function c_need_checkpoint(flag) &
             bind(C, name="SCR_Need_checkpoint") result(status)
-            import :: c_char, c_int
+            import :: c_char, c_funptr, c_int, c_int64_t, c_ptr
             implicit none
             integer(c_int), intent(inout) :: flag
             integer(c_int) :: status
@@ -362,7 +1857,7 @@ module scrf
 
         function c_should_exit(flag) &
             bind(C, name="SCR_Should_exit") result(status)
-            import :: c_char, c_int
+            import :: c_char, c_funptr, c_int, c_int64_t, c_ptr
             implicit none
             integer(c_int), intent(inout) :: flag
             integer(c_int) :: status
@@ -370,7 +1865,7 @@ module scrf
 
         function c_current(name) &
             bind(C, name="SCR_Current") result(status)
-            import :: c_char, c_int
+            import :: c_char, c_funptr, c_int, c_int64_t, c_ptr
             implicit none
             character(kind=c_char), dimension(*), intent(in) :: name
             integer(c_int) :: status
@@ -378,7 +1873,7 @@ module scrf
 
         function c_drop(name) &
             bind(C, name="SCR_Drop") result(status)
-            import :: c_char, c_int
+            import :: c_char, c_funptr, c_int, c_int64_t, c_ptr
             implicit none
             character(kind=c_char), dimension(*), intent(in) :: name
             integer(c_int) :: status
@@ -386,11 +1881,185 @@ module scrf
 
         function c_delete(name) &
             bind(C, name="SCR_Delete") result(status)
-            import :: c_char, c_int
+            import :: c_char, c_funptr, c_int, c_int64_t, c_ptr
             implicit none
             character(kind=c_char), dimension(*), intent(in) :: name
             integer(c_int) :: status
         end function c_delete
+
+        function c_checkpoint(name, flags, list, context) &
+            bind(C, name="SCR_Checkpoint") result(status)
+            import :: c_char, c_funptr, c_int, c_int64_t, c_ptr
+            implicit none
+            character(kind=c_char), dimension(*), intent(in) :: name
+            integer(c_int), value, intent(in) :: flags
+            type(c_funptr), value, intent(in) :: list
+            type(c_ptr), value, intent(in) :: context
+            integer(c_int) :: status
+        end function c_checkpoint
+
+        function c_checkpoint_if_needed(list, context, stop_now) &
+            bind(C, name="SCR_Checkpoint_if_needed") result(status)
+            import :: c_char, c_funptr, c_int, c_int64_t, c_ptr
+            implicit none
+            type(c_funptr), value, intent(in) :: list
+            type(c_ptr), value, intent(in) :: context
+            integer(c_int), intent(inout) :: stop_now
+            integer(c_int) :: status
+        end function c_checkpoint_if_needed
+
+        function c_restore(list, context, found) &
+            bind(C, name="SCR_Restore") result(status)
+            import :: c_char, c_funptr, c_int, c_int64_t, c_ptr
+            implicit none
+            type(c_funptr), value, intent(in) :: list
+            type(c_ptr), value, intent(in) :: context
+            integer(c_int), intent(inout) :: found
+            integer(c_int) :: status
+        end function c_restore
+
+        function c_field(state, name, data, kind, rank, extents, strides, whole, at) &
+            bind(C, name="SCR_Field") result(status)
+            import :: c_char, c_funptr, c_int, c_int64_t, c_ptr
+            implicit none
+            type(c_ptr), value, intent(in) :: state
+            character(kind=c_char), dimension(*), intent(in) :: name
+            type(c_ptr), value, intent(in) :: data
+            integer(c_int), value, intent(in) :: kind
+            integer(c_int), value, intent(in) :: rank
+            integer(c_int64_t), dimension(*), intent(in) :: extents
+            type(c_ptr), value, intent(in) :: strides
+            type(c_ptr), value, intent(in) :: whole
+            type(c_ptr), value, intent(in) :: at
+            integer(c_int) :: status
+        end function c_field
+
+        function c_same(state, name, data, kind, rank, extents, strides) &
+            bind(C, name="SCR_Same") result(status)
+            import :: c_char, c_funptr, c_int, c_int64_t, c_ptr
+            implicit none
+            type(c_ptr), value, intent(in) :: state
+            character(kind=c_char), dimension(*), intent(in) :: name
+            type(c_ptr), value, intent(in) :: data
+            integer(c_int), value, intent(in) :: kind
+            integer(c_int), value, intent(in) :: rank
+            integer(c_int64_t), dimension(*), intent(in) :: extents
+            type(c_ptr), value, intent(in) :: strides
+            integer(c_int) :: status
+        end function c_same
+
+        function c_count(state, name, number) &
+            bind(C, name="SCR_Count") result(status)
+            import :: c_char, c_funptr, c_int, c_int64_t, c_ptr
+            implicit none
+            type(c_ptr), value, intent(in) :: state
+            character(kind=c_char), dimension(*), intent(in) :: name
+            integer(c_int64_t), intent(inout) :: number
+            integer(c_int) :: status
+        end function c_count
+
+        function c_next_field(state, options) &
+            bind(C, name="SCR_Next_field") result(status)
+            import :: c_char, c_funptr, c_int, c_int64_t, c_ptr
+            implicit none
+            type(c_ptr), value, intent(in) :: state
+            integer(c_int), value, intent(in) :: options
+            integer(c_int) :: status
+        end function c_next_field
+
+        function c_from_rank(state, rank) &
+            bind(C, name="SCR_From_rank") result(status)
+            import :: c_char, c_funptr, c_int, c_int64_t, c_ptr
+            implicit none
+            type(c_ptr), value, intent(in) :: state
+            integer(c_int64_t), value, intent(in) :: rank
+            integer(c_int) :: status
+        end function c_from_rank
+
+        function c_gone(state, name) &
+            bind(C, name="SCR_Gone") result(status)
+            import :: c_char, c_funptr, c_int, c_int64_t, c_ptr
+            implicit none
+            type(c_ptr), value, intent(in) :: state
+            character(kind=c_char), dimension(*), intent(in) :: name
+            integer(c_int) :: status
+        end function c_gone
+
+        function c_begin_list(state, name) &
+            bind(C, name="SCR_Begin_list") result(status)
+            import :: c_char, c_funptr, c_int, c_int64_t, c_ptr
+            implicit none
+            type(c_ptr), value, intent(in) :: state
+            character(kind=c_char), dimension(*), intent(in) :: name
+            integer(c_int) :: status
+        end function c_begin_list
+
+        function c_end_list(state) &
+            bind(C, name="SCR_End_list") result(status)
+            import :: c_char, c_funptr, c_int, c_int64_t, c_ptr
+            implicit none
+            type(c_ptr), value, intent(in) :: state
+            integer(c_int) :: status
+        end function c_end_list
+
+        function c_order(state, order) &
+            bind(C, name="SCR_Order") result(status)
+            import :: c_char, c_funptr, c_int, c_int64_t, c_ptr
+            implicit none
+            type(c_ptr), value, intent(in) :: state
+            integer(c_int), value, intent(in) :: order
+            integer(c_int) :: status
+        end function c_order
+
+        function c_stored(state, name, kind, rank, extents, whole, at) &
+            bind(C, name="SCR_Stored") result(status)
+            import :: c_char, c_funptr, c_int, c_int64_t, c_ptr
+            implicit none
+            type(c_ptr), value, intent(in) :: state
+            character(kind=c_char), dimension(*), intent(in) :: name
+            integer(c_int), intent(inout) :: kind
+            integer(c_int), intent(inout) :: rank
+            integer(c_int64_t), dimension(*), intent(out) :: extents
+            integer(c_int64_t), dimension(*), intent(out) :: whole
+            integer(c_int64_t), dimension(*), intent(out) :: at
+            integer(c_int) :: status
+        end function c_stored
+
+        function c_stored_ranks(state, ranks) &
+            bind(C, name="SCR_Stored_ranks") result(status)
+            import :: c_char, c_funptr, c_int, c_int64_t, c_ptr
+            implicit none
+            type(c_ptr), value, intent(in) :: state
+            integer(c_int64_t), intent(inout) :: ranks
+            integer(c_int) :: status
+        end function c_stored_ranks
+
+        function c_pass(state, pass) &
+            bind(C, name="SCR_Pass") result(status)
+            import :: c_char, c_funptr, c_int, c_int64_t, c_ptr
+            implicit none
+            type(c_ptr), value, intent(in) :: state
+            integer(c_int), intent(inout) :: pass
+            integer(c_int) :: status
+        end function c_pass
+
+        function c_state_file(state, name, file) &
+            bind(C, name="SCR_State_file") result(status)
+            import :: c_char, c_funptr, c_int, c_int64_t, c_ptr
+            implicit none
+            type(c_ptr), value, intent(in) :: state
+            character(kind=c_char), dimension(*), intent(in) :: name
+            character(kind=c_char), dimension(*), intent(inout) :: file
+            integer(c_int) :: status
+        end function c_state_file
+
+        !> Makes the list of fields fail, for a reason that only Fortran sees.
+        subroutine c_fail(state, reason) bind(C, name="scr_fortran_fail")
+            import :: c_char, c_ptr
+            implicit none
+            type(c_ptr), value, intent(in) :: state
+            character(kind=c_char), intent(in) :: reason(*)
+        end subroutine c_fail
 
         function c_config(config) bind(C, name="SCR_Config") result(val)
             import :: c_char, c_ptr
@@ -1701,5 +3370,10751 @@ contains
         call conclude("scr_restart_file", &
             do_restart_file(int(rank, int64), int(index, int64), name), MUST_STOP, ierror)
     end subroutine restart_file_i64_i64
+
+    ! ---- Checkpoints of fields, and the calls inside of the list. ----
+
+    subroutine checkpoint_routine_l32_i32(state, name, output, ierror)
+        procedure(scr_list) :: state
+        character(len=*), intent(in), optional :: name
+        logical(int32), intent(in), optional :: output
+        integer(int32), intent(out), optional :: ierror
+        type(scr_state), target :: plain
+        integer(c_int) :: flags
+
+        flags = SCR_FLAG_CHECKPOINT
+        if (present(output)) flags = flags + SCR_FLAG_OUTPUT*as_int(output)
+        call conclude("scr_checkpoint", do_checkpoint(plain, name, flags, state), &
+            MAY_GO_ON, ierror)
+    end subroutine checkpoint_routine_l32_i32
+
+    subroutine checkpoint_routine_l64_i32(state, name, output, ierror)
+        procedure(scr_list) :: state
+        character(len=*), intent(in), optional :: name
+        logical(int64), intent(in) :: output
+        integer(int32), intent(out), optional :: ierror
+        type(scr_state), target :: plain
+        integer(c_int) :: flags
+
+        flags = SCR_FLAG_CHECKPOINT
+        flags = flags + SCR_FLAG_OUTPUT*as_int(output)
+        call conclude("scr_checkpoint", do_checkpoint(plain, name, flags, state), &
+            MAY_GO_ON, ierror)
+    end subroutine checkpoint_routine_l64_i32
+
+    subroutine checkpoint_if_needed_routine_i32_i32(state, stop_now, ierror)
+        procedure(scr_list) :: state
+        integer(int32), intent(out) :: stop_now
+        integer(int32), intent(out), optional :: ierror
+        type(scr_state), target :: plain
+        integer(c_int) :: number
+
+        number = 0
+        call conclude("scr_checkpoint_if_needed", do_checkpoint_if_needed(plain, number, state), MAY_GO_ON, ierror)
+        call set_flag(stop_now, number)
+    end subroutine checkpoint_if_needed_routine_i32_i32
+
+    subroutine restore_routine_i32_i32(state, found, ierror)
+        procedure(scr_list) :: state
+        integer(int32), intent(out) :: found
+        integer(int32), intent(out), optional :: ierror
+        type(scr_state), target :: plain
+        integer(c_int) :: number
+
+        number = 0
+        call conclude("scr_restore", do_restore(plain, number, state), MUST_STOP, ierror)
+        call set_flag(found, number)
+    end subroutine restore_routine_i32_i32
+
+    subroutine checkpoint_if_needed_routine_i64_i32(state, stop_now, ierror)
+        procedure(scr_list) :: state
+        integer(int64), intent(out) :: stop_now
+        integer(int32), intent(out), optional :: ierror
+        type(scr_state), target :: plain
+        integer(c_int) :: number
+
+        number = 0
+        call conclude("scr_checkpoint_if_needed", do_checkpoint_if_needed(plain, number, state), MAY_GO_ON, ierror)
+        call set_flag(stop_now, number)
+    end subroutine checkpoint_if_needed_routine_i64_i32
+
+    subroutine restore_routine_i64_i32(state, found, ierror)
+        procedure(scr_list) :: state
+        integer(int64), intent(out) :: found
+        integer(int32), intent(out), optional :: ierror
+        type(scr_state), target :: plain
+        integer(c_int) :: number
+
+        number = 0
+        call conclude("scr_restore", do_restore(plain, number, state), MUST_STOP, ierror)
+        call set_flag(found, number)
+    end subroutine restore_routine_i64_i32
+
+    subroutine checkpoint_if_needed_routine_l32_i32(state, stop_now, ierror)
+        procedure(scr_list) :: state
+        logical(int32), intent(out) :: stop_now
+        integer(int32), intent(out), optional :: ierror
+        type(scr_state), target :: plain
+        integer(c_int) :: number
+
+        number = 0
+        call conclude("scr_checkpoint_if_needed", do_checkpoint_if_needed(plain, number, state), MAY_GO_ON, ierror)
+        call set_flag(stop_now, number)
+    end subroutine checkpoint_if_needed_routine_l32_i32
+
+    subroutine restore_routine_l32_i32(state, found, ierror)
+        procedure(scr_list) :: state
+        logical(int32), intent(out) :: found
+        integer(int32), intent(out), optional :: ierror
+        type(scr_state), target :: plain
+        integer(c_int) :: number
+
+        number = 0
+        call conclude("scr_restore", do_restore(plain, number, state), MUST_STOP, ierror)
+        call set_flag(found, number)
+    end subroutine restore_routine_l32_i32
+
+    subroutine checkpoint_if_needed_routine_l64_i32(state, stop_now, ierror)
+        procedure(scr_list) :: state
+        logical(int64), intent(out) :: stop_now
+        integer(int32), intent(out), optional :: ierror
+        type(scr_state), target :: plain
+        integer(c_int) :: number
+
+        number = 0
+        call conclude("scr_checkpoint_if_needed", do_checkpoint_if_needed(plain, number, state), MAY_GO_ON, ierror)
+        call set_flag(stop_now, number)
+    end subroutine checkpoint_if_needed_routine_l64_i32
+
+    subroutine restore_routine_l64_i32(state, found, ierror)
+        procedure(scr_list) :: state
+        logical(int64), intent(out) :: found
+        integer(int32), intent(out), optional :: ierror
+        type(scr_state), target :: plain
+        integer(c_int) :: number
+
+        number = 0
+        call conclude("scr_restore", do_restore(plain, number, state), MUST_STOP, ierror)
+        call set_flag(found, number)
+    end subroutine restore_routine_l64_i32
+
+    subroutine checkpoint_routine_l32_i64(state, name, output, ierror)
+        procedure(scr_list) :: state
+        character(len=*), intent(in), optional :: name
+        logical(int32), intent(in), optional :: output
+        integer(int64), intent(out) :: ierror
+        type(scr_state), target :: plain
+        integer(c_int) :: flags
+
+        flags = SCR_FLAG_CHECKPOINT
+        if (present(output)) flags = flags + SCR_FLAG_OUTPUT*as_int(output)
+        call conclude("scr_checkpoint", do_checkpoint(plain, name, flags, state), &
+            MAY_GO_ON, ierror)
+    end subroutine checkpoint_routine_l32_i64
+
+    subroutine checkpoint_routine_l64_i64(state, name, output, ierror)
+        procedure(scr_list) :: state
+        character(len=*), intent(in), optional :: name
+        logical(int64), intent(in) :: output
+        integer(int64), intent(out) :: ierror
+        type(scr_state), target :: plain
+        integer(c_int) :: flags
+
+        flags = SCR_FLAG_CHECKPOINT
+        flags = flags + SCR_FLAG_OUTPUT*as_int(output)
+        call conclude("scr_checkpoint", do_checkpoint(plain, name, flags, state), &
+            MAY_GO_ON, ierror)
+    end subroutine checkpoint_routine_l64_i64
+
+    subroutine checkpoint_if_needed_routine_i32_i64(state, stop_now, ierror)
+        procedure(scr_list) :: state
+        integer(int32), intent(out) :: stop_now
+        integer(int64), intent(out) :: ierror
+        type(scr_state), target :: plain
+        integer(c_int) :: number
+
+        number = 0
+        call conclude("scr_checkpoint_if_needed", do_checkpoint_if_needed(plain, number, state), MAY_GO_ON, ierror)
+        call set_flag(stop_now, number)
+    end subroutine checkpoint_if_needed_routine_i32_i64
+
+    subroutine restore_routine_i32_i64(state, found, ierror)
+        procedure(scr_list) :: state
+        integer(int32), intent(out) :: found
+        integer(int64), intent(out) :: ierror
+        type(scr_state), target :: plain
+        integer(c_int) :: number
+
+        number = 0
+        call conclude("scr_restore", do_restore(plain, number, state), MUST_STOP, ierror)
+        call set_flag(found, number)
+    end subroutine restore_routine_i32_i64
+
+    subroutine checkpoint_if_needed_routine_i64_i64(state, stop_now, ierror)
+        procedure(scr_list) :: state
+        integer(int64), intent(out) :: stop_now
+        integer(int64), intent(out) :: ierror
+        type(scr_state), target :: plain
+        integer(c_int) :: number
+
+        number = 0
+        call conclude("scr_checkpoint_if_needed", do_checkpoint_if_needed(plain, number, state), MAY_GO_ON, ierror)
+        call set_flag(stop_now, number)
+    end subroutine checkpoint_if_needed_routine_i64_i64
+
+    subroutine restore_routine_i64_i64(state, found, ierror)
+        procedure(scr_list) :: state
+        integer(int64), intent(out) :: found
+        integer(int64), intent(out) :: ierror
+        type(scr_state), target :: plain
+        integer(c_int) :: number
+
+        number = 0
+        call conclude("scr_restore", do_restore(plain, number, state), MUST_STOP, ierror)
+        call set_flag(found, number)
+    end subroutine restore_routine_i64_i64
+
+    subroutine checkpoint_if_needed_routine_l32_i64(state, stop_now, ierror)
+        procedure(scr_list) :: state
+        logical(int32), intent(out) :: stop_now
+        integer(int64), intent(out) :: ierror
+        type(scr_state), target :: plain
+        integer(c_int) :: number
+
+        number = 0
+        call conclude("scr_checkpoint_if_needed", do_checkpoint_if_needed(plain, number, state), MAY_GO_ON, ierror)
+        call set_flag(stop_now, number)
+    end subroutine checkpoint_if_needed_routine_l32_i64
+
+    subroutine restore_routine_l32_i64(state, found, ierror)
+        procedure(scr_list) :: state
+        logical(int32), intent(out) :: found
+        integer(int64), intent(out) :: ierror
+        type(scr_state), target :: plain
+        integer(c_int) :: number
+
+        number = 0
+        call conclude("scr_restore", do_restore(plain, number, state), MUST_STOP, ierror)
+        call set_flag(found, number)
+    end subroutine restore_routine_l32_i64
+
+    subroutine checkpoint_if_needed_routine_l64_i64(state, stop_now, ierror)
+        procedure(scr_list) :: state
+        logical(int64), intent(out) :: stop_now
+        integer(int64), intent(out) :: ierror
+        type(scr_state), target :: plain
+        integer(c_int) :: number
+
+        number = 0
+        call conclude("scr_checkpoint_if_needed", do_checkpoint_if_needed(plain, number, state), MAY_GO_ON, ierror)
+        call set_flag(stop_now, number)
+    end subroutine checkpoint_if_needed_routine_l64_i64
+
+    subroutine restore_routine_l64_i64(state, found, ierror)
+        procedure(scr_list) :: state
+        logical(int64), intent(out) :: found
+        integer(int64), intent(out) :: ierror
+        type(scr_state), target :: plain
+        integer(c_int) :: number
+
+        number = 0
+        call conclude("scr_restore", do_restore(plain, number, state), MUST_STOP, ierror)
+        call set_flag(found, number)
+    end subroutine restore_routine_l64_i64
+
+    subroutine checkpoint_object_l32_i32(state, name, output, ierror)
+        class(scr_state), intent(inout), target :: state
+        character(len=*), intent(in), optional :: name
+        logical(int32), intent(in), optional :: output
+        integer(int32), intent(out), optional :: ierror
+        integer(c_int) :: flags
+
+        flags = SCR_FLAG_CHECKPOINT
+        if (present(output)) flags = flags + SCR_FLAG_OUTPUT*as_int(output)
+        call conclude("scr_checkpoint", do_checkpoint(state, name, flags), &
+            MAY_GO_ON, ierror)
+    end subroutine checkpoint_object_l32_i32
+
+    subroutine checkpoint_object_l64_i32(state, name, output, ierror)
+        class(scr_state), intent(inout), target :: state
+        character(len=*), intent(in), optional :: name
+        logical(int64), intent(in) :: output
+        integer(int32), intent(out), optional :: ierror
+        integer(c_int) :: flags
+
+        flags = SCR_FLAG_CHECKPOINT
+        flags = flags + SCR_FLAG_OUTPUT*as_int(output)
+        call conclude("scr_checkpoint", do_checkpoint(state, name, flags), &
+            MAY_GO_ON, ierror)
+    end subroutine checkpoint_object_l64_i32
+
+    subroutine checkpoint_if_needed_object_i32_i32(state, stop_now, ierror)
+        class(scr_state), intent(inout), target :: state
+        integer(int32), intent(out) :: stop_now
+        integer(int32), intent(out), optional :: ierror
+        integer(c_int) :: number
+
+        number = 0
+        call conclude("scr_checkpoint_if_needed", do_checkpoint_if_needed(state, number), MAY_GO_ON, ierror)
+        call set_flag(stop_now, number)
+    end subroutine checkpoint_if_needed_object_i32_i32
+
+    subroutine restore_object_i32_i32(state, found, ierror)
+        class(scr_state), intent(inout), target :: state
+        integer(int32), intent(out) :: found
+        integer(int32), intent(out), optional :: ierror
+        integer(c_int) :: number
+
+        number = 0
+        call conclude("scr_restore", do_restore(state, number), MUST_STOP, ierror)
+        call set_flag(found, number)
+    end subroutine restore_object_i32_i32
+
+    subroutine checkpoint_if_needed_object_i64_i32(state, stop_now, ierror)
+        class(scr_state), intent(inout), target :: state
+        integer(int64), intent(out) :: stop_now
+        integer(int32), intent(out), optional :: ierror
+        integer(c_int) :: number
+
+        number = 0
+        call conclude("scr_checkpoint_if_needed", do_checkpoint_if_needed(state, number), MAY_GO_ON, ierror)
+        call set_flag(stop_now, number)
+    end subroutine checkpoint_if_needed_object_i64_i32
+
+    subroutine restore_object_i64_i32(state, found, ierror)
+        class(scr_state), intent(inout), target :: state
+        integer(int64), intent(out) :: found
+        integer(int32), intent(out), optional :: ierror
+        integer(c_int) :: number
+
+        number = 0
+        call conclude("scr_restore", do_restore(state, number), MUST_STOP, ierror)
+        call set_flag(found, number)
+    end subroutine restore_object_i64_i32
+
+    subroutine checkpoint_if_needed_object_l32_i32(state, stop_now, ierror)
+        class(scr_state), intent(inout), target :: state
+        logical(int32), intent(out) :: stop_now
+        integer(int32), intent(out), optional :: ierror
+        integer(c_int) :: number
+
+        number = 0
+        call conclude("scr_checkpoint_if_needed", do_checkpoint_if_needed(state, number), MAY_GO_ON, ierror)
+        call set_flag(stop_now, number)
+    end subroutine checkpoint_if_needed_object_l32_i32
+
+    subroutine restore_object_l32_i32(state, found, ierror)
+        class(scr_state), intent(inout), target :: state
+        logical(int32), intent(out) :: found
+        integer(int32), intent(out), optional :: ierror
+        integer(c_int) :: number
+
+        number = 0
+        call conclude("scr_restore", do_restore(state, number), MUST_STOP, ierror)
+        call set_flag(found, number)
+    end subroutine restore_object_l32_i32
+
+    subroutine checkpoint_if_needed_object_l64_i32(state, stop_now, ierror)
+        class(scr_state), intent(inout), target :: state
+        logical(int64), intent(out) :: stop_now
+        integer(int32), intent(out), optional :: ierror
+        integer(c_int) :: number
+
+        number = 0
+        call conclude("scr_checkpoint_if_needed", do_checkpoint_if_needed(state, number), MAY_GO_ON, ierror)
+        call set_flag(stop_now, number)
+    end subroutine checkpoint_if_needed_object_l64_i32
+
+    subroutine restore_object_l64_i32(state, found, ierror)
+        class(scr_state), intent(inout), target :: state
+        logical(int64), intent(out) :: found
+        integer(int32), intent(out), optional :: ierror
+        integer(c_int) :: number
+
+        number = 0
+        call conclude("scr_restore", do_restore(state, number), MUST_STOP, ierror)
+        call set_flag(found, number)
+    end subroutine restore_object_l64_i32
+
+    subroutine checkpoint_object_l32_i64(state, name, output, ierror)
+        class(scr_state), intent(inout), target :: state
+        character(len=*), intent(in), optional :: name
+        logical(int32), intent(in), optional :: output
+        integer(int64), intent(out) :: ierror
+        integer(c_int) :: flags
+
+        flags = SCR_FLAG_CHECKPOINT
+        if (present(output)) flags = flags + SCR_FLAG_OUTPUT*as_int(output)
+        call conclude("scr_checkpoint", do_checkpoint(state, name, flags), &
+            MAY_GO_ON, ierror)
+    end subroutine checkpoint_object_l32_i64
+
+    subroutine checkpoint_object_l64_i64(state, name, output, ierror)
+        class(scr_state), intent(inout), target :: state
+        character(len=*), intent(in), optional :: name
+        logical(int64), intent(in) :: output
+        integer(int64), intent(out) :: ierror
+        integer(c_int) :: flags
+
+        flags = SCR_FLAG_CHECKPOINT
+        flags = flags + SCR_FLAG_OUTPUT*as_int(output)
+        call conclude("scr_checkpoint", do_checkpoint(state, name, flags), &
+            MAY_GO_ON, ierror)
+    end subroutine checkpoint_object_l64_i64
+
+    subroutine checkpoint_if_needed_object_i32_i64(state, stop_now, ierror)
+        class(scr_state), intent(inout), target :: state
+        integer(int32), intent(out) :: stop_now
+        integer(int64), intent(out) :: ierror
+        integer(c_int) :: number
+
+        number = 0
+        call conclude("scr_checkpoint_if_needed", do_checkpoint_if_needed(state, number), MAY_GO_ON, ierror)
+        call set_flag(stop_now, number)
+    end subroutine checkpoint_if_needed_object_i32_i64
+
+    subroutine restore_object_i32_i64(state, found, ierror)
+        class(scr_state), intent(inout), target :: state
+        integer(int32), intent(out) :: found
+        integer(int64), intent(out) :: ierror
+        integer(c_int) :: number
+
+        number = 0
+        call conclude("scr_restore", do_restore(state, number), MUST_STOP, ierror)
+        call set_flag(found, number)
+    end subroutine restore_object_i32_i64
+
+    subroutine checkpoint_if_needed_object_i64_i64(state, stop_now, ierror)
+        class(scr_state), intent(inout), target :: state
+        integer(int64), intent(out) :: stop_now
+        integer(int64), intent(out) :: ierror
+        integer(c_int) :: number
+
+        number = 0
+        call conclude("scr_checkpoint_if_needed", do_checkpoint_if_needed(state, number), MAY_GO_ON, ierror)
+        call set_flag(stop_now, number)
+    end subroutine checkpoint_if_needed_object_i64_i64
+
+    subroutine restore_object_i64_i64(state, found, ierror)
+        class(scr_state), intent(inout), target :: state
+        integer(int64), intent(out) :: found
+        integer(int64), intent(out) :: ierror
+        integer(c_int) :: number
+
+        number = 0
+        call conclude("scr_restore", do_restore(state, number), MUST_STOP, ierror)
+        call set_flag(found, number)
+    end subroutine restore_object_i64_i64
+
+    subroutine checkpoint_if_needed_object_l32_i64(state, stop_now, ierror)
+        class(scr_state), intent(inout), target :: state
+        logical(int32), intent(out) :: stop_now
+        integer(int64), intent(out) :: ierror
+        integer(c_int) :: number
+
+        number = 0
+        call conclude("scr_checkpoint_if_needed", do_checkpoint_if_needed(state, number), MAY_GO_ON, ierror)
+        call set_flag(stop_now, number)
+    end subroutine checkpoint_if_needed_object_l32_i64
+
+    subroutine restore_object_l32_i64(state, found, ierror)
+        class(scr_state), intent(inout), target :: state
+        logical(int32), intent(out) :: found
+        integer(int64), intent(out) :: ierror
+        integer(c_int) :: number
+
+        number = 0
+        call conclude("scr_restore", do_restore(state, number), MUST_STOP, ierror)
+        call set_flag(found, number)
+    end subroutine restore_object_l32_i64
+
+    subroutine checkpoint_if_needed_object_l64_i64(state, stop_now, ierror)
+        class(scr_state), intent(inout), target :: state
+        logical(int64), intent(out) :: stop_now
+        integer(int64), intent(out) :: ierror
+        integer(c_int) :: number
+
+        number = 0
+        call conclude("scr_checkpoint_if_needed", do_checkpoint_if_needed(state, number), MAY_GO_ON, ierror)
+        call set_flag(stop_now, number)
+    end subroutine checkpoint_if_needed_object_l64_i64
+
+    subroutine restore_object_l64_i64(state, found, ierror)
+        class(scr_state), intent(inout), target :: state
+        logical(int64), intent(out) :: found
+        integer(int64), intent(out) :: ierror
+        integer(c_int) :: number
+
+        number = 0
+        call conclude("scr_restore", do_restore(state, number), MUST_STOP, ierror)
+        call set_flag(found, number)
+    end subroutine restore_object_l64_i64
+
+    function do_checkpoint(state, name, flags, routine) result(status)
+        class(scr_state), intent(inout), target :: state
+        character(len=*), intent(in), optional :: name
+        integer(c_int), intent(in) :: flags
+        procedure(scr_list), optional :: routine
+        integer(int32) :: status
+        character(len=:), allocatable :: given_name
+        type(listing) :: outer
+
+        given_name = ""
+        if (present(name)) given_name = trim(name)
+        call begin_listing(state, outer, routine)
+        status = c_checkpoint(given_name//c_null_char, flags, c_funloc(list_state), c_null_ptr)
+        call end_listing(outer)
+        if (fits(given_name)) return
+        status = TOO_LONG
+        needed = 0
+    end function do_checkpoint
+
+    function do_checkpoint_if_needed(state, number, routine) result(status)
+        class(scr_state), intent(inout), target :: state
+        integer(c_int), intent(inout) :: number
+        procedure(scr_list), optional :: routine
+        integer(int32) :: status
+        type(listing) :: outer
+
+        call begin_listing(state, outer, routine)
+        status = c_checkpoint_if_needed(c_funloc(list_state), c_null_ptr, number)
+        call end_listing(outer)
+    end function do_checkpoint_if_needed
+
+    function do_restore(state, number, routine) result(status)
+        class(scr_state), intent(inout), target :: state
+        integer(c_int), intent(inout) :: number
+        procedure(scr_list), optional :: routine
+        integer(int32) :: status
+        type(listing) :: outer
+
+        call begin_listing(state, outer, routine)
+        status = c_restore(c_funloc(list_state), c_null_ptr, number)
+        call end_listing(outer)
+    end function do_restore
+
+    !> Sets what list_state calls. outer is the list in which this one begins, which C will refuse.
+    subroutine begin_listing(state, outer, routine)
+        class(scr_state), intent(inout), target :: state
+        type(listing), intent(out) :: outer
+        procedure(scr_list), optional :: routine
+
+        outer = running
+        running%state => state
+        running%routine => null()
+        if (present(routine)) running%routine => routine
+    end subroutine begin_listing
+
+    subroutine end_listing(outer)
+        type(listing), intent(in) :: outer
+
+        running%state%handle = c_null_ptr
+        running = outer
+    end subroutine end_listing
+
+    !> C calls this, with the handle of its list.
+    function list_state(handle, context) bind(C, name="scr_fortran_list") result(status)
+        type(c_ptr), value, intent(in) :: handle, context
+        integer(c_int) :: status
+
+        running%state%handle = handle
+        status = c_order(handle, COLUMN_MAJOR)
+        if (associated(running%routine)) then
+            call running%routine(running%state)
+        else
+            call running%state%list()
+        end if
+        ! Errors in the list are known to C. The context is the one that C was given: none.
+        status = merge(FAILURE, SCR_SUCCESS, c_associated(context))
+    end function list_state
+
+    subroutine list_nothing(self)
+        class(scr_state), intent(inout) :: self
+
+        call self%fail("the type of the state has no procedure list of its own")
+    end subroutine list_nothing
+
+    subroutine fail(self, reason)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: reason
+
+        call c_fail(self%handle, trim(reason)//c_null_char)
+    end subroutine fail
+
+    !> As fail, with the name of a field.
+    subroutine refuse(self, name, reason)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name, reason
+
+        call self%fail('field "'//trim(name)//'": '//reason)
+    end subroutine refuse
+
+    subroutine end_list(self)
+        class(scr_state), intent(inout) :: self
+        integer(c_int) :: status
+
+        status = c_end_list(self%handle)
+    end subroutine end_list
+
+    subroutine gone(self, name)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(c_int) :: status
+
+        status = c_gone(self%handle, trim(name)//c_null_char)
+    end subroutine gone
+
+    function stored_ranks(self) result(ranks)
+        class(scr_state), intent(inout) :: self
+        integer(int32) :: ranks, status
+        integer(int64) :: number
+
+        number = 0
+        status = c_stored_ranks(self%handle, number)
+        ranks = int(number, int32)
+    end function stored_ranks
+
+    function pass(self)
+        class(scr_state), intent(inout) :: self
+        integer(int32) :: pass, status
+        integer(c_int) :: number
+
+        number = 0
+        status = c_pass(self%handle, number)
+        pass = number
+    end function pass
+
+    function state_file(self, name) result(path)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        character(len=:), allocatable :: path
+        character(kind=c_char) :: buffer(SCR_MAX_FILENAME)
+        integer(int32) :: status
+
+        buffer = c_null_char
+        status = c_state_file(self%handle, trim(name)//c_null_char, buffer)
+        path = text_of(buffer)
+        if (path == "") path = NO_PATH
+    end function state_file
+
+    subroutine count_i32(self, name, number, missing)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int32), intent(inout) :: number
+        character(len=*), intent(in), optional :: missing
+        integer(int64) :: wide
+        integer(int32) :: status
+
+        call set_options(self, name, missing)
+        wide = number
+        status = c_count(self%handle, trim(name)//c_null_char, wide)
+        if (.not. are_narrow(self, name, [wide])) return
+        number = int(wide, kind(number))
+    end subroutine count_i32
+
+    subroutine begin_list_i32(self, name, index)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int32), intent(in), optional :: index
+        character(len=24) :: place
+        integer(int32) :: status
+
+        place = ""
+        if (present(index)) write (place, "(a,i0,a)") "(", index, ")"
+        status = c_begin_list(self%handle, trim(name)//trim(place)//c_null_char)
+    end subroutine begin_list_i32
+
+    subroutine from_rank_i32(self, rank)
+        class(scr_state), intent(inout) :: self
+        integer(int32), intent(in) :: rank
+        integer(int32) :: status
+
+        status = c_from_rank(self%handle, int(rank, int64))
+    end subroutine from_rank_i32
+
+    subroutine stored_i32(self, name, extents, whole, at)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int32), allocatable, intent(out) :: extents(:)
+        integer(int32), allocatable, intent(out), optional :: whole(:), at(:)
+        integer(int64) :: found(7, 3)
+        integer(c_int) :: rank
+
+        call look_up(self, name, rank, found)
+        if (rank < 0) return
+        if (.not. are_narrow(self, name, reshape(found, [21]))) return
+        extents = int(found(:rank, 1), kind(extents))
+        if (present(whole)) whole = int(found(:rank, 2), kind(extents))
+        if (present(at)) at = int(found(:rank, 3), kind(extents))
+    end subroutine stored_i32
+
+    subroutine count_i64(self, name, number, missing)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int64), intent(inout) :: number
+        character(len=*), intent(in), optional :: missing
+        integer(int64) :: wide
+        integer(int32) :: status
+
+        call set_options(self, name, missing)
+        wide = number
+        status = c_count(self%handle, trim(name)//c_null_char, wide)
+        number = int(wide, kind(number))
+    end subroutine count_i64
+
+    subroutine begin_list_i64(self, name, index)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int64), intent(in) :: index
+        character(len=24) :: place
+        integer(int32) :: status
+
+        place = ""
+        write (place, "(a,i0,a)") "(", index, ")"
+        status = c_begin_list(self%handle, trim(name)//trim(place)//c_null_char)
+    end subroutine begin_list_i64
+
+    subroutine from_rank_i64(self, rank)
+        class(scr_state), intent(inout) :: self
+        integer(int64), intent(in) :: rank
+        integer(int32) :: status
+
+        status = c_from_rank(self%handle, int(rank, int64))
+    end subroutine from_rank_i64
+
+    subroutine stored_i64(self, name, extents, whole, at)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int64), allocatable, intent(out) :: extents(:)
+        integer(int64), allocatable, intent(out), optional :: whole(:), at(:)
+        integer(int64) :: found(7, 3)
+        integer(c_int) :: rank
+
+        call look_up(self, name, rank, found)
+        if (rank < 0) return
+        extents = int(found(:rank, 1), kind(extents))
+        if (present(whole)) whole = int(found(:rank, 2), kind(extents))
+        if (present(at)) at = int(found(:rank, 3), kind(extents))
+    end subroutine stored_i64
+
+    !> What the checkpoint has of a field: extents, those of its whole, and where it begins in it, from 1 on.
+    !> The rank is -1 if there is no such field.
+    subroutine look_up(self, name, rank, found)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(c_int), intent(out) :: rank
+        integer(int64), intent(out) :: found(7, 3)
+        integer(c_int) :: kind
+        integer(int32) :: status
+
+        rank = -1
+        kind = 0
+        found = 0
+        status = c_stored(self%handle, trim(name)//c_null_char, kind, rank, found(:, 1), found(:, 2), &
+            found(:, 3))
+        if (any(found(:, 2) > 0)) found(:, 3) = found(:, 3) + 1
+    end subroutine look_up
+
+    !> Whether the program's variables of the kind int32 have room for these numbers.
+    function are_narrow(self, name, numbers)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int64), intent(in) :: numbers(:)
+        logical :: are_narrow
+
+        are_narrow = all(abs(numbers) <= huge(0_int32))
+        if (.not. are_narrow) call refuse(self, name, "a number needs a variable of the kind int64")
+    end function are_narrow
+
+    subroutine set_options(self, name, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        character(len=*), intent(in), optional :: missing, kind
+        integer(c_int) :: options
+        integer(int32) :: status
+
+        if (.not. c_associated(self%handle)) call c_report("scr_state"//c_null_char, &
+            'field "'//trim(name)//'" is listed outside of the routine that lists the state'//c_null_char)
+        options = 0
+        if (asked(self, name, "keep", missing)) options = options + KEEP_IF_MISSING
+        if (asked(self, name, "convert", kind)) options = options + CONVERT
+        status = c_next_field(self%handle, options)
+    end subroutine set_options
+
+    !> Whether an argument has the only word that it can have.
+    function asked(self, name, word, given_word)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name, word
+        character(len=*), intent(in), optional :: given_word
+        logical :: asked
+
+        asked = .false.
+        if (.not. present(given_word)) return
+        asked = given_word == word
+        if (.not. asked .and. given_word /= "") &
+            call refuse(self, name, '"'//trim(given_word)//'" is no option; "'//word//'" is')
+    end function asked
+
+    subroutine put_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        type(field_memory), intent(in) :: data
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        if (present(whole) .and. present(at)) then
+            call put(self, name, data, int(whole, int64), int(at, int64), missing, kind)
+        else if (present(whole) .or. present(at)) then
+            call refuse(self, name, "whole and at come together")
+        else
+            call put_array(self, name, data, OWN, missing, kind)
+        end if
+    end subroutine put_i32
+
+    subroutine put_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        type(field_memory), intent(in) :: data
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        if (size(whole) /= data%rank .or. size(at) /= data%rank) then
+            call refuse(self, name, "whole and at must have as many numbers as the array has dimensions")
+        else if (any(at < 1)) then
+            call refuse(self, name, "at counts from 1")
+        else
+            call put_array(self, name, data, PART, missing, kind, whole, at)
+        end if
+    end subroutine put_i64
+
+    !> The role of an allocatable array.
+    function role_of(self, name, ranks) result(role)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        character(len=*), intent(in), optional :: ranks
+        integer :: role
+
+        role = merge(SAME_ON_ALL, OWN, asked(self, name, "same", ranks))
+    end function role_of
+
+    subroutine put_array(self, name, data, role, missing, kind, whole, at)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        type(field_memory), intent(in) :: data
+        integer, intent(in) :: role
+        character(len=*), intent(in), optional :: missing, kind
+        integer(int64), intent(in), optional :: whole(:), at(:)
+        integer(int64), target :: strides(7), in_whole(7, 2)
+        type(c_ptr) :: places(2)
+        integer(int32) :: status
+
+        call set_options(self, name, missing, kind)
+        strides = (data%places(1:) - data%places(0))/max(1_int64, data%extents - 1)
+        places = c_null_ptr
+        if (present(whole)) then
+            in_whole(:data%rank, 1) = whole
+            in_whole(:data%rank, 2) = at - 1
+            places = [c_loc(in_whole(1, 1)), c_loc(in_whole(1, 2))]
+        end if
+        if (role == SAME_ON_ALL) then
+            status = c_same(self%handle, trim(name)//c_null_char, transfer(data%places(0), c_null_ptr), &
+                data%kind, data%rank, data%extents, c_loc(strides))
+        else
+            status = c_field(self%handle, trim(name)//c_null_char, transfer(data%places(0), c_null_ptr), &
+                data%kind, data%rank, data%extents, c_loc(strides), places(1), places(2))
+        end if
+    end subroutine put_array
+
+    !> What is done with an allocatable array of the extents n: if the checkpoint has it, n are those that it has
+    !> there. is_new is true if the program's array must get them now.
+    subroutine plan(self, name, n, is_new)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int64), intent(inout) :: n(:)
+        logical, intent(out) :: is_new
+        integer(int64) :: found(7, 3)
+        integer(c_int) :: rank
+
+        is_new = .false.
+        call look_up(self, name, rank, found)
+        if (rank /= size(n)) return
+        is_new = self%pass() == SCR_PASS_READ .and. any(n /= found(:rank, 1))
+        n = found(:rank, 1)
+    end subroutine plan
+
+    !> Memory of elements that do not lie anywhere yet, or of none.
+    function memory_to_come(class, bits, n) result(memory)
+        integer(c_int), intent(in) :: class
+        integer(int64), intent(in) :: bits, n(:)
+        type(field_memory) :: memory
+        integer(int64) :: bytes
+        integer :: dim
+
+        bytes = bits/8
+        ! A kind that is too large for C is none.
+        if (bytes < WHOLE_NUMBER) memory%kind = class + int(bytes, c_int)
+        memory%rank = size(n, kind=c_int)
+        memory%extents(:size(n)) = max(0_int64, n)
+        memory%places = transfer(c_loc(nowhere), 0_c_intptr_t)
+        do dim = 1, size(n)
+            memory%places(dim) = memory%places(0) + (memory%extents(dim) - 1)*bytes
+            bytes = bytes*max(1_int64, memory%extents(dim))
+        end do
+    end function memory_to_come
+
+    ! ---- Fields, by type, kind and rank. ----
+
+
+    function place_i8(element) result(place)
+        integer(int8), intent(in), target :: element
+        integer(c_intptr_t) :: place
+
+        place = transfer(c_loc(element), place)
+    end function place_i8
+
+    function memory_of_i8_0(data) result(memory)
+        integer(int8), intent(in), target :: data
+        type(field_memory) :: memory
+
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), [integer(int64) ::])
+        memory%places(0) = place(data)
+    end function memory_of_i8_0
+
+    subroutine field_i8_0_i32(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int8), intent(inout), target :: data
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), OWN, missing, kind)
+    end subroutine field_i8_0_i32
+
+    subroutine same_i8_0(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int8), intent(inout), target :: data
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_i8_0
+
+    function memory_of_i8_1(data) result(memory)
+        integer(int8), intent(in), target :: data(:)
+        type(field_memory) :: memory
+        integer(int64) :: n(1)
+
+        n = shape(data, int64)
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1))
+        memory%places(1) = place(data(n(1)))
+    end function memory_of_i8_1
+
+    subroutine field_i8_1_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int8), intent(inout), target :: data(:)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i8_1_i32
+
+    subroutine field_i8_1_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int8), intent(inout), target :: data(:)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i8_1_i64
+
+    subroutine same_i8_1(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int8), intent(inout), target :: data(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_i8_1
+
+    subroutine array_i8_1(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int8), allocatable, intent(inout), target :: data(:)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(1)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_i8_1
+
+    function memory_of_i8_2(data) result(memory)
+        integer(int8), intent(in), target :: data(:, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(2)
+
+        n = shape(data, int64)
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1))
+        memory%places(1) = place(data(n(1), 1))
+        memory%places(2) = place(data(1, n(2)))
+    end function memory_of_i8_2
+
+    subroutine field_i8_2_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int8), intent(inout), target :: data(:, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i8_2_i32
+
+    subroutine field_i8_2_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int8), intent(inout), target :: data(:, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i8_2_i64
+
+    subroutine same_i8_2(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int8), intent(inout), target :: data(:, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_i8_2
+
+    subroutine array_i8_2(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int8), allocatable, intent(inout), target :: data(:, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(2)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_i8_2
+
+    function memory_of_i8_3(data) result(memory)
+        integer(int8), intent(in), target :: data(:, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(3)
+
+        n = shape(data, int64)
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1))
+        memory%places(2) = place(data(1, n(2), 1))
+        memory%places(3) = place(data(1, 1, n(3)))
+    end function memory_of_i8_3
+
+    subroutine field_i8_3_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int8), intent(inout), target :: data(:, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i8_3_i32
+
+    subroutine field_i8_3_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int8), intent(inout), target :: data(:, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i8_3_i64
+
+    subroutine same_i8_3(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int8), intent(inout), target :: data(:, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_i8_3
+
+    subroutine array_i8_3(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int8), allocatable, intent(inout), target :: data(:, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(3)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_i8_3
+
+    function memory_of_i8_4(data) result(memory)
+        integer(int8), intent(in), target :: data(:, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(4)
+
+        n = shape(data, int64)
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1))
+        memory%places(4) = place(data(1, 1, 1, n(4)))
+    end function memory_of_i8_4
+
+    subroutine field_i8_4_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int8), intent(inout), target :: data(:, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i8_4_i32
+
+    subroutine field_i8_4_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int8), intent(inout), target :: data(:, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i8_4_i64
+
+    subroutine same_i8_4(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int8), intent(inout), target :: data(:, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_i8_4
+
+    subroutine array_i8_4(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int8), allocatable, intent(inout), target :: data(:, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(4)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_i8_4
+
+    function memory_of_i8_5(data) result(memory)
+        integer(int8), intent(in), target :: data(:, :, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(5)
+
+        n = shape(data, int64)
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5)))
+    end function memory_of_i8_5
+
+    subroutine field_i8_5_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int8), intent(inout), target :: data(:, :, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i8_5_i32
+
+    subroutine field_i8_5_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int8), intent(inout), target :: data(:, :, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i8_5_i64
+
+    subroutine same_i8_5(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int8), intent(inout), target :: data(:, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_i8_5
+
+    subroutine array_i8_5(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int8), allocatable, intent(inout), target :: data(:, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(5)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4), n(5)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_i8_5
+
+    function memory_of_i8_6(data) result(memory)
+        integer(int8), intent(in), target :: data(:, :, :, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(6)
+
+        n = shape(data, int64)
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1))
+        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6)))
+    end function memory_of_i8_6
+
+    subroutine field_i8_6_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int8), intent(inout), target :: data(:, :, :, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i8_6_i32
+
+    subroutine field_i8_6_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int8), intent(inout), target :: data(:, :, :, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i8_6_i64
+
+    subroutine same_i8_6(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int8), intent(inout), target :: data(:, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_i8_6
+
+    subroutine array_i8_6(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int8), allocatable, intent(inout), target :: data(:, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(6)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4), n(5), n(6)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_i8_6
+
+    function memory_of_i8_7(data) result(memory)
+        integer(int8), intent(in), target :: data(:, :, :, :, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(7)
+
+        n = shape(data, int64)
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1, 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1, 1))
+        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6), 1))
+        memory%places(7) = place(data(1, 1, 1, 1, 1, 1, n(7)))
+    end function memory_of_i8_7
+
+    subroutine field_i8_7_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int8), intent(inout), target :: data(:, :, :, :, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i8_7_i32
+
+    subroutine field_i8_7_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int8), intent(inout), target :: data(:, :, :, :, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i8_7_i64
+
+    subroutine same_i8_7(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int8), intent(inout), target :: data(:, :, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_i8_7
+
+    subroutine array_i8_7(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int8), allocatable, intent(inout), target :: data(:, :, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(7)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4), n(5), n(6), n(7)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_i8_7
+
+
+
+    function place_i16(element) result(place)
+        integer(int16), intent(in), target :: element
+        integer(c_intptr_t) :: place
+
+        place = transfer(c_loc(element), place)
+    end function place_i16
+
+    function memory_of_i16_0(data) result(memory)
+        integer(int16), intent(in), target :: data
+        type(field_memory) :: memory
+
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), [integer(int64) ::])
+        memory%places(0) = place(data)
+    end function memory_of_i16_0
+
+    subroutine field_i16_0_i32(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int16), intent(inout), target :: data
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), OWN, missing, kind)
+    end subroutine field_i16_0_i32
+
+    subroutine same_i16_0(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int16), intent(inout), target :: data
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_i16_0
+
+    function memory_of_i16_1(data) result(memory)
+        integer(int16), intent(in), target :: data(:)
+        type(field_memory) :: memory
+        integer(int64) :: n(1)
+
+        n = shape(data, int64)
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1))
+        memory%places(1) = place(data(n(1)))
+    end function memory_of_i16_1
+
+    subroutine field_i16_1_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int16), intent(inout), target :: data(:)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i16_1_i32
+
+    subroutine field_i16_1_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int16), intent(inout), target :: data(:)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i16_1_i64
+
+    subroutine same_i16_1(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int16), intent(inout), target :: data(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_i16_1
+
+    subroutine array_i16_1(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int16), allocatable, intent(inout), target :: data(:)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(1)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_i16_1
+
+    function memory_of_i16_2(data) result(memory)
+        integer(int16), intent(in), target :: data(:, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(2)
+
+        n = shape(data, int64)
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1))
+        memory%places(1) = place(data(n(1), 1))
+        memory%places(2) = place(data(1, n(2)))
+    end function memory_of_i16_2
+
+    subroutine field_i16_2_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int16), intent(inout), target :: data(:, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i16_2_i32
+
+    subroutine field_i16_2_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int16), intent(inout), target :: data(:, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i16_2_i64
+
+    subroutine same_i16_2(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int16), intent(inout), target :: data(:, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_i16_2
+
+    subroutine array_i16_2(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int16), allocatable, intent(inout), target :: data(:, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(2)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_i16_2
+
+    function memory_of_i16_3(data) result(memory)
+        integer(int16), intent(in), target :: data(:, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(3)
+
+        n = shape(data, int64)
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1))
+        memory%places(2) = place(data(1, n(2), 1))
+        memory%places(3) = place(data(1, 1, n(3)))
+    end function memory_of_i16_3
+
+    subroutine field_i16_3_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int16), intent(inout), target :: data(:, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i16_3_i32
+
+    subroutine field_i16_3_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int16), intent(inout), target :: data(:, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i16_3_i64
+
+    subroutine same_i16_3(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int16), intent(inout), target :: data(:, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_i16_3
+
+    subroutine array_i16_3(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int16), allocatable, intent(inout), target :: data(:, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(3)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_i16_3
+
+    function memory_of_i16_4(data) result(memory)
+        integer(int16), intent(in), target :: data(:, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(4)
+
+        n = shape(data, int64)
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1))
+        memory%places(4) = place(data(1, 1, 1, n(4)))
+    end function memory_of_i16_4
+
+    subroutine field_i16_4_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int16), intent(inout), target :: data(:, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i16_4_i32
+
+    subroutine field_i16_4_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int16), intent(inout), target :: data(:, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i16_4_i64
+
+    subroutine same_i16_4(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int16), intent(inout), target :: data(:, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_i16_4
+
+    subroutine array_i16_4(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int16), allocatable, intent(inout), target :: data(:, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(4)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_i16_4
+
+    function memory_of_i16_5(data) result(memory)
+        integer(int16), intent(in), target :: data(:, :, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(5)
+
+        n = shape(data, int64)
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5)))
+    end function memory_of_i16_5
+
+    subroutine field_i16_5_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int16), intent(inout), target :: data(:, :, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i16_5_i32
+
+    subroutine field_i16_5_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int16), intent(inout), target :: data(:, :, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i16_5_i64
+
+    subroutine same_i16_5(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int16), intent(inout), target :: data(:, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_i16_5
+
+    subroutine array_i16_5(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int16), allocatable, intent(inout), target :: data(:, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(5)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4), n(5)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_i16_5
+
+    function memory_of_i16_6(data) result(memory)
+        integer(int16), intent(in), target :: data(:, :, :, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(6)
+
+        n = shape(data, int64)
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1))
+        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6)))
+    end function memory_of_i16_6
+
+    subroutine field_i16_6_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int16), intent(inout), target :: data(:, :, :, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i16_6_i32
+
+    subroutine field_i16_6_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int16), intent(inout), target :: data(:, :, :, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i16_6_i64
+
+    subroutine same_i16_6(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int16), intent(inout), target :: data(:, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_i16_6
+
+    subroutine array_i16_6(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int16), allocatable, intent(inout), target :: data(:, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(6)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4), n(5), n(6)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_i16_6
+
+    function memory_of_i16_7(data) result(memory)
+        integer(int16), intent(in), target :: data(:, :, :, :, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(7)
+
+        n = shape(data, int64)
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1, 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1, 1))
+        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6), 1))
+        memory%places(7) = place(data(1, 1, 1, 1, 1, 1, n(7)))
+    end function memory_of_i16_7
+
+    subroutine field_i16_7_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int16), intent(inout), target :: data(:, :, :, :, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i16_7_i32
+
+    subroutine field_i16_7_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int16), intent(inout), target :: data(:, :, :, :, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i16_7_i64
+
+    subroutine same_i16_7(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int16), intent(inout), target :: data(:, :, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_i16_7
+
+    subroutine array_i16_7(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int16), allocatable, intent(inout), target :: data(:, :, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(7)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4), n(5), n(6), n(7)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_i16_7
+
+
+
+    function place_i32(element) result(place)
+        integer(int32), intent(in), target :: element
+        integer(c_intptr_t) :: place
+
+        place = transfer(c_loc(element), place)
+    end function place_i32
+
+    function memory_of_i32_0(data) result(memory)
+        integer(int32), intent(in), target :: data
+        type(field_memory) :: memory
+
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), [integer(int64) ::])
+        memory%places(0) = place(data)
+    end function memory_of_i32_0
+
+    subroutine field_i32_0_i32(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int32), intent(inout), target :: data
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), OWN, missing, kind)
+    end subroutine field_i32_0_i32
+
+    subroutine same_i32_0(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int32), intent(inout), target :: data
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_i32_0
+
+    function memory_of_i32_1(data) result(memory)
+        integer(int32), intent(in), target :: data(:)
+        type(field_memory) :: memory
+        integer(int64) :: n(1)
+
+        n = shape(data, int64)
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1))
+        memory%places(1) = place(data(n(1)))
+    end function memory_of_i32_1
+
+    subroutine field_i32_1_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int32), intent(inout), target :: data(:)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i32_1_i32
+
+    subroutine field_i32_1_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int32), intent(inout), target :: data(:)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i32_1_i64
+
+    subroutine same_i32_1(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int32), intent(inout), target :: data(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_i32_1
+
+    subroutine array_i32_1(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int32), allocatable, intent(inout), target :: data(:)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(1)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_i32_1
+
+    function memory_of_i32_2(data) result(memory)
+        integer(int32), intent(in), target :: data(:, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(2)
+
+        n = shape(data, int64)
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1))
+        memory%places(1) = place(data(n(1), 1))
+        memory%places(2) = place(data(1, n(2)))
+    end function memory_of_i32_2
+
+    subroutine field_i32_2_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int32), intent(inout), target :: data(:, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i32_2_i32
+
+    subroutine field_i32_2_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int32), intent(inout), target :: data(:, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i32_2_i64
+
+    subroutine same_i32_2(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int32), intent(inout), target :: data(:, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_i32_2
+
+    subroutine array_i32_2(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int32), allocatable, intent(inout), target :: data(:, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(2)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_i32_2
+
+    function memory_of_i32_3(data) result(memory)
+        integer(int32), intent(in), target :: data(:, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(3)
+
+        n = shape(data, int64)
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1))
+        memory%places(2) = place(data(1, n(2), 1))
+        memory%places(3) = place(data(1, 1, n(3)))
+    end function memory_of_i32_3
+
+    subroutine field_i32_3_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int32), intent(inout), target :: data(:, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i32_3_i32
+
+    subroutine field_i32_3_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int32), intent(inout), target :: data(:, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i32_3_i64
+
+    subroutine same_i32_3(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int32), intent(inout), target :: data(:, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_i32_3
+
+    subroutine array_i32_3(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int32), allocatable, intent(inout), target :: data(:, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(3)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_i32_3
+
+    function memory_of_i32_4(data) result(memory)
+        integer(int32), intent(in), target :: data(:, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(4)
+
+        n = shape(data, int64)
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1))
+        memory%places(4) = place(data(1, 1, 1, n(4)))
+    end function memory_of_i32_4
+
+    subroutine field_i32_4_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int32), intent(inout), target :: data(:, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i32_4_i32
+
+    subroutine field_i32_4_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int32), intent(inout), target :: data(:, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i32_4_i64
+
+    subroutine same_i32_4(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int32), intent(inout), target :: data(:, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_i32_4
+
+    subroutine array_i32_4(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int32), allocatable, intent(inout), target :: data(:, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(4)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_i32_4
+
+    function memory_of_i32_5(data) result(memory)
+        integer(int32), intent(in), target :: data(:, :, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(5)
+
+        n = shape(data, int64)
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5)))
+    end function memory_of_i32_5
+
+    subroutine field_i32_5_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int32), intent(inout), target :: data(:, :, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i32_5_i32
+
+    subroutine field_i32_5_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int32), intent(inout), target :: data(:, :, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i32_5_i64
+
+    subroutine same_i32_5(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int32), intent(inout), target :: data(:, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_i32_5
+
+    subroutine array_i32_5(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int32), allocatable, intent(inout), target :: data(:, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(5)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4), n(5)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_i32_5
+
+    function memory_of_i32_6(data) result(memory)
+        integer(int32), intent(in), target :: data(:, :, :, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(6)
+
+        n = shape(data, int64)
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1))
+        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6)))
+    end function memory_of_i32_6
+
+    subroutine field_i32_6_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int32), intent(inout), target :: data(:, :, :, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i32_6_i32
+
+    subroutine field_i32_6_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int32), intent(inout), target :: data(:, :, :, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i32_6_i64
+
+    subroutine same_i32_6(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int32), intent(inout), target :: data(:, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_i32_6
+
+    subroutine array_i32_6(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int32), allocatable, intent(inout), target :: data(:, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(6)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4), n(5), n(6)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_i32_6
+
+    function memory_of_i32_7(data) result(memory)
+        integer(int32), intent(in), target :: data(:, :, :, :, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(7)
+
+        n = shape(data, int64)
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1, 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1, 1))
+        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6), 1))
+        memory%places(7) = place(data(1, 1, 1, 1, 1, 1, n(7)))
+    end function memory_of_i32_7
+
+    subroutine field_i32_7_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int32), intent(inout), target :: data(:, :, :, :, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i32_7_i32
+
+    subroutine field_i32_7_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int32), intent(inout), target :: data(:, :, :, :, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i32_7_i64
+
+    subroutine same_i32_7(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int32), intent(inout), target :: data(:, :, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_i32_7
+
+    subroutine array_i32_7(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int32), allocatable, intent(inout), target :: data(:, :, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(7)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4), n(5), n(6), n(7)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_i32_7
+
+
+
+    function place_i64(element) result(place)
+        integer(int64), intent(in), target :: element
+        integer(c_intptr_t) :: place
+
+        place = transfer(c_loc(element), place)
+    end function place_i64
+
+    function memory_of_i64_0(data) result(memory)
+        integer(int64), intent(in), target :: data
+        type(field_memory) :: memory
+
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), [integer(int64) ::])
+        memory%places(0) = place(data)
+    end function memory_of_i64_0
+
+    subroutine field_i64_0_i32(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int64), intent(inout), target :: data
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), OWN, missing, kind)
+    end subroutine field_i64_0_i32
+
+    subroutine same_i64_0(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int64), intent(inout), target :: data
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_i64_0
+
+    function memory_of_i64_1(data) result(memory)
+        integer(int64), intent(in), target :: data(:)
+        type(field_memory) :: memory
+        integer(int64) :: n(1)
+
+        n = shape(data, int64)
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1))
+        memory%places(1) = place(data(n(1)))
+    end function memory_of_i64_1
+
+    subroutine field_i64_1_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int64), intent(inout), target :: data(:)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i64_1_i32
+
+    subroutine field_i64_1_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int64), intent(inout), target :: data(:)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i64_1_i64
+
+    subroutine same_i64_1(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int64), intent(inout), target :: data(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_i64_1
+
+    subroutine array_i64_1(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int64), allocatable, intent(inout), target :: data(:)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(1)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_i64_1
+
+    function memory_of_i64_2(data) result(memory)
+        integer(int64), intent(in), target :: data(:, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(2)
+
+        n = shape(data, int64)
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1))
+        memory%places(1) = place(data(n(1), 1))
+        memory%places(2) = place(data(1, n(2)))
+    end function memory_of_i64_2
+
+    subroutine field_i64_2_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int64), intent(inout), target :: data(:, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i64_2_i32
+
+    subroutine field_i64_2_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int64), intent(inout), target :: data(:, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i64_2_i64
+
+    subroutine same_i64_2(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int64), intent(inout), target :: data(:, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_i64_2
+
+    subroutine array_i64_2(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int64), allocatable, intent(inout), target :: data(:, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(2)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_i64_2
+
+    function memory_of_i64_3(data) result(memory)
+        integer(int64), intent(in), target :: data(:, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(3)
+
+        n = shape(data, int64)
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1))
+        memory%places(2) = place(data(1, n(2), 1))
+        memory%places(3) = place(data(1, 1, n(3)))
+    end function memory_of_i64_3
+
+    subroutine field_i64_3_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int64), intent(inout), target :: data(:, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i64_3_i32
+
+    subroutine field_i64_3_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int64), intent(inout), target :: data(:, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i64_3_i64
+
+    subroutine same_i64_3(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int64), intent(inout), target :: data(:, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_i64_3
+
+    subroutine array_i64_3(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int64), allocatable, intent(inout), target :: data(:, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(3)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_i64_3
+
+    function memory_of_i64_4(data) result(memory)
+        integer(int64), intent(in), target :: data(:, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(4)
+
+        n = shape(data, int64)
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1))
+        memory%places(4) = place(data(1, 1, 1, n(4)))
+    end function memory_of_i64_4
+
+    subroutine field_i64_4_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int64), intent(inout), target :: data(:, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i64_4_i32
+
+    subroutine field_i64_4_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int64), intent(inout), target :: data(:, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i64_4_i64
+
+    subroutine same_i64_4(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int64), intent(inout), target :: data(:, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_i64_4
+
+    subroutine array_i64_4(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int64), allocatable, intent(inout), target :: data(:, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(4)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_i64_4
+
+    function memory_of_i64_5(data) result(memory)
+        integer(int64), intent(in), target :: data(:, :, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(5)
+
+        n = shape(data, int64)
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5)))
+    end function memory_of_i64_5
+
+    subroutine field_i64_5_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int64), intent(inout), target :: data(:, :, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i64_5_i32
+
+    subroutine field_i64_5_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int64), intent(inout), target :: data(:, :, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i64_5_i64
+
+    subroutine same_i64_5(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int64), intent(inout), target :: data(:, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_i64_5
+
+    subroutine array_i64_5(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int64), allocatable, intent(inout), target :: data(:, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(5)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4), n(5)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_i64_5
+
+    function memory_of_i64_6(data) result(memory)
+        integer(int64), intent(in), target :: data(:, :, :, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(6)
+
+        n = shape(data, int64)
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1))
+        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6)))
+    end function memory_of_i64_6
+
+    subroutine field_i64_6_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int64), intent(inout), target :: data(:, :, :, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i64_6_i32
+
+    subroutine field_i64_6_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int64), intent(inout), target :: data(:, :, :, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i64_6_i64
+
+    subroutine same_i64_6(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int64), intent(inout), target :: data(:, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_i64_6
+
+    subroutine array_i64_6(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int64), allocatable, intent(inout), target :: data(:, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(6)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4), n(5), n(6)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_i64_6
+
+    function memory_of_i64_7(data) result(memory)
+        integer(int64), intent(in), target :: data(:, :, :, :, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(7)
+
+        n = shape(data, int64)
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1, 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1, 1))
+        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6), 1))
+        memory%places(7) = place(data(1, 1, 1, 1, 1, 1, n(7)))
+    end function memory_of_i64_7
+
+    subroutine field_i64_7_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int64), intent(inout), target :: data(:, :, :, :, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i64_7_i32
+
+    subroutine field_i64_7_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int64), intent(inout), target :: data(:, :, :, :, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i64_7_i64
+
+    subroutine same_i64_7(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int64), intent(inout), target :: data(:, :, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_i64_7
+
+    subroutine array_i64_7(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int64), allocatable, intent(inout), target :: data(:, :, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(7)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4), n(5), n(6), n(7)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_i64_7
+
+
+#ifdef SCRF_INTEGER_16
+
+    function place_i128(element) result(place)
+        integer(16), intent(in), target :: element
+        integer(c_intptr_t) :: place
+
+        place = transfer(c_loc(element), place)
+    end function place_i128
+
+    function memory_of_i128_0(data) result(memory)
+        integer(16), intent(in), target :: data
+        type(field_memory) :: memory
+
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), [integer(int64) ::])
+        memory%places(0) = place(data)
+    end function memory_of_i128_0
+
+    subroutine field_i128_0_i32(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(16), intent(inout), target :: data
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), OWN, missing, kind)
+    end subroutine field_i128_0_i32
+
+    subroutine same_i128_0(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(16), intent(inout), target :: data
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_i128_0
+
+    function memory_of_i128_1(data) result(memory)
+        integer(16), intent(in), target :: data(:)
+        type(field_memory) :: memory
+        integer(int64) :: n(1)
+
+        n = shape(data, int64)
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1))
+        memory%places(1) = place(data(n(1)))
+    end function memory_of_i128_1
+
+    subroutine field_i128_1_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(16), intent(inout), target :: data(:)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i128_1_i32
+
+    subroutine field_i128_1_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(16), intent(inout), target :: data(:)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i128_1_i64
+
+    subroutine same_i128_1(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(16), intent(inout), target :: data(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_i128_1
+
+    subroutine array_i128_1(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(16), allocatable, intent(inout), target :: data(:)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(1)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_i128_1
+
+    function memory_of_i128_2(data) result(memory)
+        integer(16), intent(in), target :: data(:, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(2)
+
+        n = shape(data, int64)
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1))
+        memory%places(1) = place(data(n(1), 1))
+        memory%places(2) = place(data(1, n(2)))
+    end function memory_of_i128_2
+
+    subroutine field_i128_2_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(16), intent(inout), target :: data(:, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i128_2_i32
+
+    subroutine field_i128_2_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(16), intent(inout), target :: data(:, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i128_2_i64
+
+    subroutine same_i128_2(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(16), intent(inout), target :: data(:, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_i128_2
+
+    subroutine array_i128_2(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(16), allocatable, intent(inout), target :: data(:, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(2)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_i128_2
+
+    function memory_of_i128_3(data) result(memory)
+        integer(16), intent(in), target :: data(:, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(3)
+
+        n = shape(data, int64)
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1))
+        memory%places(2) = place(data(1, n(2), 1))
+        memory%places(3) = place(data(1, 1, n(3)))
+    end function memory_of_i128_3
+
+    subroutine field_i128_3_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(16), intent(inout), target :: data(:, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i128_3_i32
+
+    subroutine field_i128_3_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(16), intent(inout), target :: data(:, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i128_3_i64
+
+    subroutine same_i128_3(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(16), intent(inout), target :: data(:, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_i128_3
+
+    subroutine array_i128_3(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(16), allocatable, intent(inout), target :: data(:, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(3)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_i128_3
+
+    function memory_of_i128_4(data) result(memory)
+        integer(16), intent(in), target :: data(:, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(4)
+
+        n = shape(data, int64)
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1))
+        memory%places(4) = place(data(1, 1, 1, n(4)))
+    end function memory_of_i128_4
+
+    subroutine field_i128_4_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(16), intent(inout), target :: data(:, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i128_4_i32
+
+    subroutine field_i128_4_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(16), intent(inout), target :: data(:, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i128_4_i64
+
+    subroutine same_i128_4(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(16), intent(inout), target :: data(:, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_i128_4
+
+    subroutine array_i128_4(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(16), allocatable, intent(inout), target :: data(:, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(4)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_i128_4
+
+    function memory_of_i128_5(data) result(memory)
+        integer(16), intent(in), target :: data(:, :, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(5)
+
+        n = shape(data, int64)
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5)))
+    end function memory_of_i128_5
+
+    subroutine field_i128_5_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(16), intent(inout), target :: data(:, :, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i128_5_i32
+
+    subroutine field_i128_5_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(16), intent(inout), target :: data(:, :, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i128_5_i64
+
+    subroutine same_i128_5(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(16), intent(inout), target :: data(:, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_i128_5
+
+    subroutine array_i128_5(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(16), allocatable, intent(inout), target :: data(:, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(5)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4), n(5)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_i128_5
+
+    function memory_of_i128_6(data) result(memory)
+        integer(16), intent(in), target :: data(:, :, :, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(6)
+
+        n = shape(data, int64)
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1))
+        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6)))
+    end function memory_of_i128_6
+
+    subroutine field_i128_6_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(16), intent(inout), target :: data(:, :, :, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i128_6_i32
+
+    subroutine field_i128_6_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(16), intent(inout), target :: data(:, :, :, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i128_6_i64
+
+    subroutine same_i128_6(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(16), intent(inout), target :: data(:, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_i128_6
+
+    subroutine array_i128_6(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(16), allocatable, intent(inout), target :: data(:, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(6)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4), n(5), n(6)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_i128_6
+
+    function memory_of_i128_7(data) result(memory)
+        integer(16), intent(in), target :: data(:, :, :, :, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(7)
+
+        n = shape(data, int64)
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1, 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1, 1))
+        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6), 1))
+        memory%places(7) = place(data(1, 1, 1, 1, 1, 1, n(7)))
+    end function memory_of_i128_7
+
+    subroutine field_i128_7_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(16), intent(inout), target :: data(:, :, :, :, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i128_7_i32
+
+    subroutine field_i128_7_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(16), intent(inout), target :: data(:, :, :, :, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_i128_7_i64
+
+    subroutine same_i128_7(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(16), intent(inout), target :: data(:, :, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_i128_7
+
+    subroutine array_i128_7(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(16), allocatable, intent(inout), target :: data(:, :, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(7)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4), n(5), n(6), n(7)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_i128_7
+
+#endif
+
+
+    function place_r32(element) result(place)
+        real(real32), intent(in), target :: element
+        integer(c_intptr_t) :: place
+
+        place = transfer(c_loc(element), place)
+    end function place_r32
+
+    function memory_of_r32_0(data) result(memory)
+        real(real32), intent(in), target :: data
+        type(field_memory) :: memory
+
+        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), [integer(int64) ::])
+        memory%places(0) = place(data)
+    end function memory_of_r32_0
+
+    subroutine field_r32_0_i32(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real32), intent(inout), target :: data
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), OWN, missing, kind)
+    end subroutine field_r32_0_i32
+
+    subroutine same_r32_0(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real32), intent(inout), target :: data
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_r32_0
+
+    function memory_of_r32_1(data) result(memory)
+        real(real32), intent(in), target :: data(:)
+        type(field_memory) :: memory
+        integer(int64) :: n(1)
+
+        n = shape(data, int64)
+        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1))
+        memory%places(1) = place(data(n(1)))
+    end function memory_of_r32_1
+
+    subroutine field_r32_1_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real32), intent(inout), target :: data(:)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_r32_1_i32
+
+    subroutine field_r32_1_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real32), intent(inout), target :: data(:)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_r32_1_i64
+
+    subroutine same_r32_1(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real32), intent(inout), target :: data(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_r32_1
+
+    subroutine array_r32_1(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real32), allocatable, intent(inout), target :: data(:)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(1)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_r32_1
+
+    function memory_of_r32_2(data) result(memory)
+        real(real32), intent(in), target :: data(:, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(2)
+
+        n = shape(data, int64)
+        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1))
+        memory%places(1) = place(data(n(1), 1))
+        memory%places(2) = place(data(1, n(2)))
+    end function memory_of_r32_2
+
+    subroutine field_r32_2_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real32), intent(inout), target :: data(:, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_r32_2_i32
+
+    subroutine field_r32_2_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real32), intent(inout), target :: data(:, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_r32_2_i64
+
+    subroutine same_r32_2(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real32), intent(inout), target :: data(:, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_r32_2
+
+    subroutine array_r32_2(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real32), allocatable, intent(inout), target :: data(:, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(2)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_r32_2
+
+    function memory_of_r32_3(data) result(memory)
+        real(real32), intent(in), target :: data(:, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(3)
+
+        n = shape(data, int64)
+        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1))
+        memory%places(2) = place(data(1, n(2), 1))
+        memory%places(3) = place(data(1, 1, n(3)))
+    end function memory_of_r32_3
+
+    subroutine field_r32_3_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real32), intent(inout), target :: data(:, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_r32_3_i32
+
+    subroutine field_r32_3_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real32), intent(inout), target :: data(:, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_r32_3_i64
+
+    subroutine same_r32_3(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real32), intent(inout), target :: data(:, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_r32_3
+
+    subroutine array_r32_3(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real32), allocatable, intent(inout), target :: data(:, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(3)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_r32_3
+
+    function memory_of_r32_4(data) result(memory)
+        real(real32), intent(in), target :: data(:, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(4)
+
+        n = shape(data, int64)
+        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1))
+        memory%places(4) = place(data(1, 1, 1, n(4)))
+    end function memory_of_r32_4
+
+    subroutine field_r32_4_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real32), intent(inout), target :: data(:, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_r32_4_i32
+
+    subroutine field_r32_4_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real32), intent(inout), target :: data(:, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_r32_4_i64
+
+    subroutine same_r32_4(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real32), intent(inout), target :: data(:, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_r32_4
+
+    subroutine array_r32_4(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real32), allocatable, intent(inout), target :: data(:, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(4)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_r32_4
+
+    function memory_of_r32_5(data) result(memory)
+        real(real32), intent(in), target :: data(:, :, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(5)
+
+        n = shape(data, int64)
+        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5)))
+    end function memory_of_r32_5
+
+    subroutine field_r32_5_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real32), intent(inout), target :: data(:, :, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_r32_5_i32
+
+    subroutine field_r32_5_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real32), intent(inout), target :: data(:, :, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_r32_5_i64
+
+    subroutine same_r32_5(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real32), intent(inout), target :: data(:, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_r32_5
+
+    subroutine array_r32_5(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real32), allocatable, intent(inout), target :: data(:, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(5)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4), n(5)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_r32_5
+
+    function memory_of_r32_6(data) result(memory)
+        real(real32), intent(in), target :: data(:, :, :, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(6)
+
+        n = shape(data, int64)
+        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1))
+        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6)))
+    end function memory_of_r32_6
+
+    subroutine field_r32_6_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real32), intent(inout), target :: data(:, :, :, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_r32_6_i32
+
+    subroutine field_r32_6_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real32), intent(inout), target :: data(:, :, :, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_r32_6_i64
+
+    subroutine same_r32_6(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real32), intent(inout), target :: data(:, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_r32_6
+
+    subroutine array_r32_6(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real32), allocatable, intent(inout), target :: data(:, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(6)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4), n(5), n(6)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_r32_6
+
+    function memory_of_r32_7(data) result(memory)
+        real(real32), intent(in), target :: data(:, :, :, :, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(7)
+
+        n = shape(data, int64)
+        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1, 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1, 1))
+        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6), 1))
+        memory%places(7) = place(data(1, 1, 1, 1, 1, 1, n(7)))
+    end function memory_of_r32_7
+
+    subroutine field_r32_7_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real32), intent(inout), target :: data(:, :, :, :, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_r32_7_i32
+
+    subroutine field_r32_7_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real32), intent(inout), target :: data(:, :, :, :, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_r32_7_i64
+
+    subroutine same_r32_7(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real32), intent(inout), target :: data(:, :, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_r32_7
+
+    subroutine array_r32_7(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real32), allocatable, intent(inout), target :: data(:, :, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(7)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4), n(5), n(6), n(7)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_r32_7
+
+
+
+    function place_r64(element) result(place)
+        real(real64), intent(in), target :: element
+        integer(c_intptr_t) :: place
+
+        place = transfer(c_loc(element), place)
+    end function place_r64
+
+    function memory_of_r64_0(data) result(memory)
+        real(real64), intent(in), target :: data
+        type(field_memory) :: memory
+
+        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), [integer(int64) ::])
+        memory%places(0) = place(data)
+    end function memory_of_r64_0
+
+    subroutine field_r64_0_i32(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real64), intent(inout), target :: data
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), OWN, missing, kind)
+    end subroutine field_r64_0_i32
+
+    subroutine same_r64_0(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real64), intent(inout), target :: data
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_r64_0
+
+    function memory_of_r64_1(data) result(memory)
+        real(real64), intent(in), target :: data(:)
+        type(field_memory) :: memory
+        integer(int64) :: n(1)
+
+        n = shape(data, int64)
+        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1))
+        memory%places(1) = place(data(n(1)))
+    end function memory_of_r64_1
+
+    subroutine field_r64_1_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real64), intent(inout), target :: data(:)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_r64_1_i32
+
+    subroutine field_r64_1_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real64), intent(inout), target :: data(:)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_r64_1_i64
+
+    subroutine same_r64_1(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real64), intent(inout), target :: data(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_r64_1
+
+    subroutine array_r64_1(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real64), allocatable, intent(inout), target :: data(:)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(1)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_r64_1
+
+    function memory_of_r64_2(data) result(memory)
+        real(real64), intent(in), target :: data(:, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(2)
+
+        n = shape(data, int64)
+        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1))
+        memory%places(1) = place(data(n(1), 1))
+        memory%places(2) = place(data(1, n(2)))
+    end function memory_of_r64_2
+
+    subroutine field_r64_2_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real64), intent(inout), target :: data(:, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_r64_2_i32
+
+    subroutine field_r64_2_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real64), intent(inout), target :: data(:, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_r64_2_i64
+
+    subroutine same_r64_2(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real64), intent(inout), target :: data(:, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_r64_2
+
+    subroutine array_r64_2(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real64), allocatable, intent(inout), target :: data(:, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(2)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_r64_2
+
+    function memory_of_r64_3(data) result(memory)
+        real(real64), intent(in), target :: data(:, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(3)
+
+        n = shape(data, int64)
+        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1))
+        memory%places(2) = place(data(1, n(2), 1))
+        memory%places(3) = place(data(1, 1, n(3)))
+    end function memory_of_r64_3
+
+    subroutine field_r64_3_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real64), intent(inout), target :: data(:, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_r64_3_i32
+
+    subroutine field_r64_3_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real64), intent(inout), target :: data(:, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_r64_3_i64
+
+    subroutine same_r64_3(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real64), intent(inout), target :: data(:, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_r64_3
+
+    subroutine array_r64_3(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real64), allocatable, intent(inout), target :: data(:, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(3)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_r64_3
+
+    function memory_of_r64_4(data) result(memory)
+        real(real64), intent(in), target :: data(:, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(4)
+
+        n = shape(data, int64)
+        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1))
+        memory%places(4) = place(data(1, 1, 1, n(4)))
+    end function memory_of_r64_4
+
+    subroutine field_r64_4_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real64), intent(inout), target :: data(:, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_r64_4_i32
+
+    subroutine field_r64_4_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real64), intent(inout), target :: data(:, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_r64_4_i64
+
+    subroutine same_r64_4(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real64), intent(inout), target :: data(:, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_r64_4
+
+    subroutine array_r64_4(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real64), allocatable, intent(inout), target :: data(:, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(4)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_r64_4
+
+    function memory_of_r64_5(data) result(memory)
+        real(real64), intent(in), target :: data(:, :, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(5)
+
+        n = shape(data, int64)
+        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5)))
+    end function memory_of_r64_5
+
+    subroutine field_r64_5_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real64), intent(inout), target :: data(:, :, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_r64_5_i32
+
+    subroutine field_r64_5_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real64), intent(inout), target :: data(:, :, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_r64_5_i64
+
+    subroutine same_r64_5(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real64), intent(inout), target :: data(:, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_r64_5
+
+    subroutine array_r64_5(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real64), allocatable, intent(inout), target :: data(:, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(5)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4), n(5)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_r64_5
+
+    function memory_of_r64_6(data) result(memory)
+        real(real64), intent(in), target :: data(:, :, :, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(6)
+
+        n = shape(data, int64)
+        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1))
+        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6)))
+    end function memory_of_r64_6
+
+    subroutine field_r64_6_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real64), intent(inout), target :: data(:, :, :, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_r64_6_i32
+
+    subroutine field_r64_6_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real64), intent(inout), target :: data(:, :, :, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_r64_6_i64
+
+    subroutine same_r64_6(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real64), intent(inout), target :: data(:, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_r64_6
+
+    subroutine array_r64_6(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real64), allocatable, intent(inout), target :: data(:, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(6)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4), n(5), n(6)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_r64_6
+
+    function memory_of_r64_7(data) result(memory)
+        real(real64), intent(in), target :: data(:, :, :, :, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(7)
+
+        n = shape(data, int64)
+        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1, 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1, 1))
+        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6), 1))
+        memory%places(7) = place(data(1, 1, 1, 1, 1, 1, n(7)))
+    end function memory_of_r64_7
+
+    subroutine field_r64_7_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real64), intent(inout), target :: data(:, :, :, :, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_r64_7_i32
+
+    subroutine field_r64_7_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real64), intent(inout), target :: data(:, :, :, :, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_r64_7_i64
+
+    subroutine same_r64_7(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real64), intent(inout), target :: data(:, :, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_r64_7
+
+    subroutine array_r64_7(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(real64), allocatable, intent(inout), target :: data(:, :, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(7)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4), n(5), n(6), n(7)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_r64_7
+
+
+#ifdef SCRF_REAL_10
+
+    function place_r80(element) result(place)
+        real(10), intent(in), target :: element
+        integer(c_intptr_t) :: place
+
+        place = transfer(c_loc(element), place)
+    end function place_r80
+
+    function memory_of_r80_0(data) result(memory)
+        real(10), intent(in), target :: data
+        type(field_memory) :: memory
+
+        memory = memory_to_come(EXTENDED_REAL, storage_size(data, int64), [integer(int64) ::])
+        memory%places(0) = place(data)
+    end function memory_of_r80_0
+
+    subroutine field_r80_0_i32(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(10), intent(inout), target :: data
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), OWN, missing, kind)
+    end subroutine field_r80_0_i32
+
+    subroutine same_r80_0(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(10), intent(inout), target :: data
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_r80_0
+
+    function memory_of_r80_1(data) result(memory)
+        real(10), intent(in), target :: data(:)
+        type(field_memory) :: memory
+        integer(int64) :: n(1)
+
+        n = shape(data, int64)
+        memory = memory_to_come(EXTENDED_REAL, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1))
+        memory%places(1) = place(data(n(1)))
+    end function memory_of_r80_1
+
+    subroutine field_r80_1_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(10), intent(inout), target :: data(:)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_r80_1_i32
+
+    subroutine field_r80_1_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(10), intent(inout), target :: data(:)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_r80_1_i64
+
+    subroutine same_r80_1(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(10), intent(inout), target :: data(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_r80_1
+
+    subroutine array_r80_1(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(10), allocatable, intent(inout), target :: data(:)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(1)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(EXTENDED_REAL, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_r80_1
+
+    function memory_of_r80_2(data) result(memory)
+        real(10), intent(in), target :: data(:, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(2)
+
+        n = shape(data, int64)
+        memory = memory_to_come(EXTENDED_REAL, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1))
+        memory%places(1) = place(data(n(1), 1))
+        memory%places(2) = place(data(1, n(2)))
+    end function memory_of_r80_2
+
+    subroutine field_r80_2_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(10), intent(inout), target :: data(:, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_r80_2_i32
+
+    subroutine field_r80_2_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(10), intent(inout), target :: data(:, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_r80_2_i64
+
+    subroutine same_r80_2(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(10), intent(inout), target :: data(:, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_r80_2
+
+    subroutine array_r80_2(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(10), allocatable, intent(inout), target :: data(:, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(2)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(EXTENDED_REAL, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_r80_2
+
+    function memory_of_r80_3(data) result(memory)
+        real(10), intent(in), target :: data(:, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(3)
+
+        n = shape(data, int64)
+        memory = memory_to_come(EXTENDED_REAL, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1))
+        memory%places(2) = place(data(1, n(2), 1))
+        memory%places(3) = place(data(1, 1, n(3)))
+    end function memory_of_r80_3
+
+    subroutine field_r80_3_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(10), intent(inout), target :: data(:, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_r80_3_i32
+
+    subroutine field_r80_3_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(10), intent(inout), target :: data(:, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_r80_3_i64
+
+    subroutine same_r80_3(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(10), intent(inout), target :: data(:, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_r80_3
+
+    subroutine array_r80_3(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(10), allocatable, intent(inout), target :: data(:, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(3)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(EXTENDED_REAL, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_r80_3
+
+    function memory_of_r80_4(data) result(memory)
+        real(10), intent(in), target :: data(:, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(4)
+
+        n = shape(data, int64)
+        memory = memory_to_come(EXTENDED_REAL, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1))
+        memory%places(4) = place(data(1, 1, 1, n(4)))
+    end function memory_of_r80_4
+
+    subroutine field_r80_4_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(10), intent(inout), target :: data(:, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_r80_4_i32
+
+    subroutine field_r80_4_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(10), intent(inout), target :: data(:, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_r80_4_i64
+
+    subroutine same_r80_4(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(10), intent(inout), target :: data(:, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_r80_4
+
+    subroutine array_r80_4(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(10), allocatable, intent(inout), target :: data(:, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(4)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(EXTENDED_REAL, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_r80_4
+
+    function memory_of_r80_5(data) result(memory)
+        real(10), intent(in), target :: data(:, :, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(5)
+
+        n = shape(data, int64)
+        memory = memory_to_come(EXTENDED_REAL, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5)))
+    end function memory_of_r80_5
+
+    subroutine field_r80_5_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(10), intent(inout), target :: data(:, :, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_r80_5_i32
+
+    subroutine field_r80_5_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(10), intent(inout), target :: data(:, :, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_r80_5_i64
+
+    subroutine same_r80_5(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(10), intent(inout), target :: data(:, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_r80_5
+
+    subroutine array_r80_5(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(10), allocatable, intent(inout), target :: data(:, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(5)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4), n(5)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(EXTENDED_REAL, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_r80_5
+
+    function memory_of_r80_6(data) result(memory)
+        real(10), intent(in), target :: data(:, :, :, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(6)
+
+        n = shape(data, int64)
+        memory = memory_to_come(EXTENDED_REAL, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1))
+        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6)))
+    end function memory_of_r80_6
+
+    subroutine field_r80_6_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(10), intent(inout), target :: data(:, :, :, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_r80_6_i32
+
+    subroutine field_r80_6_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(10), intent(inout), target :: data(:, :, :, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_r80_6_i64
+
+    subroutine same_r80_6(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(10), intent(inout), target :: data(:, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_r80_6
+
+    subroutine array_r80_6(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(10), allocatable, intent(inout), target :: data(:, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(6)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4), n(5), n(6)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(EXTENDED_REAL, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_r80_6
+
+    function memory_of_r80_7(data) result(memory)
+        real(10), intent(in), target :: data(:, :, :, :, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(7)
+
+        n = shape(data, int64)
+        memory = memory_to_come(EXTENDED_REAL, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1, 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1, 1))
+        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6), 1))
+        memory%places(7) = place(data(1, 1, 1, 1, 1, 1, n(7)))
+    end function memory_of_r80_7
+
+    subroutine field_r80_7_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(10), intent(inout), target :: data(:, :, :, :, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_r80_7_i32
+
+    subroutine field_r80_7_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(10), intent(inout), target :: data(:, :, :, :, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_r80_7_i64
+
+    subroutine same_r80_7(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(10), intent(inout), target :: data(:, :, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_r80_7
+
+    subroutine array_r80_7(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(10), allocatable, intent(inout), target :: data(:, :, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(7)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4), n(5), n(6), n(7)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(EXTENDED_REAL, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_r80_7
+
+#endif
+
+#ifdef SCRF_REAL_16
+
+    function place_r128(element) result(place)
+        real(16), intent(in), target :: element
+        integer(c_intptr_t) :: place
+
+        place = transfer(c_loc(element), place)
+    end function place_r128
+
+    function memory_of_r128_0(data) result(memory)
+        real(16), intent(in), target :: data
+        type(field_memory) :: memory
+
+        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), [integer(int64) ::])
+        memory%places(0) = place(data)
+    end function memory_of_r128_0
+
+    subroutine field_r128_0_i32(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(16), intent(inout), target :: data
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), OWN, missing, kind)
+    end subroutine field_r128_0_i32
+
+    subroutine same_r128_0(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(16), intent(inout), target :: data
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_r128_0
+
+    function memory_of_r128_1(data) result(memory)
+        real(16), intent(in), target :: data(:)
+        type(field_memory) :: memory
+        integer(int64) :: n(1)
+
+        n = shape(data, int64)
+        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1))
+        memory%places(1) = place(data(n(1)))
+    end function memory_of_r128_1
+
+    subroutine field_r128_1_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(16), intent(inout), target :: data(:)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_r128_1_i32
+
+    subroutine field_r128_1_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(16), intent(inout), target :: data(:)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_r128_1_i64
+
+    subroutine same_r128_1(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(16), intent(inout), target :: data(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_r128_1
+
+    subroutine array_r128_1(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(16), allocatable, intent(inout), target :: data(:)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(1)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_r128_1
+
+    function memory_of_r128_2(data) result(memory)
+        real(16), intent(in), target :: data(:, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(2)
+
+        n = shape(data, int64)
+        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1))
+        memory%places(1) = place(data(n(1), 1))
+        memory%places(2) = place(data(1, n(2)))
+    end function memory_of_r128_2
+
+    subroutine field_r128_2_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(16), intent(inout), target :: data(:, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_r128_2_i32
+
+    subroutine field_r128_2_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(16), intent(inout), target :: data(:, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_r128_2_i64
+
+    subroutine same_r128_2(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(16), intent(inout), target :: data(:, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_r128_2
+
+    subroutine array_r128_2(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(16), allocatable, intent(inout), target :: data(:, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(2)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_r128_2
+
+    function memory_of_r128_3(data) result(memory)
+        real(16), intent(in), target :: data(:, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(3)
+
+        n = shape(data, int64)
+        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1))
+        memory%places(2) = place(data(1, n(2), 1))
+        memory%places(3) = place(data(1, 1, n(3)))
+    end function memory_of_r128_3
+
+    subroutine field_r128_3_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(16), intent(inout), target :: data(:, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_r128_3_i32
+
+    subroutine field_r128_3_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(16), intent(inout), target :: data(:, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_r128_3_i64
+
+    subroutine same_r128_3(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(16), intent(inout), target :: data(:, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_r128_3
+
+    subroutine array_r128_3(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(16), allocatable, intent(inout), target :: data(:, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(3)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_r128_3
+
+    function memory_of_r128_4(data) result(memory)
+        real(16), intent(in), target :: data(:, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(4)
+
+        n = shape(data, int64)
+        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1))
+        memory%places(4) = place(data(1, 1, 1, n(4)))
+    end function memory_of_r128_4
+
+    subroutine field_r128_4_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(16), intent(inout), target :: data(:, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_r128_4_i32
+
+    subroutine field_r128_4_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(16), intent(inout), target :: data(:, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_r128_4_i64
+
+    subroutine same_r128_4(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(16), intent(inout), target :: data(:, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_r128_4
+
+    subroutine array_r128_4(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(16), allocatable, intent(inout), target :: data(:, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(4)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_r128_4
+
+    function memory_of_r128_5(data) result(memory)
+        real(16), intent(in), target :: data(:, :, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(5)
+
+        n = shape(data, int64)
+        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5)))
+    end function memory_of_r128_5
+
+    subroutine field_r128_5_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(16), intent(inout), target :: data(:, :, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_r128_5_i32
+
+    subroutine field_r128_5_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(16), intent(inout), target :: data(:, :, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_r128_5_i64
+
+    subroutine same_r128_5(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(16), intent(inout), target :: data(:, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_r128_5
+
+    subroutine array_r128_5(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(16), allocatable, intent(inout), target :: data(:, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(5)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4), n(5)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_r128_5
+
+    function memory_of_r128_6(data) result(memory)
+        real(16), intent(in), target :: data(:, :, :, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(6)
+
+        n = shape(data, int64)
+        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1))
+        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6)))
+    end function memory_of_r128_6
+
+    subroutine field_r128_6_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(16), intent(inout), target :: data(:, :, :, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_r128_6_i32
+
+    subroutine field_r128_6_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(16), intent(inout), target :: data(:, :, :, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_r128_6_i64
+
+    subroutine same_r128_6(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(16), intent(inout), target :: data(:, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_r128_6
+
+    subroutine array_r128_6(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(16), allocatable, intent(inout), target :: data(:, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(6)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4), n(5), n(6)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_r128_6
+
+    function memory_of_r128_7(data) result(memory)
+        real(16), intent(in), target :: data(:, :, :, :, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(7)
+
+        n = shape(data, int64)
+        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1, 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1, 1))
+        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6), 1))
+        memory%places(7) = place(data(1, 1, 1, 1, 1, 1, n(7)))
+    end function memory_of_r128_7
+
+    subroutine field_r128_7_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(16), intent(inout), target :: data(:, :, :, :, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_r128_7_i32
+
+    subroutine field_r128_7_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(16), intent(inout), target :: data(:, :, :, :, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_r128_7_i64
+
+    subroutine same_r128_7(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(16), intent(inout), target :: data(:, :, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_r128_7
+
+    subroutine array_r128_7(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        real(16), allocatable, intent(inout), target :: data(:, :, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(7)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4), n(5), n(6), n(7)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_r128_7
+
+#endif
+
+
+    function place_c32(element) result(place)
+        complex(real32), intent(in), target :: element
+        integer(c_intptr_t) :: place
+
+        place = transfer(c_loc(element), place)
+    end function place_c32
+
+    function memory_of_c32_0(data) result(memory)
+        complex(real32), intent(in), target :: data
+        type(field_memory) :: memory
+
+        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), [integer(int64) ::])
+        memory%places(0) = place(data)
+    end function memory_of_c32_0
+
+    subroutine field_c32_0_i32(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real32), intent(inout), target :: data
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), OWN, missing, kind)
+    end subroutine field_c32_0_i32
+
+    subroutine same_c32_0(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real32), intent(inout), target :: data
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_c32_0
+
+    function memory_of_c32_1(data) result(memory)
+        complex(real32), intent(in), target :: data(:)
+        type(field_memory) :: memory
+        integer(int64) :: n(1)
+
+        n = shape(data, int64)
+        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1))
+        memory%places(1) = place(data(n(1)))
+    end function memory_of_c32_1
+
+    subroutine field_c32_1_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real32), intent(inout), target :: data(:)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_c32_1_i32
+
+    subroutine field_c32_1_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real32), intent(inout), target :: data(:)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_c32_1_i64
+
+    subroutine same_c32_1(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real32), intent(inout), target :: data(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_c32_1
+
+    subroutine array_c32_1(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real32), allocatable, intent(inout), target :: data(:)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(1)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_c32_1
+
+    function memory_of_c32_2(data) result(memory)
+        complex(real32), intent(in), target :: data(:, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(2)
+
+        n = shape(data, int64)
+        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1))
+        memory%places(1) = place(data(n(1), 1))
+        memory%places(2) = place(data(1, n(2)))
+    end function memory_of_c32_2
+
+    subroutine field_c32_2_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real32), intent(inout), target :: data(:, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_c32_2_i32
+
+    subroutine field_c32_2_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real32), intent(inout), target :: data(:, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_c32_2_i64
+
+    subroutine same_c32_2(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real32), intent(inout), target :: data(:, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_c32_2
+
+    subroutine array_c32_2(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real32), allocatable, intent(inout), target :: data(:, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(2)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_c32_2
+
+    function memory_of_c32_3(data) result(memory)
+        complex(real32), intent(in), target :: data(:, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(3)
+
+        n = shape(data, int64)
+        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1))
+        memory%places(2) = place(data(1, n(2), 1))
+        memory%places(3) = place(data(1, 1, n(3)))
+    end function memory_of_c32_3
+
+    subroutine field_c32_3_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real32), intent(inout), target :: data(:, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_c32_3_i32
+
+    subroutine field_c32_3_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real32), intent(inout), target :: data(:, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_c32_3_i64
+
+    subroutine same_c32_3(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real32), intent(inout), target :: data(:, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_c32_3
+
+    subroutine array_c32_3(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real32), allocatable, intent(inout), target :: data(:, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(3)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_c32_3
+
+    function memory_of_c32_4(data) result(memory)
+        complex(real32), intent(in), target :: data(:, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(4)
+
+        n = shape(data, int64)
+        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1))
+        memory%places(4) = place(data(1, 1, 1, n(4)))
+    end function memory_of_c32_4
+
+    subroutine field_c32_4_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real32), intent(inout), target :: data(:, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_c32_4_i32
+
+    subroutine field_c32_4_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real32), intent(inout), target :: data(:, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_c32_4_i64
+
+    subroutine same_c32_4(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real32), intent(inout), target :: data(:, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_c32_4
+
+    subroutine array_c32_4(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real32), allocatable, intent(inout), target :: data(:, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(4)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_c32_4
+
+    function memory_of_c32_5(data) result(memory)
+        complex(real32), intent(in), target :: data(:, :, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(5)
+
+        n = shape(data, int64)
+        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5)))
+    end function memory_of_c32_5
+
+    subroutine field_c32_5_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real32), intent(inout), target :: data(:, :, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_c32_5_i32
+
+    subroutine field_c32_5_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real32), intent(inout), target :: data(:, :, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_c32_5_i64
+
+    subroutine same_c32_5(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real32), intent(inout), target :: data(:, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_c32_5
+
+    subroutine array_c32_5(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real32), allocatable, intent(inout), target :: data(:, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(5)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4), n(5)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_c32_5
+
+    function memory_of_c32_6(data) result(memory)
+        complex(real32), intent(in), target :: data(:, :, :, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(6)
+
+        n = shape(data, int64)
+        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1))
+        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6)))
+    end function memory_of_c32_6
+
+    subroutine field_c32_6_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real32), intent(inout), target :: data(:, :, :, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_c32_6_i32
+
+    subroutine field_c32_6_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real32), intent(inout), target :: data(:, :, :, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_c32_6_i64
+
+    subroutine same_c32_6(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real32), intent(inout), target :: data(:, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_c32_6
+
+    subroutine array_c32_6(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real32), allocatable, intent(inout), target :: data(:, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(6)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4), n(5), n(6)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_c32_6
+
+    function memory_of_c32_7(data) result(memory)
+        complex(real32), intent(in), target :: data(:, :, :, :, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(7)
+
+        n = shape(data, int64)
+        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1, 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1, 1))
+        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6), 1))
+        memory%places(7) = place(data(1, 1, 1, 1, 1, 1, n(7)))
+    end function memory_of_c32_7
+
+    subroutine field_c32_7_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real32), intent(inout), target :: data(:, :, :, :, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_c32_7_i32
+
+    subroutine field_c32_7_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real32), intent(inout), target :: data(:, :, :, :, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_c32_7_i64
+
+    subroutine same_c32_7(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real32), intent(inout), target :: data(:, :, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_c32_7
+
+    subroutine array_c32_7(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real32), allocatable, intent(inout), target :: data(:, :, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(7)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4), n(5), n(6), n(7)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_c32_7
+
+
+
+    function place_c64(element) result(place)
+        complex(real64), intent(in), target :: element
+        integer(c_intptr_t) :: place
+
+        place = transfer(c_loc(element), place)
+    end function place_c64
+
+    function memory_of_c64_0(data) result(memory)
+        complex(real64), intent(in), target :: data
+        type(field_memory) :: memory
+
+        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), [integer(int64) ::])
+        memory%places(0) = place(data)
+    end function memory_of_c64_0
+
+    subroutine field_c64_0_i32(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real64), intent(inout), target :: data
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), OWN, missing, kind)
+    end subroutine field_c64_0_i32
+
+    subroutine same_c64_0(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real64), intent(inout), target :: data
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_c64_0
+
+    function memory_of_c64_1(data) result(memory)
+        complex(real64), intent(in), target :: data(:)
+        type(field_memory) :: memory
+        integer(int64) :: n(1)
+
+        n = shape(data, int64)
+        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1))
+        memory%places(1) = place(data(n(1)))
+    end function memory_of_c64_1
+
+    subroutine field_c64_1_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real64), intent(inout), target :: data(:)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_c64_1_i32
+
+    subroutine field_c64_1_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real64), intent(inout), target :: data(:)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_c64_1_i64
+
+    subroutine same_c64_1(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real64), intent(inout), target :: data(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_c64_1
+
+    subroutine array_c64_1(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real64), allocatable, intent(inout), target :: data(:)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(1)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_c64_1
+
+    function memory_of_c64_2(data) result(memory)
+        complex(real64), intent(in), target :: data(:, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(2)
+
+        n = shape(data, int64)
+        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1))
+        memory%places(1) = place(data(n(1), 1))
+        memory%places(2) = place(data(1, n(2)))
+    end function memory_of_c64_2
+
+    subroutine field_c64_2_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real64), intent(inout), target :: data(:, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_c64_2_i32
+
+    subroutine field_c64_2_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real64), intent(inout), target :: data(:, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_c64_2_i64
+
+    subroutine same_c64_2(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real64), intent(inout), target :: data(:, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_c64_2
+
+    subroutine array_c64_2(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real64), allocatable, intent(inout), target :: data(:, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(2)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_c64_2
+
+    function memory_of_c64_3(data) result(memory)
+        complex(real64), intent(in), target :: data(:, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(3)
+
+        n = shape(data, int64)
+        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1))
+        memory%places(2) = place(data(1, n(2), 1))
+        memory%places(3) = place(data(1, 1, n(3)))
+    end function memory_of_c64_3
+
+    subroutine field_c64_3_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real64), intent(inout), target :: data(:, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_c64_3_i32
+
+    subroutine field_c64_3_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real64), intent(inout), target :: data(:, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_c64_3_i64
+
+    subroutine same_c64_3(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real64), intent(inout), target :: data(:, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_c64_3
+
+    subroutine array_c64_3(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real64), allocatable, intent(inout), target :: data(:, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(3)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_c64_3
+
+    function memory_of_c64_4(data) result(memory)
+        complex(real64), intent(in), target :: data(:, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(4)
+
+        n = shape(data, int64)
+        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1))
+        memory%places(4) = place(data(1, 1, 1, n(4)))
+    end function memory_of_c64_4
+
+    subroutine field_c64_4_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real64), intent(inout), target :: data(:, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_c64_4_i32
+
+    subroutine field_c64_4_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real64), intent(inout), target :: data(:, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_c64_4_i64
+
+    subroutine same_c64_4(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real64), intent(inout), target :: data(:, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_c64_4
+
+    subroutine array_c64_4(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real64), allocatable, intent(inout), target :: data(:, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(4)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_c64_4
+
+    function memory_of_c64_5(data) result(memory)
+        complex(real64), intent(in), target :: data(:, :, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(5)
+
+        n = shape(data, int64)
+        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5)))
+    end function memory_of_c64_5
+
+    subroutine field_c64_5_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real64), intent(inout), target :: data(:, :, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_c64_5_i32
+
+    subroutine field_c64_5_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real64), intent(inout), target :: data(:, :, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_c64_5_i64
+
+    subroutine same_c64_5(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real64), intent(inout), target :: data(:, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_c64_5
+
+    subroutine array_c64_5(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real64), allocatable, intent(inout), target :: data(:, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(5)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4), n(5)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_c64_5
+
+    function memory_of_c64_6(data) result(memory)
+        complex(real64), intent(in), target :: data(:, :, :, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(6)
+
+        n = shape(data, int64)
+        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1))
+        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6)))
+    end function memory_of_c64_6
+
+    subroutine field_c64_6_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real64), intent(inout), target :: data(:, :, :, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_c64_6_i32
+
+    subroutine field_c64_6_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real64), intent(inout), target :: data(:, :, :, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_c64_6_i64
+
+    subroutine same_c64_6(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real64), intent(inout), target :: data(:, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_c64_6
+
+    subroutine array_c64_6(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real64), allocatable, intent(inout), target :: data(:, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(6)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4), n(5), n(6)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_c64_6
+
+    function memory_of_c64_7(data) result(memory)
+        complex(real64), intent(in), target :: data(:, :, :, :, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(7)
+
+        n = shape(data, int64)
+        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1, 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1, 1))
+        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6), 1))
+        memory%places(7) = place(data(1, 1, 1, 1, 1, 1, n(7)))
+    end function memory_of_c64_7
+
+    subroutine field_c64_7_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real64), intent(inout), target :: data(:, :, :, :, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_c64_7_i32
+
+    subroutine field_c64_7_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real64), intent(inout), target :: data(:, :, :, :, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_c64_7_i64
+
+    subroutine same_c64_7(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real64), intent(inout), target :: data(:, :, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_c64_7
+
+    subroutine array_c64_7(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(real64), allocatable, intent(inout), target :: data(:, :, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(7)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4), n(5), n(6), n(7)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_c64_7
+
+
+#ifdef SCRF_REAL_10
+
+    function place_c80(element) result(place)
+        complex(10), intent(in), target :: element
+        integer(c_intptr_t) :: place
+
+        place = transfer(c_loc(element), place)
+    end function place_c80
+
+    function memory_of_c80_0(data) result(memory)
+        complex(10), intent(in), target :: data
+        type(field_memory) :: memory
+
+        memory = memory_to_come(EXTENDED_COMPLEX, storage_size(data, int64), [integer(int64) ::])
+        memory%places(0) = place(data)
+    end function memory_of_c80_0
+
+    subroutine field_c80_0_i32(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(10), intent(inout), target :: data
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), OWN, missing, kind)
+    end subroutine field_c80_0_i32
+
+    subroutine same_c80_0(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(10), intent(inout), target :: data
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_c80_0
+
+    function memory_of_c80_1(data) result(memory)
+        complex(10), intent(in), target :: data(:)
+        type(field_memory) :: memory
+        integer(int64) :: n(1)
+
+        n = shape(data, int64)
+        memory = memory_to_come(EXTENDED_COMPLEX, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1))
+        memory%places(1) = place(data(n(1)))
+    end function memory_of_c80_1
+
+    subroutine field_c80_1_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(10), intent(inout), target :: data(:)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_c80_1_i32
+
+    subroutine field_c80_1_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(10), intent(inout), target :: data(:)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_c80_1_i64
+
+    subroutine same_c80_1(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(10), intent(inout), target :: data(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_c80_1
+
+    subroutine array_c80_1(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(10), allocatable, intent(inout), target :: data(:)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(1)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(EXTENDED_COMPLEX, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_c80_1
+
+    function memory_of_c80_2(data) result(memory)
+        complex(10), intent(in), target :: data(:, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(2)
+
+        n = shape(data, int64)
+        memory = memory_to_come(EXTENDED_COMPLEX, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1))
+        memory%places(1) = place(data(n(1), 1))
+        memory%places(2) = place(data(1, n(2)))
+    end function memory_of_c80_2
+
+    subroutine field_c80_2_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(10), intent(inout), target :: data(:, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_c80_2_i32
+
+    subroutine field_c80_2_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(10), intent(inout), target :: data(:, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_c80_2_i64
+
+    subroutine same_c80_2(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(10), intent(inout), target :: data(:, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_c80_2
+
+    subroutine array_c80_2(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(10), allocatable, intent(inout), target :: data(:, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(2)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(EXTENDED_COMPLEX, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_c80_2
+
+    function memory_of_c80_3(data) result(memory)
+        complex(10), intent(in), target :: data(:, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(3)
+
+        n = shape(data, int64)
+        memory = memory_to_come(EXTENDED_COMPLEX, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1))
+        memory%places(2) = place(data(1, n(2), 1))
+        memory%places(3) = place(data(1, 1, n(3)))
+    end function memory_of_c80_3
+
+    subroutine field_c80_3_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(10), intent(inout), target :: data(:, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_c80_3_i32
+
+    subroutine field_c80_3_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(10), intent(inout), target :: data(:, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_c80_3_i64
+
+    subroutine same_c80_3(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(10), intent(inout), target :: data(:, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_c80_3
+
+    subroutine array_c80_3(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(10), allocatable, intent(inout), target :: data(:, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(3)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(EXTENDED_COMPLEX, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_c80_3
+
+    function memory_of_c80_4(data) result(memory)
+        complex(10), intent(in), target :: data(:, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(4)
+
+        n = shape(data, int64)
+        memory = memory_to_come(EXTENDED_COMPLEX, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1))
+        memory%places(4) = place(data(1, 1, 1, n(4)))
+    end function memory_of_c80_4
+
+    subroutine field_c80_4_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(10), intent(inout), target :: data(:, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_c80_4_i32
+
+    subroutine field_c80_4_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(10), intent(inout), target :: data(:, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_c80_4_i64
+
+    subroutine same_c80_4(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(10), intent(inout), target :: data(:, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_c80_4
+
+    subroutine array_c80_4(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(10), allocatable, intent(inout), target :: data(:, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(4)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(EXTENDED_COMPLEX, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_c80_4
+
+    function memory_of_c80_5(data) result(memory)
+        complex(10), intent(in), target :: data(:, :, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(5)
+
+        n = shape(data, int64)
+        memory = memory_to_come(EXTENDED_COMPLEX, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5)))
+    end function memory_of_c80_5
+
+    subroutine field_c80_5_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(10), intent(inout), target :: data(:, :, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_c80_5_i32
+
+    subroutine field_c80_5_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(10), intent(inout), target :: data(:, :, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_c80_5_i64
+
+    subroutine same_c80_5(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(10), intent(inout), target :: data(:, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_c80_5
+
+    subroutine array_c80_5(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(10), allocatable, intent(inout), target :: data(:, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(5)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4), n(5)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(EXTENDED_COMPLEX, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_c80_5
+
+    function memory_of_c80_6(data) result(memory)
+        complex(10), intent(in), target :: data(:, :, :, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(6)
+
+        n = shape(data, int64)
+        memory = memory_to_come(EXTENDED_COMPLEX, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1))
+        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6)))
+    end function memory_of_c80_6
+
+    subroutine field_c80_6_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(10), intent(inout), target :: data(:, :, :, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_c80_6_i32
+
+    subroutine field_c80_6_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(10), intent(inout), target :: data(:, :, :, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_c80_6_i64
+
+    subroutine same_c80_6(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(10), intent(inout), target :: data(:, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_c80_6
+
+    subroutine array_c80_6(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(10), allocatable, intent(inout), target :: data(:, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(6)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4), n(5), n(6)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(EXTENDED_COMPLEX, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_c80_6
+
+    function memory_of_c80_7(data) result(memory)
+        complex(10), intent(in), target :: data(:, :, :, :, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(7)
+
+        n = shape(data, int64)
+        memory = memory_to_come(EXTENDED_COMPLEX, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1, 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1, 1))
+        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6), 1))
+        memory%places(7) = place(data(1, 1, 1, 1, 1, 1, n(7)))
+    end function memory_of_c80_7
+
+    subroutine field_c80_7_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(10), intent(inout), target :: data(:, :, :, :, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_c80_7_i32
+
+    subroutine field_c80_7_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(10), intent(inout), target :: data(:, :, :, :, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_c80_7_i64
+
+    subroutine same_c80_7(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(10), intent(inout), target :: data(:, :, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_c80_7
+
+    subroutine array_c80_7(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(10), allocatable, intent(inout), target :: data(:, :, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(7)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4), n(5), n(6), n(7)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(EXTENDED_COMPLEX, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_c80_7
+
+#endif
+
+#ifdef SCRF_REAL_16
+
+    function place_c128(element) result(place)
+        complex(16), intent(in), target :: element
+        integer(c_intptr_t) :: place
+
+        place = transfer(c_loc(element), place)
+    end function place_c128
+
+    function memory_of_c128_0(data) result(memory)
+        complex(16), intent(in), target :: data
+        type(field_memory) :: memory
+
+        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), [integer(int64) ::])
+        memory%places(0) = place(data)
+    end function memory_of_c128_0
+
+    subroutine field_c128_0_i32(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(16), intent(inout), target :: data
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), OWN, missing, kind)
+    end subroutine field_c128_0_i32
+
+    subroutine same_c128_0(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(16), intent(inout), target :: data
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_c128_0
+
+    function memory_of_c128_1(data) result(memory)
+        complex(16), intent(in), target :: data(:)
+        type(field_memory) :: memory
+        integer(int64) :: n(1)
+
+        n = shape(data, int64)
+        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1))
+        memory%places(1) = place(data(n(1)))
+    end function memory_of_c128_1
+
+    subroutine field_c128_1_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(16), intent(inout), target :: data(:)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_c128_1_i32
+
+    subroutine field_c128_1_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(16), intent(inout), target :: data(:)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_c128_1_i64
+
+    subroutine same_c128_1(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(16), intent(inout), target :: data(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_c128_1
+
+    subroutine array_c128_1(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(16), allocatable, intent(inout), target :: data(:)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(1)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_c128_1
+
+    function memory_of_c128_2(data) result(memory)
+        complex(16), intent(in), target :: data(:, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(2)
+
+        n = shape(data, int64)
+        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1))
+        memory%places(1) = place(data(n(1), 1))
+        memory%places(2) = place(data(1, n(2)))
+    end function memory_of_c128_2
+
+    subroutine field_c128_2_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(16), intent(inout), target :: data(:, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_c128_2_i32
+
+    subroutine field_c128_2_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(16), intent(inout), target :: data(:, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_c128_2_i64
+
+    subroutine same_c128_2(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(16), intent(inout), target :: data(:, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_c128_2
+
+    subroutine array_c128_2(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(16), allocatable, intent(inout), target :: data(:, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(2)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_c128_2
+
+    function memory_of_c128_3(data) result(memory)
+        complex(16), intent(in), target :: data(:, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(3)
+
+        n = shape(data, int64)
+        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1))
+        memory%places(2) = place(data(1, n(2), 1))
+        memory%places(3) = place(data(1, 1, n(3)))
+    end function memory_of_c128_3
+
+    subroutine field_c128_3_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(16), intent(inout), target :: data(:, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_c128_3_i32
+
+    subroutine field_c128_3_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(16), intent(inout), target :: data(:, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_c128_3_i64
+
+    subroutine same_c128_3(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(16), intent(inout), target :: data(:, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_c128_3
+
+    subroutine array_c128_3(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(16), allocatable, intent(inout), target :: data(:, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(3)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_c128_3
+
+    function memory_of_c128_4(data) result(memory)
+        complex(16), intent(in), target :: data(:, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(4)
+
+        n = shape(data, int64)
+        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1))
+        memory%places(4) = place(data(1, 1, 1, n(4)))
+    end function memory_of_c128_4
+
+    subroutine field_c128_4_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(16), intent(inout), target :: data(:, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_c128_4_i32
+
+    subroutine field_c128_4_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(16), intent(inout), target :: data(:, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_c128_4_i64
+
+    subroutine same_c128_4(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(16), intent(inout), target :: data(:, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_c128_4
+
+    subroutine array_c128_4(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(16), allocatable, intent(inout), target :: data(:, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(4)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_c128_4
+
+    function memory_of_c128_5(data) result(memory)
+        complex(16), intent(in), target :: data(:, :, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(5)
+
+        n = shape(data, int64)
+        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5)))
+    end function memory_of_c128_5
+
+    subroutine field_c128_5_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(16), intent(inout), target :: data(:, :, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_c128_5_i32
+
+    subroutine field_c128_5_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(16), intent(inout), target :: data(:, :, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_c128_5_i64
+
+    subroutine same_c128_5(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(16), intent(inout), target :: data(:, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_c128_5
+
+    subroutine array_c128_5(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(16), allocatable, intent(inout), target :: data(:, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(5)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4), n(5)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_c128_5
+
+    function memory_of_c128_6(data) result(memory)
+        complex(16), intent(in), target :: data(:, :, :, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(6)
+
+        n = shape(data, int64)
+        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1))
+        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6)))
+    end function memory_of_c128_6
+
+    subroutine field_c128_6_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(16), intent(inout), target :: data(:, :, :, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_c128_6_i32
+
+    subroutine field_c128_6_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(16), intent(inout), target :: data(:, :, :, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_c128_6_i64
+
+    subroutine same_c128_6(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(16), intent(inout), target :: data(:, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_c128_6
+
+    subroutine array_c128_6(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(16), allocatable, intent(inout), target :: data(:, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(6)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4), n(5), n(6)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_c128_6
+
+    function memory_of_c128_7(data) result(memory)
+        complex(16), intent(in), target :: data(:, :, :, :, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(7)
+
+        n = shape(data, int64)
+        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1, 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1, 1))
+        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6), 1))
+        memory%places(7) = place(data(1, 1, 1, 1, 1, 1, n(7)))
+    end function memory_of_c128_7
+
+    subroutine field_c128_7_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(16), intent(inout), target :: data(:, :, :, :, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_c128_7_i32
+
+    subroutine field_c128_7_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(16), intent(inout), target :: data(:, :, :, :, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_c128_7_i64
+
+    subroutine same_c128_7(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(16), intent(inout), target :: data(:, :, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_c128_7
+
+    subroutine array_c128_7(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        complex(16), allocatable, intent(inout), target :: data(:, :, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(7)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4), n(5), n(6), n(7)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_c128_7
+
+#endif
+
+
+    function place_l8(element) result(place)
+        logical(int8), intent(in), target :: element
+        integer(c_intptr_t) :: place
+
+        place = transfer(c_loc(element), place)
+    end function place_l8
+
+    function memory_of_l8_0(data) result(memory)
+        logical(int8), intent(in), target :: data
+        type(field_memory) :: memory
+
+        memory = memory_to_come(TRUTH, storage_size(data, int64), [integer(int64) ::])
+        memory%places(0) = place(data)
+    end function memory_of_l8_0
+
+    subroutine field_l8_0_i32(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int8), intent(inout), target :: data
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), OWN, missing, kind)
+    end subroutine field_l8_0_i32
+
+    subroutine same_l8_0(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int8), intent(inout), target :: data
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_l8_0
+
+    function memory_of_l8_1(data) result(memory)
+        logical(int8), intent(in), target :: data(:)
+        type(field_memory) :: memory
+        integer(int64) :: n(1)
+
+        n = shape(data, int64)
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1))
+        memory%places(1) = place(data(n(1)))
+    end function memory_of_l8_1
+
+    subroutine field_l8_1_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int8), intent(inout), target :: data(:)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l8_1_i32
+
+    subroutine field_l8_1_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int8), intent(inout), target :: data(:)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l8_1_i64
+
+    subroutine same_l8_1(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int8), intent(inout), target :: data(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_l8_1
+
+    subroutine array_l8_1(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int8), allocatable, intent(inout), target :: data(:)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(1)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_l8_1
+
+    function memory_of_l8_2(data) result(memory)
+        logical(int8), intent(in), target :: data(:, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(2)
+
+        n = shape(data, int64)
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1))
+        memory%places(1) = place(data(n(1), 1))
+        memory%places(2) = place(data(1, n(2)))
+    end function memory_of_l8_2
+
+    subroutine field_l8_2_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int8), intent(inout), target :: data(:, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l8_2_i32
+
+    subroutine field_l8_2_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int8), intent(inout), target :: data(:, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l8_2_i64
+
+    subroutine same_l8_2(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int8), intent(inout), target :: data(:, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_l8_2
+
+    subroutine array_l8_2(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int8), allocatable, intent(inout), target :: data(:, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(2)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_l8_2
+
+    function memory_of_l8_3(data) result(memory)
+        logical(int8), intent(in), target :: data(:, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(3)
+
+        n = shape(data, int64)
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1))
+        memory%places(2) = place(data(1, n(2), 1))
+        memory%places(3) = place(data(1, 1, n(3)))
+    end function memory_of_l8_3
+
+    subroutine field_l8_3_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int8), intent(inout), target :: data(:, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l8_3_i32
+
+    subroutine field_l8_3_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int8), intent(inout), target :: data(:, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l8_3_i64
+
+    subroutine same_l8_3(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int8), intent(inout), target :: data(:, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_l8_3
+
+    subroutine array_l8_3(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int8), allocatable, intent(inout), target :: data(:, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(3)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_l8_3
+
+    function memory_of_l8_4(data) result(memory)
+        logical(int8), intent(in), target :: data(:, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(4)
+
+        n = shape(data, int64)
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1))
+        memory%places(4) = place(data(1, 1, 1, n(4)))
+    end function memory_of_l8_4
+
+    subroutine field_l8_4_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int8), intent(inout), target :: data(:, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l8_4_i32
+
+    subroutine field_l8_4_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int8), intent(inout), target :: data(:, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l8_4_i64
+
+    subroutine same_l8_4(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int8), intent(inout), target :: data(:, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_l8_4
+
+    subroutine array_l8_4(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int8), allocatable, intent(inout), target :: data(:, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(4)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_l8_4
+
+    function memory_of_l8_5(data) result(memory)
+        logical(int8), intent(in), target :: data(:, :, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(5)
+
+        n = shape(data, int64)
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5)))
+    end function memory_of_l8_5
+
+    subroutine field_l8_5_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int8), intent(inout), target :: data(:, :, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l8_5_i32
+
+    subroutine field_l8_5_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int8), intent(inout), target :: data(:, :, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l8_5_i64
+
+    subroutine same_l8_5(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int8), intent(inout), target :: data(:, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_l8_5
+
+    subroutine array_l8_5(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int8), allocatable, intent(inout), target :: data(:, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(5)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4), n(5)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_l8_5
+
+    function memory_of_l8_6(data) result(memory)
+        logical(int8), intent(in), target :: data(:, :, :, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(6)
+
+        n = shape(data, int64)
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1))
+        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6)))
+    end function memory_of_l8_6
+
+    subroutine field_l8_6_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int8), intent(inout), target :: data(:, :, :, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l8_6_i32
+
+    subroutine field_l8_6_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int8), intent(inout), target :: data(:, :, :, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l8_6_i64
+
+    subroutine same_l8_6(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int8), intent(inout), target :: data(:, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_l8_6
+
+    subroutine array_l8_6(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int8), allocatable, intent(inout), target :: data(:, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(6)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4), n(5), n(6)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_l8_6
+
+    function memory_of_l8_7(data) result(memory)
+        logical(int8), intent(in), target :: data(:, :, :, :, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(7)
+
+        n = shape(data, int64)
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1, 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1, 1))
+        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6), 1))
+        memory%places(7) = place(data(1, 1, 1, 1, 1, 1, n(7)))
+    end function memory_of_l8_7
+
+    subroutine field_l8_7_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int8), intent(inout), target :: data(:, :, :, :, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l8_7_i32
+
+    subroutine field_l8_7_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int8), intent(inout), target :: data(:, :, :, :, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l8_7_i64
+
+    subroutine same_l8_7(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int8), intent(inout), target :: data(:, :, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_l8_7
+
+    subroutine array_l8_7(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int8), allocatable, intent(inout), target :: data(:, :, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(7)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4), n(5), n(6), n(7)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_l8_7
+
+
+
+    function place_l16(element) result(place)
+        logical(int16), intent(in), target :: element
+        integer(c_intptr_t) :: place
+
+        place = transfer(c_loc(element), place)
+    end function place_l16
+
+    function memory_of_l16_0(data) result(memory)
+        logical(int16), intent(in), target :: data
+        type(field_memory) :: memory
+
+        memory = memory_to_come(TRUTH, storage_size(data, int64), [integer(int64) ::])
+        memory%places(0) = place(data)
+    end function memory_of_l16_0
+
+    subroutine field_l16_0_i32(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int16), intent(inout), target :: data
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), OWN, missing, kind)
+    end subroutine field_l16_0_i32
+
+    subroutine same_l16_0(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int16), intent(inout), target :: data
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_l16_0
+
+    function memory_of_l16_1(data) result(memory)
+        logical(int16), intent(in), target :: data(:)
+        type(field_memory) :: memory
+        integer(int64) :: n(1)
+
+        n = shape(data, int64)
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1))
+        memory%places(1) = place(data(n(1)))
+    end function memory_of_l16_1
+
+    subroutine field_l16_1_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int16), intent(inout), target :: data(:)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l16_1_i32
+
+    subroutine field_l16_1_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int16), intent(inout), target :: data(:)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l16_1_i64
+
+    subroutine same_l16_1(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int16), intent(inout), target :: data(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_l16_1
+
+    subroutine array_l16_1(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int16), allocatable, intent(inout), target :: data(:)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(1)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_l16_1
+
+    function memory_of_l16_2(data) result(memory)
+        logical(int16), intent(in), target :: data(:, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(2)
+
+        n = shape(data, int64)
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1))
+        memory%places(1) = place(data(n(1), 1))
+        memory%places(2) = place(data(1, n(2)))
+    end function memory_of_l16_2
+
+    subroutine field_l16_2_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int16), intent(inout), target :: data(:, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l16_2_i32
+
+    subroutine field_l16_2_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int16), intent(inout), target :: data(:, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l16_2_i64
+
+    subroutine same_l16_2(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int16), intent(inout), target :: data(:, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_l16_2
+
+    subroutine array_l16_2(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int16), allocatable, intent(inout), target :: data(:, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(2)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_l16_2
+
+    function memory_of_l16_3(data) result(memory)
+        logical(int16), intent(in), target :: data(:, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(3)
+
+        n = shape(data, int64)
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1))
+        memory%places(2) = place(data(1, n(2), 1))
+        memory%places(3) = place(data(1, 1, n(3)))
+    end function memory_of_l16_3
+
+    subroutine field_l16_3_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int16), intent(inout), target :: data(:, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l16_3_i32
+
+    subroutine field_l16_3_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int16), intent(inout), target :: data(:, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l16_3_i64
+
+    subroutine same_l16_3(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int16), intent(inout), target :: data(:, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_l16_3
+
+    subroutine array_l16_3(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int16), allocatable, intent(inout), target :: data(:, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(3)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_l16_3
+
+    function memory_of_l16_4(data) result(memory)
+        logical(int16), intent(in), target :: data(:, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(4)
+
+        n = shape(data, int64)
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1))
+        memory%places(4) = place(data(1, 1, 1, n(4)))
+    end function memory_of_l16_4
+
+    subroutine field_l16_4_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int16), intent(inout), target :: data(:, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l16_4_i32
+
+    subroutine field_l16_4_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int16), intent(inout), target :: data(:, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l16_4_i64
+
+    subroutine same_l16_4(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int16), intent(inout), target :: data(:, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_l16_4
+
+    subroutine array_l16_4(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int16), allocatable, intent(inout), target :: data(:, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(4)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_l16_4
+
+    function memory_of_l16_5(data) result(memory)
+        logical(int16), intent(in), target :: data(:, :, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(5)
+
+        n = shape(data, int64)
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5)))
+    end function memory_of_l16_5
+
+    subroutine field_l16_5_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int16), intent(inout), target :: data(:, :, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l16_5_i32
+
+    subroutine field_l16_5_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int16), intent(inout), target :: data(:, :, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l16_5_i64
+
+    subroutine same_l16_5(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int16), intent(inout), target :: data(:, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_l16_5
+
+    subroutine array_l16_5(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int16), allocatable, intent(inout), target :: data(:, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(5)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4), n(5)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_l16_5
+
+    function memory_of_l16_6(data) result(memory)
+        logical(int16), intent(in), target :: data(:, :, :, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(6)
+
+        n = shape(data, int64)
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1))
+        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6)))
+    end function memory_of_l16_6
+
+    subroutine field_l16_6_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int16), intent(inout), target :: data(:, :, :, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l16_6_i32
+
+    subroutine field_l16_6_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int16), intent(inout), target :: data(:, :, :, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l16_6_i64
+
+    subroutine same_l16_6(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int16), intent(inout), target :: data(:, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_l16_6
+
+    subroutine array_l16_6(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int16), allocatable, intent(inout), target :: data(:, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(6)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4), n(5), n(6)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_l16_6
+
+    function memory_of_l16_7(data) result(memory)
+        logical(int16), intent(in), target :: data(:, :, :, :, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(7)
+
+        n = shape(data, int64)
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1, 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1, 1))
+        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6), 1))
+        memory%places(7) = place(data(1, 1, 1, 1, 1, 1, n(7)))
+    end function memory_of_l16_7
+
+    subroutine field_l16_7_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int16), intent(inout), target :: data(:, :, :, :, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l16_7_i32
+
+    subroutine field_l16_7_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int16), intent(inout), target :: data(:, :, :, :, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l16_7_i64
+
+    subroutine same_l16_7(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int16), intent(inout), target :: data(:, :, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_l16_7
+
+    subroutine array_l16_7(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int16), allocatable, intent(inout), target :: data(:, :, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(7)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4), n(5), n(6), n(7)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_l16_7
+
+
+
+    function place_l32(element) result(place)
+        logical(int32), intent(in), target :: element
+        integer(c_intptr_t) :: place
+
+        place = transfer(c_loc(element), place)
+    end function place_l32
+
+    function memory_of_l32_0(data) result(memory)
+        logical(int32), intent(in), target :: data
+        type(field_memory) :: memory
+
+        memory = memory_to_come(TRUTH, storage_size(data, int64), [integer(int64) ::])
+        memory%places(0) = place(data)
+    end function memory_of_l32_0
+
+    subroutine field_l32_0_i32(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int32), intent(inout), target :: data
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), OWN, missing, kind)
+    end subroutine field_l32_0_i32
+
+    subroutine same_l32_0(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int32), intent(inout), target :: data
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_l32_0
+
+    function memory_of_l32_1(data) result(memory)
+        logical(int32), intent(in), target :: data(:)
+        type(field_memory) :: memory
+        integer(int64) :: n(1)
+
+        n = shape(data, int64)
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1))
+        memory%places(1) = place(data(n(1)))
+    end function memory_of_l32_1
+
+    subroutine field_l32_1_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int32), intent(inout), target :: data(:)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l32_1_i32
+
+    subroutine field_l32_1_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int32), intent(inout), target :: data(:)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l32_1_i64
+
+    subroutine same_l32_1(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int32), intent(inout), target :: data(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_l32_1
+
+    subroutine array_l32_1(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int32), allocatable, intent(inout), target :: data(:)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(1)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_l32_1
+
+    function memory_of_l32_2(data) result(memory)
+        logical(int32), intent(in), target :: data(:, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(2)
+
+        n = shape(data, int64)
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1))
+        memory%places(1) = place(data(n(1), 1))
+        memory%places(2) = place(data(1, n(2)))
+    end function memory_of_l32_2
+
+    subroutine field_l32_2_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int32), intent(inout), target :: data(:, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l32_2_i32
+
+    subroutine field_l32_2_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int32), intent(inout), target :: data(:, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l32_2_i64
+
+    subroutine same_l32_2(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int32), intent(inout), target :: data(:, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_l32_2
+
+    subroutine array_l32_2(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int32), allocatable, intent(inout), target :: data(:, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(2)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_l32_2
+
+    function memory_of_l32_3(data) result(memory)
+        logical(int32), intent(in), target :: data(:, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(3)
+
+        n = shape(data, int64)
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1))
+        memory%places(2) = place(data(1, n(2), 1))
+        memory%places(3) = place(data(1, 1, n(3)))
+    end function memory_of_l32_3
+
+    subroutine field_l32_3_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int32), intent(inout), target :: data(:, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l32_3_i32
+
+    subroutine field_l32_3_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int32), intent(inout), target :: data(:, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l32_3_i64
+
+    subroutine same_l32_3(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int32), intent(inout), target :: data(:, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_l32_3
+
+    subroutine array_l32_3(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int32), allocatable, intent(inout), target :: data(:, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(3)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_l32_3
+
+    function memory_of_l32_4(data) result(memory)
+        logical(int32), intent(in), target :: data(:, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(4)
+
+        n = shape(data, int64)
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1))
+        memory%places(4) = place(data(1, 1, 1, n(4)))
+    end function memory_of_l32_4
+
+    subroutine field_l32_4_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int32), intent(inout), target :: data(:, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l32_4_i32
+
+    subroutine field_l32_4_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int32), intent(inout), target :: data(:, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l32_4_i64
+
+    subroutine same_l32_4(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int32), intent(inout), target :: data(:, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_l32_4
+
+    subroutine array_l32_4(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int32), allocatable, intent(inout), target :: data(:, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(4)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_l32_4
+
+    function memory_of_l32_5(data) result(memory)
+        logical(int32), intent(in), target :: data(:, :, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(5)
+
+        n = shape(data, int64)
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5)))
+    end function memory_of_l32_5
+
+    subroutine field_l32_5_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int32), intent(inout), target :: data(:, :, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l32_5_i32
+
+    subroutine field_l32_5_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int32), intent(inout), target :: data(:, :, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l32_5_i64
+
+    subroutine same_l32_5(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int32), intent(inout), target :: data(:, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_l32_5
+
+    subroutine array_l32_5(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int32), allocatable, intent(inout), target :: data(:, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(5)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4), n(5)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_l32_5
+
+    function memory_of_l32_6(data) result(memory)
+        logical(int32), intent(in), target :: data(:, :, :, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(6)
+
+        n = shape(data, int64)
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1))
+        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6)))
+    end function memory_of_l32_6
+
+    subroutine field_l32_6_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int32), intent(inout), target :: data(:, :, :, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l32_6_i32
+
+    subroutine field_l32_6_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int32), intent(inout), target :: data(:, :, :, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l32_6_i64
+
+    subroutine same_l32_6(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int32), intent(inout), target :: data(:, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_l32_6
+
+    subroutine array_l32_6(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int32), allocatable, intent(inout), target :: data(:, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(6)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4), n(5), n(6)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_l32_6
+
+    function memory_of_l32_7(data) result(memory)
+        logical(int32), intent(in), target :: data(:, :, :, :, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(7)
+
+        n = shape(data, int64)
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1, 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1, 1))
+        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6), 1))
+        memory%places(7) = place(data(1, 1, 1, 1, 1, 1, n(7)))
+    end function memory_of_l32_7
+
+    subroutine field_l32_7_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int32), intent(inout), target :: data(:, :, :, :, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l32_7_i32
+
+    subroutine field_l32_7_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int32), intent(inout), target :: data(:, :, :, :, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l32_7_i64
+
+    subroutine same_l32_7(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int32), intent(inout), target :: data(:, :, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_l32_7
+
+    subroutine array_l32_7(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int32), allocatable, intent(inout), target :: data(:, :, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(7)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4), n(5), n(6), n(7)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_l32_7
+
+
+
+    function place_l64(element) result(place)
+        logical(int64), intent(in), target :: element
+        integer(c_intptr_t) :: place
+
+        place = transfer(c_loc(element), place)
+    end function place_l64
+
+    function memory_of_l64_0(data) result(memory)
+        logical(int64), intent(in), target :: data
+        type(field_memory) :: memory
+
+        memory = memory_to_come(TRUTH, storage_size(data, int64), [integer(int64) ::])
+        memory%places(0) = place(data)
+    end function memory_of_l64_0
+
+    subroutine field_l64_0_i32(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int64), intent(inout), target :: data
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), OWN, missing, kind)
+    end subroutine field_l64_0_i32
+
+    subroutine same_l64_0(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int64), intent(inout), target :: data
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_l64_0
+
+    function memory_of_l64_1(data) result(memory)
+        logical(int64), intent(in), target :: data(:)
+        type(field_memory) :: memory
+        integer(int64) :: n(1)
+
+        n = shape(data, int64)
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1))
+        memory%places(1) = place(data(n(1)))
+    end function memory_of_l64_1
+
+    subroutine field_l64_1_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int64), intent(inout), target :: data(:)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l64_1_i32
+
+    subroutine field_l64_1_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int64), intent(inout), target :: data(:)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l64_1_i64
+
+    subroutine same_l64_1(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int64), intent(inout), target :: data(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_l64_1
+
+    subroutine array_l64_1(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int64), allocatable, intent(inout), target :: data(:)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(1)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_l64_1
+
+    function memory_of_l64_2(data) result(memory)
+        logical(int64), intent(in), target :: data(:, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(2)
+
+        n = shape(data, int64)
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1))
+        memory%places(1) = place(data(n(1), 1))
+        memory%places(2) = place(data(1, n(2)))
+    end function memory_of_l64_2
+
+    subroutine field_l64_2_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int64), intent(inout), target :: data(:, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l64_2_i32
+
+    subroutine field_l64_2_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int64), intent(inout), target :: data(:, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l64_2_i64
+
+    subroutine same_l64_2(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int64), intent(inout), target :: data(:, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_l64_2
+
+    subroutine array_l64_2(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int64), allocatable, intent(inout), target :: data(:, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(2)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_l64_2
+
+    function memory_of_l64_3(data) result(memory)
+        logical(int64), intent(in), target :: data(:, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(3)
+
+        n = shape(data, int64)
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1))
+        memory%places(2) = place(data(1, n(2), 1))
+        memory%places(3) = place(data(1, 1, n(3)))
+    end function memory_of_l64_3
+
+    subroutine field_l64_3_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int64), intent(inout), target :: data(:, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l64_3_i32
+
+    subroutine field_l64_3_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int64), intent(inout), target :: data(:, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l64_3_i64
+
+    subroutine same_l64_3(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int64), intent(inout), target :: data(:, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_l64_3
+
+    subroutine array_l64_3(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int64), allocatable, intent(inout), target :: data(:, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(3)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_l64_3
+
+    function memory_of_l64_4(data) result(memory)
+        logical(int64), intent(in), target :: data(:, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(4)
+
+        n = shape(data, int64)
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1))
+        memory%places(4) = place(data(1, 1, 1, n(4)))
+    end function memory_of_l64_4
+
+    subroutine field_l64_4_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int64), intent(inout), target :: data(:, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l64_4_i32
+
+    subroutine field_l64_4_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int64), intent(inout), target :: data(:, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l64_4_i64
+
+    subroutine same_l64_4(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int64), intent(inout), target :: data(:, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_l64_4
+
+    subroutine array_l64_4(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int64), allocatable, intent(inout), target :: data(:, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(4)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_l64_4
+
+    function memory_of_l64_5(data) result(memory)
+        logical(int64), intent(in), target :: data(:, :, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(5)
+
+        n = shape(data, int64)
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5)))
+    end function memory_of_l64_5
+
+    subroutine field_l64_5_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int64), intent(inout), target :: data(:, :, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l64_5_i32
+
+    subroutine field_l64_5_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int64), intent(inout), target :: data(:, :, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l64_5_i64
+
+    subroutine same_l64_5(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int64), intent(inout), target :: data(:, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_l64_5
+
+    subroutine array_l64_5(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int64), allocatable, intent(inout), target :: data(:, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(5)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4), n(5)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_l64_5
+
+    function memory_of_l64_6(data) result(memory)
+        logical(int64), intent(in), target :: data(:, :, :, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(6)
+
+        n = shape(data, int64)
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1))
+        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6)))
+    end function memory_of_l64_6
+
+    subroutine field_l64_6_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int64), intent(inout), target :: data(:, :, :, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l64_6_i32
+
+    subroutine field_l64_6_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int64), intent(inout), target :: data(:, :, :, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l64_6_i64
+
+    subroutine same_l64_6(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int64), intent(inout), target :: data(:, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_l64_6
+
+    subroutine array_l64_6(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int64), allocatable, intent(inout), target :: data(:, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(6)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4), n(5), n(6)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_l64_6
+
+    function memory_of_l64_7(data) result(memory)
+        logical(int64), intent(in), target :: data(:, :, :, :, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(7)
+
+        n = shape(data, int64)
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1, 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1, 1))
+        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6), 1))
+        memory%places(7) = place(data(1, 1, 1, 1, 1, 1, n(7)))
+    end function memory_of_l64_7
+
+    subroutine field_l64_7_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int64), intent(inout), target :: data(:, :, :, :, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l64_7_i32
+
+    subroutine field_l64_7_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int64), intent(inout), target :: data(:, :, :, :, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l64_7_i64
+
+    subroutine same_l64_7(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int64), intent(inout), target :: data(:, :, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_l64_7
+
+    subroutine array_l64_7(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(int64), allocatable, intent(inout), target :: data(:, :, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(7)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4), n(5), n(6), n(7)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_l64_7
+
+
+#ifdef SCRF_LOGICAL_16
+
+    function place_l128(element) result(place)
+        logical(16), intent(in), target :: element
+        integer(c_intptr_t) :: place
+
+        place = transfer(c_loc(element), place)
+    end function place_l128
+
+    function memory_of_l128_0(data) result(memory)
+        logical(16), intent(in), target :: data
+        type(field_memory) :: memory
+
+        memory = memory_to_come(TRUTH, storage_size(data, int64), [integer(int64) ::])
+        memory%places(0) = place(data)
+    end function memory_of_l128_0
+
+    subroutine field_l128_0_i32(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(16), intent(inout), target :: data
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), OWN, missing, kind)
+    end subroutine field_l128_0_i32
+
+    subroutine same_l128_0(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(16), intent(inout), target :: data
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_l128_0
+
+    function memory_of_l128_1(data) result(memory)
+        logical(16), intent(in), target :: data(:)
+        type(field_memory) :: memory
+        integer(int64) :: n(1)
+
+        n = shape(data, int64)
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1))
+        memory%places(1) = place(data(n(1)))
+    end function memory_of_l128_1
+
+    subroutine field_l128_1_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(16), intent(inout), target :: data(:)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l128_1_i32
+
+    subroutine field_l128_1_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(16), intent(inout), target :: data(:)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l128_1_i64
+
+    subroutine same_l128_1(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(16), intent(inout), target :: data(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_l128_1
+
+    subroutine array_l128_1(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(16), allocatable, intent(inout), target :: data(:)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(1)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_l128_1
+
+    function memory_of_l128_2(data) result(memory)
+        logical(16), intent(in), target :: data(:, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(2)
+
+        n = shape(data, int64)
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1))
+        memory%places(1) = place(data(n(1), 1))
+        memory%places(2) = place(data(1, n(2)))
+    end function memory_of_l128_2
+
+    subroutine field_l128_2_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(16), intent(inout), target :: data(:, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l128_2_i32
+
+    subroutine field_l128_2_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(16), intent(inout), target :: data(:, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l128_2_i64
+
+    subroutine same_l128_2(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(16), intent(inout), target :: data(:, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_l128_2
+
+    subroutine array_l128_2(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(16), allocatable, intent(inout), target :: data(:, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(2)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_l128_2
+
+    function memory_of_l128_3(data) result(memory)
+        logical(16), intent(in), target :: data(:, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(3)
+
+        n = shape(data, int64)
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1))
+        memory%places(2) = place(data(1, n(2), 1))
+        memory%places(3) = place(data(1, 1, n(3)))
+    end function memory_of_l128_3
+
+    subroutine field_l128_3_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(16), intent(inout), target :: data(:, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l128_3_i32
+
+    subroutine field_l128_3_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(16), intent(inout), target :: data(:, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l128_3_i64
+
+    subroutine same_l128_3(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(16), intent(inout), target :: data(:, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_l128_3
+
+    subroutine array_l128_3(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(16), allocatable, intent(inout), target :: data(:, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(3)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_l128_3
+
+    function memory_of_l128_4(data) result(memory)
+        logical(16), intent(in), target :: data(:, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(4)
+
+        n = shape(data, int64)
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1))
+        memory%places(4) = place(data(1, 1, 1, n(4)))
+    end function memory_of_l128_4
+
+    subroutine field_l128_4_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(16), intent(inout), target :: data(:, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l128_4_i32
+
+    subroutine field_l128_4_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(16), intent(inout), target :: data(:, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l128_4_i64
+
+    subroutine same_l128_4(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(16), intent(inout), target :: data(:, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_l128_4
+
+    subroutine array_l128_4(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(16), allocatable, intent(inout), target :: data(:, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(4)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_l128_4
+
+    function memory_of_l128_5(data) result(memory)
+        logical(16), intent(in), target :: data(:, :, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(5)
+
+        n = shape(data, int64)
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5)))
+    end function memory_of_l128_5
+
+    subroutine field_l128_5_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(16), intent(inout), target :: data(:, :, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l128_5_i32
+
+    subroutine field_l128_5_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(16), intent(inout), target :: data(:, :, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l128_5_i64
+
+    subroutine same_l128_5(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(16), intent(inout), target :: data(:, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_l128_5
+
+    subroutine array_l128_5(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(16), allocatable, intent(inout), target :: data(:, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(5)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4), n(5)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_l128_5
+
+    function memory_of_l128_6(data) result(memory)
+        logical(16), intent(in), target :: data(:, :, :, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(6)
+
+        n = shape(data, int64)
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1))
+        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6)))
+    end function memory_of_l128_6
+
+    subroutine field_l128_6_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(16), intent(inout), target :: data(:, :, :, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l128_6_i32
+
+    subroutine field_l128_6_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(16), intent(inout), target :: data(:, :, :, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l128_6_i64
+
+    subroutine same_l128_6(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(16), intent(inout), target :: data(:, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_l128_6
+
+    subroutine array_l128_6(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(16), allocatable, intent(inout), target :: data(:, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(6)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4), n(5), n(6)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_l128_6
+
+    function memory_of_l128_7(data) result(memory)
+        logical(16), intent(in), target :: data(:, :, :, :, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(7)
+
+        n = shape(data, int64)
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1, 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1, 1))
+        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6), 1))
+        memory%places(7) = place(data(1, 1, 1, 1, 1, 1, n(7)))
+    end function memory_of_l128_7
+
+    subroutine field_l128_7_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(16), intent(inout), target :: data(:, :, :, :, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l128_7_i32
+
+    subroutine field_l128_7_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(16), intent(inout), target :: data(:, :, :, :, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_l128_7_i64
+
+    subroutine same_l128_7(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(16), intent(inout), target :: data(:, :, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_l128_7
+
+    subroutine array_l128_7(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        logical(16), allocatable, intent(inout), target :: data(:, :, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(7)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4), n(5), n(6), n(7)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_l128_7
+
+#endif
+
+
+    function place_text(element) result(place)
+        character(len=*), intent(in), target :: element
+        integer(c_intptr_t) :: place
+
+        place = transfer(c_loc(element), place)
+    end function place_text
+
+    function memory_of_text_0(data) result(memory)
+        character(len=*), intent(in), target :: data
+        type(field_memory) :: memory
+
+        memory = memory_to_come(TEXT, storage_size(data, int64), [integer(int64) ::])
+        memory%places(0) = place(data)
+    end function memory_of_text_0
+
+    subroutine field_text_0_i32(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        character(len=*), intent(inout), target :: data
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), OWN, missing, kind)
+    end subroutine field_text_0_i32
+
+    subroutine same_text_0(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        character(len=*), intent(inout), target :: data
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_text_0
+
+    function memory_of_text_1(data) result(memory)
+        character(len=*), intent(in), target :: data(:)
+        type(field_memory) :: memory
+        integer(int64) :: n(1)
+
+        n = shape(data, int64)
+        memory = memory_to_come(TEXT, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1))
+        memory%places(1) = place(data(n(1)))
+    end function memory_of_text_1
+
+    subroutine field_text_1_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        character(len=*), intent(inout), target :: data(:)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_text_1_i32
+
+    subroutine field_text_1_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        character(len=*), intent(inout), target :: data(:)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_text_1_i64
+
+    subroutine same_text_1(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        character(len=*), intent(inout), target :: data(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_text_1
+
+    subroutine array_text_1(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        character(len=*), allocatable, intent(inout), target :: data(:)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(1)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(TEXT, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_text_1
+
+    function memory_of_text_2(data) result(memory)
+        character(len=*), intent(in), target :: data(:, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(2)
+
+        n = shape(data, int64)
+        memory = memory_to_come(TEXT, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1))
+        memory%places(1) = place(data(n(1), 1))
+        memory%places(2) = place(data(1, n(2)))
+    end function memory_of_text_2
+
+    subroutine field_text_2_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        character(len=*), intent(inout), target :: data(:, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_text_2_i32
+
+    subroutine field_text_2_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        character(len=*), intent(inout), target :: data(:, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_text_2_i64
+
+    subroutine same_text_2(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        character(len=*), intent(inout), target :: data(:, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_text_2
+
+    subroutine array_text_2(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        character(len=*), allocatable, intent(inout), target :: data(:, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(2)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(TEXT, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_text_2
+
+    function memory_of_text_3(data) result(memory)
+        character(len=*), intent(in), target :: data(:, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(3)
+
+        n = shape(data, int64)
+        memory = memory_to_come(TEXT, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1))
+        memory%places(2) = place(data(1, n(2), 1))
+        memory%places(3) = place(data(1, 1, n(3)))
+    end function memory_of_text_3
+
+    subroutine field_text_3_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        character(len=*), intent(inout), target :: data(:, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_text_3_i32
+
+    subroutine field_text_3_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        character(len=*), intent(inout), target :: data(:, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_text_3_i64
+
+    subroutine same_text_3(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        character(len=*), intent(inout), target :: data(:, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_text_3
+
+    subroutine array_text_3(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        character(len=*), allocatable, intent(inout), target :: data(:, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(3)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(TEXT, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_text_3
+
+    function memory_of_text_4(data) result(memory)
+        character(len=*), intent(in), target :: data(:, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(4)
+
+        n = shape(data, int64)
+        memory = memory_to_come(TEXT, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1))
+        memory%places(4) = place(data(1, 1, 1, n(4)))
+    end function memory_of_text_4
+
+    subroutine field_text_4_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        character(len=*), intent(inout), target :: data(:, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_text_4_i32
+
+    subroutine field_text_4_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        character(len=*), intent(inout), target :: data(:, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_text_4_i64
+
+    subroutine same_text_4(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        character(len=*), intent(inout), target :: data(:, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_text_4
+
+    subroutine array_text_4(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        character(len=*), allocatable, intent(inout), target :: data(:, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(4)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(TEXT, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_text_4
+
+    function memory_of_text_5(data) result(memory)
+        character(len=*), intent(in), target :: data(:, :, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(5)
+
+        n = shape(data, int64)
+        memory = memory_to_come(TEXT, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5)))
+    end function memory_of_text_5
+
+    subroutine field_text_5_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        character(len=*), intent(inout), target :: data(:, :, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_text_5_i32
+
+    subroutine field_text_5_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        character(len=*), intent(inout), target :: data(:, :, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_text_5_i64
+
+    subroutine same_text_5(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        character(len=*), intent(inout), target :: data(:, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_text_5
+
+    subroutine array_text_5(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        character(len=*), allocatable, intent(inout), target :: data(:, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(5)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4), n(5)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(TEXT, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_text_5
+
+    function memory_of_text_6(data) result(memory)
+        character(len=*), intent(in), target :: data(:, :, :, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(6)
+
+        n = shape(data, int64)
+        memory = memory_to_come(TEXT, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1))
+        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6)))
+    end function memory_of_text_6
+
+    subroutine field_text_6_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        character(len=*), intent(inout), target :: data(:, :, :, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_text_6_i32
+
+    subroutine field_text_6_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        character(len=*), intent(inout), target :: data(:, :, :, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_text_6_i64
+
+    subroutine same_text_6(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        character(len=*), intent(inout), target :: data(:, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_text_6
+
+    subroutine array_text_6(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        character(len=*), allocatable, intent(inout), target :: data(:, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(6)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4), n(5), n(6)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(TEXT, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_text_6
+
+    function memory_of_text_7(data) result(memory)
+        character(len=*), intent(in), target :: data(:, :, :, :, :, :, :)
+        type(field_memory) :: memory
+        integer(int64) :: n(7)
+
+        n = shape(data, int64)
+        memory = memory_to_come(TEXT, storage_size(data, int64), n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1, 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1, 1))
+        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6), 1))
+        memory%places(7) = place(data(1, 1, 1, 1, 1, 1, n(7)))
+    end function memory_of_text_7
+
+    subroutine field_text_7_i32(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        character(len=*), intent(inout), target :: data(:, :, :, :, :, :, :)
+        integer(int32), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_text_7_i32
+
+    subroutine field_text_7_i64(self, name, data, whole, at, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        character(len=*), intent(inout), target :: data(:, :, :, :, :, :, :)
+        integer(int64), intent(in) :: whole(:), at(:)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put(self, name, memory_of(data), whole, at, missing, kind)
+    end subroutine field_text_7_i64
+
+    subroutine same_text_7(self, name, data, missing, kind)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        character(len=*), intent(inout), target :: data(:, :, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind
+
+        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+    end subroutine same_text_7
+
+    subroutine array_text_7(self, name, data, missing, kind, ranks)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        character(len=*), allocatable, intent(inout), target :: data(:, :, :, :, :, :, :)
+        character(len=*), intent(in), optional :: missing, kind, ranks
+        type(field_memory) :: memory
+        integer(int64) :: n(7)
+        logical :: is_new
+        integer :: status
+
+        n = -1
+        if (allocated(data)) n = shape(data, int64)
+        call plan(self, name, n, is_new)
+        if (is_new) then
+            if (allocated(data)) deallocate (data)
+            allocate (data(n(1), n(2), n(3), n(4), n(5), n(6), n(7)), stat=status)
+            if (status /= 0) call refuse(self, name, "there is no memory for it")
+        end if
+        memory = memory_to_come(TEXT, storage_size(data, int64), n)
+        if (allocated(data)) then
+            if (all(shape(data, int64) == n)) memory = memory_of(data)
+        end if
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+    end subroutine array_text_7
+
 
 end module scrf

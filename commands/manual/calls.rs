@@ -43,14 +43,20 @@ fn page(name: &str, declaration: &str, text: &str, fortran: &str) -> String {
 /// The call in Fortran, for the synopsis; empty if the module does not have it.
 fn in_fortran(name: &str, module: &str) -> String {
     let start = name.to_lowercase() + "(";
-    let documented = module
+    let in_list = start.replacen("scr_", "s%", 1);
+    let mut documented = module
         .lines()
         .filter_map(|line| line.trim().strip_prefix("!> ")?.split_once("): "));
-    let mut calls = documented.map(|(call, _)| call);
-    match calls.find(|call| call.starts_with(&start)) {
-        Some(call) => format!(".sp\n.B use scrf\n.br\n.B call {call})\n"),
-        None => String::new(),
-    }
+    let found = documented.find(|(call, _)| call.starts_with(&start) || call.starts_with(&in_list));
+    let Some((call, text)) = found else {
+        return String::new();
+    };
+    let verb = if text.starts_with("a function") {
+        ""
+    } else {
+        "call "
+    };
+    format!(".sp\n.B use scrf\n.br\n.B {verb}{call})\n")
 }
 
 /// Text for roff: names of arguments in italics.

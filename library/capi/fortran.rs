@@ -1,8 +1,9 @@
 //! What the Fortran module needs beyond the C interface: errors that only it sees, the end of a
 //! program that passes no `ierror`, and memory. Not in `scr.h`.
 
-use super::{guard::guard, process, text};
-use crate::Result;
+use super::fields::SCR_State;
+use super::{guard::guard, list::with_list, process, text};
+use crate::{Error, Result};
 use std::ffi::{c_char, c_void};
 
 /// Reports an error of `call` that only the Fortran module sees. Local.
@@ -30,6 +31,22 @@ pub unsafe extern "C" fn scr_fortran_stop(call: *const c_char, reason: *const c_
     guard((), || -> Result<()> {
         process::stop_fortran(&call.unwrap_or_default(), &reason.unwrap_or_default())
     });
+}
+
+/// Makes a list of fields fail, for a reason that only the Fortran module or the program sees. Local.
+///
+/// # Safety
+/// `state` is NULL, or was given to the routine that runs now, and `reason` is a NUL-terminated string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn scr_fortran_fail(state: *mut SCR_State, reason: *const c_char) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        with_list(state, |list| {
+            let reason = text::string(reason).unwrap_or_default();
+            list.fail(Error::usage("SCR_Field", reason));
+            Ok(())
+        });
+    }
 }
 
 /// Frees what [`super::SCR_Config`] returned. Local. Flang has a `free` of its own inside, so no interface

@@ -35,7 +35,7 @@ impl Memory for RawMemory {
 ///
 /// # Safety
 /// `state` is NULL, or was given to the routine that runs now.
-unsafe fn with_list(
+pub(super) unsafe fn with_list(
     state: *mut SCR_State,
     work: impl FnOnce(&mut List<'_>) -> Result<()>,
 ) -> c_int {

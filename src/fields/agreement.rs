@@ -162,13 +162,13 @@ fn wrong_place(part: &Entry, cell: &Region, boxes: &[(usize, Region)]) -> Option
         let places = index.iter().zip(&part.whole);
         places.fold(0, |number: u64, (at, extent)| number * extent + at)
     };
-    let told = |index: &[u64]| list(&part.order.turned(index));
+    let (order, whole) = (part.order, list(&part.order.turned(&part.whole)));
+    let first = order.first();
     let hole = cell.first_hole(&regions).map(|index| {
         let what = format!(
-            "no rank has the element {} of the whole {} (indices begin with 0); the parts of all ranks must make \
-             up the whole",
-            told(&index),
-            told(&part.whole)
+            "no rank has the element {} of the whole {whole} (indices begin with {first}); the parts of all ranks \
+             must make up the whole",
+            order.place(&index)
         );
         (number(&index), wrong(&part.name, what))
     });
@@ -176,10 +176,9 @@ fn wrong_place(part: &Entry, cell: &Region, boxes: &[(usize, Region)]) -> Option
         let rank = |at: usize| clipped.get(at).map_or(0, |(rank, _)| *rank);
         let (a, b) = (rank(a).min(rank(b)), rank(a).max(rank(b)));
         let what = format!(
-            "ranks {a} and {b} both have the element {} of the whole {} (indices begin with 0); each element \
+            "ranks {a} and {b} both have the element {} of the whole {whole} (indices begin with {first}); each element \
              belongs to one rank, so leave ghost cells out",
-            told(&met.at),
-            told(&part.whole)
+            order.place(&met.at)
         );
         (number(&met.at), wrong(&part.name, what))
     });

@@ -66,6 +66,20 @@ impl Order {
         }
         numbers
     }
+
+    /// The index of the first element: 1 in Fortran.
+    pub fn first(self) -> u64 {
+        match self {
+            Order::Row => 0,
+            Order::Column => 1,
+        }
+    }
+
+    /// The place of an element for a message, as the program names it: "[4, 1]".
+    pub fn place(self, index: &[u64]) -> String {
+        let counted: Vec<u64> = index.iter().map(|at| at + self.first()).collect();
+        list(&self.turned(&counted))
+    }
 }
 
 /// The arguments of a call, in the order of the program.
@@ -290,10 +304,11 @@ fn part(mut entry: Entry, whole: &[i64], at: &[i64]) -> Result<Entry> {
     if dims.any(|((at, extent), whole)| at.checked_add(*extent).is_none_or(|end| end > *whole)) {
         let turned = |numbers: &[u64]| list(&order.turned(numbers));
         return fail(format!(
-            "the part of {} elements from index {} on is not inside the whole {}; indices begin with 0",
+            "the part of {} elements from index {} on is not inside the whole {}; indices begin with {}",
             turned(&entry.extents),
-            turned(&at),
-            turned(&whole)
+            order.place(&at),
+            turned(&whole),
+            order.first()
         ));
     }
     (entry.role, entry.whole, entry.at) = (Role::Part, whole, at);

@@ -43,6 +43,9 @@ const CLASSES: [Class; 9] = [
     Class::ExtendedComplex,
 ];
 
+/// The bytes of 80 bits.
+const EXTENDED_BYTES: usize = 10;
+
 /// The bits of the size.
 const SIZE_BITS: u32 = 24;
 
@@ -86,6 +89,24 @@ impl Kind {
         u64::from(self.0 & ((1 << SIZE_BITS) - 1))
     }
 
+    /// Bytes of each number whose memory has bytes after its value, as the 80 bits of x87.
+    pub fn padded(self) -> Option<usize> {
+        match self.class() {
+            Class::Extended => Some(self.size() as usize),
+            Class::ExtendedComplex => Some(self.size() as usize / 2),
+            _ => None,
+        }
+    }
+
+    /// Sets the bytes of elements that are no part of their values to 0: they may differ where values do not.
+    pub fn clear_padding(self, elements: &mut [u8]) {
+        if let Some(size) = self.padded().filter(|size| *size > 0) {
+            let numbers = elements.chunks_mut(size);
+            let paddings = numbers.filter_map(|number| number.get_mut(EXTENDED_BYTES..));
+            paddings.for_each(|padding| padding.fill(0));
+        }
+    }
+
     /// What the bytes mean. A kind of no known class counts as bytes.
     pub fn class(self) -> Class {
         let class = CLASSES.into_iter();
@@ -115,6 +136,19 @@ impl fmt::Display for Kind {
 #[cfg(test)]
 mod tests {
     use super::{CLASSES, Class, Kind};
+
+    #[test]
+    fn bytes_beside_a_value_are_cleared() {
+        let cleared = |class, size: u32| {
+            let mut bytes = vec![1; 2 * size as usize];
+            Kind::new(class, size).clear_padding(&mut bytes);
+            bytes.iter().map(|byte| *byte as usize).sum::<usize>()
+        };
+        assert_eq!(cleared(Class::Extended, 16), 20);
+        assert_eq!(cleared(Class::Extended, 12), 20);
+        assert_eq!(cleared(Class::ExtendedComplex, 32), 40);
+        assert_eq!(cleared(Class::Real, 16), 32);
+    }
 
     #[test]
     fn a_kind_has_a_number_and_a_name() {

@@ -2,6 +2,7 @@
 
 use super::entry::Entry;
 use super::file::{ENDS, LARGE, Section, Stored, Table, block_of, encode_end, header, place_for};
+use super::kind::Kind;
 use super::memory::{Memory, gather};
 use super::walk::Walk;
 use crate::Result;
@@ -81,10 +82,11 @@ impl Writer {
         });
         if let Some(memory) = memory.filter(|_| bytes > 0) {
             let walk = entry.walk_in(&entry.region(), strides);
-            if walk.is_contiguous() && bytes >= LARGE {
+            let as_it_is = walk.is_contiguous() && entry.kind.padded().is_none();
+            if as_it_is && bytes >= LARGE {
                 self.put_direct(memory, walk.base(), bytes, &mut sums)?
             } else {
-                self.put_packed(memory, &walk, &mut sums)?
+                self.put_packed(entry.kind, memory, &walk, &mut sums)?
             }
         }
         self.fields.push(Stored {
@@ -116,7 +118,13 @@ impl Writer {
         Ok(())
     }
 
-    fn put_packed(&mut self, memory: &dyn Memory, walk: &Walk, sums: &mut Sums) -> Result<()> {
+    fn put_packed(
+        &mut self,
+        kind: Kind,
+        memory: &dyn Memory,
+        walk: &Walk,
+        sums: &mut Sums,
+    ) -> Result<()> {
         let step = sums.section.block / walk.size();
         let mut from = 0;
         while from < walk.count() {
@@ -127,6 +135,7 @@ impl Writer {
             }
             let begin = self.buffer.len();
             gather(memory, walk, (from, to), &mut self.buffer)?;
+            kind.clear_padding(&mut self.buffer[begin..]);
             sums.add(&self.buffer[begin..]);
             from = to;
         }

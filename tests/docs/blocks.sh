@@ -6,7 +6,7 @@
 #     <!-- not run: REASON -->
 #
 # Blocks of a page share a directory. A part of a program or of a project is put into the file
-# context/PAGE.LANGUAGE, at the line BLOCK. Shell blocks of a page run one after the other, with $prefix for the
+# context/PAGE.LANGUAGE, at the line BLOCK, and a subroutine into context/routine.fortran. Shell blocks of a page run one after the other, with $prefix for the
 # installation and the compilers and the launcher of its MPI under their usual names. Run by ctest through
 # tests/in_empty_directory.sh, with SCR_TEST_* and MPI_*_COMPILER set; without SCR_TEST_BUILD it only looks
 # at the markers.
@@ -98,8 +98,9 @@ while read -r number language page line marker; do
     mkdir -p "$directory"
     name=$(basename "$page" .md)
     context=$here/context/$name.$language
+    ! grep -q '^subroutine ' "$block" || context=$here/context/routine.$language
     source=$block
-    if [[ -e $context ]] && ! grep -qE '^ *(project\(|int main|program )' "$block"; then
+    if [[ -e $context ]] && ! grep -qE '^ *(project\(|int main|program |module )' "$block"; then
         source=$work/blocks/$number-whole.$language
         in_context "$block" "$context" >"$source"
     fi

@@ -10,6 +10,12 @@ module check_scrf
 
     integer :: failures = 0
 
+    !> A state of default kinds, whichever these are.
+    integer :: fields_rank = 0, number = 0, numbers(4) = 0
+    real :: halves(2, 3) = 0
+    logical :: truth = .false.
+    integer, allocatable :: listed(:)
+
 contains
 
     !> Number of promises that do not hold for rank `rank`.
@@ -30,12 +36,81 @@ contains
         call check_restart_loop(rank)
         call check_outputs_of_other_kinds()
         call check_restart_loops_of_other_kinds()
+        call check_fields(rank)
         call scr_finalize(ierror)
         call check(ierror == SCR_SUCCESS, "scr_finalize")
         call scr_finalize(ierror)
         call check(ierror /= SCR_SUCCESS, "scr_finalize twice")
         count = int(failures, int32)
     end function check_all
+
+    subroutine list_fields(s)
+        class(scr_state), intent(inout) :: s
+        integer :: count
+        integer, allocatable :: extents(:)
+
+        call s%same("number", number)
+        call s%field("numbers", numbers(4:1:-2), whole=[2*2], at=[2*fields_rank + 1])
+        call s%field("halves", halves, missing="keep", kind="convert")
+        call s%field("truth", truth)
+        count = size(numbers)
+        call s%count("count", count)
+        call check(count == size(numbers), "a count")
+        call s%stored("listed", extents)
+        call check(allocated(extents) .neqv. s%pass() == SCR_PASS_WRITE, "what is stored")
+        call s%begin_list("more", fields_rank)
+        call s%end_list()
+        call s%array("listed", listed)
+        if (s%stored_ranks() > 0) call s%from_rank(fields_rank)
+        call s%field("halves of a rank", halves)
+    end subroutine list_fields
+
+    !> Needs two ranks. Kinds of found, stop_now, output and ierror.
+    subroutine check_fields(rank)
+        integer, intent(in) :: rank
+        integer :: default_ierror
+        logical :: found
+        integer(int32) :: ierror, flag
+        integer(int64) :: ierror_long, flag_long
+        logical(int64) :: found_long
+        character(len=SCR_MAX_FILENAME) :: name
+
+        fields_rank = rank
+        number = 17
+        numbers = [1, 2, 3, 4] + rank
+        halves = reshape([0.5, 1.0, 1.5, 2.0, 2.5, 3.0], [2, 3])
+        truth = .true.
+        listed = [rank, 5]
+        call scr_checkpoint(list_fields, "fields", output=.true., ierror=default_ierror)
+        call check(default_ierror == 0, "scr_checkpoint")
+        call scr_checkpoint(list_fields, ierror=ierror_long)
+        call check(ierror_long == 0, "scr_checkpoint, int64")
+        call scr_checkpoint(list_fields, output=.false._int64, ierror=ierror)
+        call check(ierror == 0, "scr_checkpoint with another logical")
+        call scr_checkpoint(list_fields)
+        call scr_checkpoint_if_needed(list_fields, found)
+        call scr_checkpoint_if_needed(list_fields, flag, ierror)
+        call check(ierror == 0 .and. .not. found .and. flag == 0, "scr_checkpoint_if_needed")
+        number = 0
+        numbers = 0
+        halves = 0
+        truth = .false.
+        deallocate (listed)
+        call scr_restore(list_fields, found)
+        call check(found, "scr_restore")
+        call check(number == 17 .and. truth .and. all(nint(2*halves) == reshape([1, 2, 3, 4, 5, 6], [2, 3])), &
+            "fields of default kinds")
+        call check(all(numbers == [0, 2 + rank, 0, 4 + rank]) .and. all(listed == [rank, 5]), &
+            "a section, and an allocatable array")
+        call scr_restore(list_fields, found_long, ierror)
+        call check(logical(found_long) .and. ierror == 0, "scr_restore, a longer logical")
+        call scr_restore(list_fields, flag, ierror_long)
+        call check(flag == 1 .and. ierror_long == 0, "scr_restore, integers")
+        call scr_restore(list_fields, flag_long)
+        call check(flag_long == 1, "scr_restore, longer integers")
+        call scr_have_restart(found, name)
+        call check(found .and. index(name, "scr.dataset.") == 1, "a checkpoint without a name gets one")
+    end subroutine check_fields
 
     subroutine check_parameters()
         character(len=8) :: val

@@ -40,13 +40,19 @@ done
 "$compiler" "${flags[@]}" -c "$source/fortran/scrf.F90" "$source/fortran/scrf_classic.f90"
 "$compiler" "${check_flags[@]}" -c "$source/tests/fortran/check_scrf.f90"
 
-# run SOURCE OBJECT...: links and runs it.
+# run ARGUMENTS SOURCE OBJECT...: links and runs it, once with each argument.
 run() {
-    "$compiler" -Impif -I"$source/include" "$@" scrf.o "$library" "${mpi[@]}" "${link[@]}" -pthread -ldl -lm \
+    local argument
+    "$compiler" -Impif -I"$source/include" "${@:2}" scrf.o "$library" "${mpi[@]}" "${link[@]}" -pthread -ldl -lm \
         -o program
     rm -rf ./.scr ./from* ./classic* "${SCR_CACHE_BASE:?}"/*
-    "${launch[@]}" ./program
+    for argument in $1; do
+        "${launch[@]}" ./program "$argument"
+    done
 }
-run "$source/tests/fortran/with_mpif_h.f90" check_scrf.o
-run "$source/tests/fortran/classic_free.f90" scrf_classic.o
-run "$source/tests/fortran/classic_fixed.f" scrf_classic.o
+run all "$source/tests/fortran/with_mpif_h.f90" check_scrf.o
+run all "$source/tests/fortran/classic_free.f90" scrf_classic.o
+run all "$source/tests/fortran/classic_fixed.f" scrf_classic.o
+export SCR_PREFIX=$PWD
+run "write read" "$source/tests/fortran/fields.f90"
+run "write read" "$source/tests/fortran/fields_kinds.F90"

@@ -21,3 +21,4 @@ for name in $names; do
 done
 grep -q "is there a checkpoint to read" pages/interface/scr_have_restart.html
 grep -q "a loop over the checkpoints" pages/interface/scr_next_restart.html
+grep -q "this process's part of an array of all processes" pages/type/scr_state.html

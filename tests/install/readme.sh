@@ -94,7 +94,7 @@ if [[ -n $flang ]]; then
     [[ ! $flang =~ -([0-9]+)$ ]] || mpi+=("-L/usr/lib/llvm-${BASH_REMATCH[1]}/lib")
     (cd modules && "$flang" -c "$root/share/scr/fortran/scrf.F90")
     for program in whole endless; do
-        sed -E '/use mpi_f08/d; s/^( *)implicit none/&\n\1include "mpif.h"/
+        sed -E '/use mpi_f08/d; s/^( *)implicit none/&\n\1include "mpif.h"\n\1integer :: status/
             s/(MPI_Init|MPI_Finalize)\(\)/\1(status)/; s/(MPI_Comm_rank\(.*)\)$/\1, status)/' \
             "$program/survive.f90" >"$program/with_mpif_h.f90"
         "$flang" -Impif -Imodules "$program/with_mpif_h.f90" modules/scrf.o -o "$program/survive" -L"$libdir" \

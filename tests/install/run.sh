@@ -69,7 +69,7 @@ if [[ $work != *" "* ]] && command -v make >/dev/null && command -v pkg-config >
     env -u PKG_CONFIG_PATH make -s -C "$work/examples" -f "$SCR_EXAMPLES/Makefile"
     built=(heat2d_c heat2d_fields_c)
     [[ -n $MPI_CXX_COMPILER ]] && built=(heat2d_c heat2d_cxx heat2d_fields_c heat2d_fields_cxx)
-    [[ $SCR_TEST_FORTRAN == 1 ]] && built+=(heat2d_fortran)
+    [[ $SCR_TEST_FORTRAN == 1 ]] && built+=(heat2d_fields_fortran heat2d_fortran)
     for name in "${built[@]}"; do
         run "$work/examples/$name"
         rm -r "$work/examples/$name.run"

@@ -104,7 +104,7 @@ impl Array {
         )
     }
 
-    /// The elements in row-major order.
+    /// The values of the elements in row-major order.
     fn elements(&self) -> Vec<Vec<u8>> {
         let size = self.kind.size() as usize;
         let dims = self.extents.len();
@@ -122,9 +122,12 @@ impl Array {
             }
             offset as usize
         };
-        (0..count)
-            .map(|number| self.bytes[place(number)..place(number) + size].to_vec())
-            .collect()
+        let element = |number: i64| {
+            let mut element = self.bytes[place(number)..place(number) + size].to_vec();
+            self.kind.clear_padding(&mut element);
+            element
+        };
+        (0..count).map(element).collect()
     }
 }
 
@@ -170,6 +173,25 @@ fn every_kind_in_every_shape_comes_back_and_nothing_beside_it_changes() {
             let untouched = array.bytes.iter().filter(|byte| **byte == 0xee).count();
             assert!(untouched >= array.bytes.len() - inside, "{}", name(case));
         }
+    });
+}
+
+#[test]
+fn bytes_beside_a_value_may_differ_between_ranks_that_have_the_same() {
+    Site::in_memory().run(&nodes(2), |rank| {
+        let mut bytes = [7; 16];
+        bytes[10..].fill(rank.rank as u8);
+        let listed = |list: &mut List<'_>| {
+            let spec = Spec {
+                name: "x",
+                kind: Kind::new(Class::Extended, 16),
+                extents: &[],
+                strides: None,
+                place: Place::Same,
+            };
+            list.field(spec, Some(&mut Slice::of_bytes(&mut bytes, 0)))
+        };
+        save(rank, "ck.1", listed).unwrap();
     });
 }
 
