@@ -1,6 +1,7 @@
 //! Writes a checkpoint of fields.
 
 use super::agreement::{check_cover, fingerprint_of, first_difference, signature};
+use super::boxes;
 use super::entry::{Entry, Role};
 use super::file::{Stored, fingerprint};
 use super::list::{List, Mode};
@@ -20,7 +21,11 @@ const FILE_MODE: u32 = 0o666;
 #[derive(Debug, Default)]
 pub struct Known {
     /// A number of this rank's boxes in wholes, if the parts of all ranks were found to make up the wholes.
-    boxes: Option<u64>,
+    parts: Option<u64>,
+    /// A number of this rank's extents of all fields, if they are in the file of its group.
+    extents: Option<u64>,
+    /// The file of the group, on the rank that writes it.
+    boxes: Vec<u8>,
 }
 
 /// Writes a dataset of the state that `routine` lists (`SCR_Checkpoint`). `name` and `flags` as for
@@ -84,31 +89,31 @@ fn write(
         Ok(writer)
     });
     let fields: &[Stored] = listed.as_ref().map_or(&[], |writer| &writer.fields);
-    let parts: Vec<Entry> = parts_of(fields).cloned().collect();
     let lists = Lists::of(fields);
-    let boxes = boxes_of(fields);
-    let unknown = known.boxes != Some(boxes);
+    let numbers = (boxes_of(parts_of(fields)), extents_of(fields, lists.names));
     let mut terms = [
         Term::Max(lists.values as i64),
         Term::Min(lists.values as i64),
         Term::Max(lists.counts as i64),
         Term::Min(lists.counts as i64),
-        Term::Max(unknown.into()),
+        Term::Max((known.parts != Some(numbers.0)).into()),
+        Term::Max((known.extents != Some(numbers.1)).into()),
         Term::Max(listed.is_err().into()),
     ];
     let comm = session.comm();
     comm.allreduce(&mut terms)?;
-    let [most, least, most_counts, least_counts, unknown, failed] = terms.map(Term::value);
-    if failed > 0 {
-        return listed.map(drop);
-    }
+    let [most, least, most_counts, least_counts, terms @ ..] = terms.map(Term::value);
+    let [other_parts, other_extents, failed] = terms.map(|term| term > 0);
     let writer = listed?;
+    if failed {
+        return Ok(());
+    }
     if most != least {
         return first_difference(comm, Call::Checkpoint.name(), &lists.signatures)?;
     }
-    if unknown > 0 {
-        let parts: Vec<&Entry> = parts.iter().collect();
-        known.boxes = None;
+    if other_parts {
+        known.parts = None;
+        let parts: Vec<&Entry> = parts_of(&writer.fields).collect();
         let covered = check_cover(comm, &parts)?;
         let node = &session.speaker().node;
         if collective::agree(comm, node, covered.clone())
@@ -117,11 +122,27 @@ fn write(
         {
             return covered;
         }
-        known.boxes = Some(boxes);
+        known.parts = Some(numbers.0);
+    }
+    if other_extents {
+        known.extents = None;
+        known.boxes = boxes::gather(comm, &writer.fields)?.unwrap_or_default();
+        known.extents = Some(numbers.1);
     }
     let me = (comm.rank() as u64, comm.size() as u64);
     writer.finish(me, lists.names, most_counts == least_counts)?;
-    Ok(())
+    write_boxes(session, &known.boxes)
+}
+
+/// Writes the file of the group that this rank is the first of. Local.
+fn write_boxes(session: &mut Session, boxes: &[u8]) -> Result<()> {
+    let Some(group) = boxes::group_led_by(session.comm().rank()) else {
+        return Ok(());
+    };
+    let name = session.open_name().cloned().unwrap_or_default();
+    let path = session.in_prefix(&boxes::file_of_group(&name, group));
+    let path = session.route(&path)?;
+    session.files().create(&path, FILE_MODE)?.write_at(0, boxes)
 }
 
 /// Begins this rank's file. Local.
@@ -179,10 +200,21 @@ impl Lists {
     }
 }
 
+/// A number of this rank's extents, and of the list.
+fn extents_of(fields: &[Stored], list: u64) -> u64 {
+    let mut extents = Words::default();
+    extents.put(list);
+    for Stored { entry, .. } in fields {
+        let numbers = [&entry.extents, &entry.at, &entry.whole];
+        numbers.into_iter().flatten().for_each(|n| extents.put(*n));
+    }
+    fingerprint(&extents.0)
+}
+
 /// A number of this rank's boxes.
-fn boxes_of(fields: &[Stored]) -> u64 {
+fn boxes_of<'a>(parts: impl Iterator<Item = &'a Entry>) -> u64 {
     let mut boxes = Words::default();
-    for part in parts_of(fields) {
+    for part in parts {
         boxes.0.extend(part.name.as_bytes());
         boxes.put_region(&part.region());
         part.whole.iter().for_each(|extent| boxes.put(*extent));

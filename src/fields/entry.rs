@@ -57,6 +57,12 @@ pub enum Order {
 }
 
 impl Order {
+    /// Its number in files.
+    pub fn of_code(code: u8) -> Option<Order> {
+        let all = [Order::Row, Order::Column];
+        all.into_iter().find(|order| *order as u8 == code)
+    }
+
     /// Numbers of dimensions as the program names them, from those with the slowest first, or the other way
     /// round.
     pub fn turned<T: Clone>(self, numbers: &[T]) -> Vec<T> {
@@ -183,6 +189,19 @@ impl Entry {
     /// Its bytes.
     pub fn bytes(&self) -> u64 {
         self.count() * self.kind.size()
+    }
+
+    /// Its bytes, of an entry that was read; `None` if its numbers cannot be right.
+    pub fn sane_bytes(&self) -> Option<u64> {
+        for numbers in [&self.extents, &self.whole] {
+            let mut nonzero = numbers.iter().filter(|n| **n > 0);
+            let all = nonzero.try_fold(self.kind.size().max(1), |all, n| all.checked_mul(*n))?;
+            i64::try_from(all).ok()?;
+        }
+        let mut dims = self.at.iter().zip(&self.extents).zip(&self.whole);
+        let inside =
+            dims.all(|((at, n), whole)| at.checked_add(*n).is_some_and(|end| end <= *whole));
+        inside.then(|| self.bytes())
     }
 
     /// Where it lies in the whole; of a field that has none, all of it.

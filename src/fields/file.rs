@@ -95,7 +95,7 @@ pub fn header(rank: u64, ranks: u64) -> [u8; ENDS as usize] {
 }
 
 /// `magic`, the version, the size, these numbers, and a checksum.
-fn sealed(magic: &[u8; 8], numbers: &[&[u8]]) -> [u8; ENDS as usize] {
+pub(super) fn sealed(magic: &[u8; 8], numbers: &[&[u8]]) -> [u8; ENDS as usize] {
     let mut bytes = [0; ENDS as usize];
     let size = ENDS as u32;
     let parts = [&magic[..], &VERSION.to_le_bytes(), &size.to_le_bytes()];
@@ -109,7 +109,7 @@ fn sealed(magic: &[u8; 8], numbers: &[&[u8]]) -> [u8; ENDS as usize] {
 }
 
 /// Checks magic, version and checksum.
-fn unsealed<'a>(bytes: &'a [u8], magic: &[u8; 8], what: &str) -> Result<Reader<'a>> {
+pub(super) fn unsealed<'a>(bytes: &'a [u8], magic: &[u8; 8], what: &str) -> Result<Reader<'a>> {
     let bad = |why: &str| Err(Error::format(0, format!("the {what} {why}")));
     let mut reader = Reader { bytes };
     if reader.take(8)? != magic {
@@ -260,11 +260,7 @@ fn decode_field(all: &mut Reader<'_>, end: u64) -> Result<Stored> {
     let bad = |what: &str| Error::format(0, format!("a record of the table has {what}"));
     let [role, order, rank, _] = reader.array()?;
     let role = Role::of_code(role).ok_or_else(|| bad("an unknown role"))?;
-    let order = match order {
-        0 => Order::Row,
-        1 => Order::Column,
-        _ => return Err(bad("an unknown order")),
-    };
+    let order = Order::of_code(order).ok_or_else(|| bad("an unknown order"))?;
     let rank = usize::from(rank);
     let kind = Kind::of_code(reader.u32()?)?;
     let name = reader.u32()? as usize;
@@ -291,7 +287,9 @@ fn decode_field(all: &mut Reader<'_>, end: u64) -> Result<Stored> {
         whole,
         at,
     };
-    let bytes = sane_bytes(&entry).ok_or_else(|| bad("extents that are too large"))?;
+    let bytes = entry
+        .sane_bytes()
+        .ok_or_else(|| bad("extents that are too large"))?;
     let inside = offset.checked_add(bytes).is_some_and(|after| after <= end);
     let fits = bytes == 0 || (block > 0 && kind.size() > 0 && block % kind.size() == 0);
     if !inside || !fits || (bytes > 0 && bytes.div_ceil(block) != blocks.len() as u64) {
@@ -308,42 +306,30 @@ fn decode_field(all: &mut Reader<'_>, end: u64) -> Result<Stored> {
     })
 }
 
-/// The bytes of an entry that was read; `None` if its numbers cannot be right.
-fn sane_bytes(entry: &Entry) -> Option<u64> {
-    for numbers in [&entry.extents, &entry.whole] {
-        let mut nonzero = numbers.iter().filter(|n| **n > 0);
-        let all = nonzero.try_fold(entry.kind.size().max(1), |all, n| all.checked_mul(*n))?;
-        i64::try_from(all).ok()?;
-    }
-    let mut dims = entry.at.iter().zip(&entry.extents).zip(&entry.whole);
-    let inside = dims.all(|((at, n), whole)| at.checked_add(*n).is_some_and(|end| end <= *whole));
-    inside.then(|| entry.bytes())
-}
-
 /// Takes numbers from the beginning of bytes.
-struct Reader<'a> {
-    bytes: &'a [u8],
+pub(super) struct Reader<'a> {
+    pub bytes: &'a [u8],
 }
 
 impl<'a> Reader<'a> {
-    fn take(&mut self, length: usize) -> Result<&'a [u8]> {
+    pub fn take(&mut self, length: usize) -> Result<&'a [u8]> {
         let ended = || Error::format(0, "a record ends too early");
         let (taken, rest) = self.bytes.split_at_checked(length).ok_or_else(ended)?;
         self.bytes = rest;
         Ok(taken)
     }
 
-    fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+    pub fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
         let mut array = [0; N];
         array.copy_from_slice(self.take(N)?);
         Ok(array)
     }
 
-    fn u32(&mut self) -> Result<u32> {
+    pub fn u32(&mut self) -> Result<u32> {
         Ok(u32::from_le_bytes(self.array()?))
     }
 
-    fn u64(&mut self) -> Result<u64> {
+    pub fn u64(&mut self) -> Result<u64> {
         Ok(u64::from_le_bytes(self.array()?))
     }
 
@@ -352,7 +338,7 @@ impl<'a> Reader<'a> {
         Ok(sums.iter().map(|sum| u32::from_le_bytes(*sum)).collect())
     }
 
-    fn numbers(&mut self, count: usize) -> Result<Vec<u64>> {
+    pub fn numbers(&mut self, count: usize) -> Result<Vec<u64>> {
         (0..count).map(|_| self.u64()).collect()
     }
 }

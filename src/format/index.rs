@@ -297,6 +297,11 @@ impl Index {
         }
     }
 
+    /// Makes that current which was so before, if the index still has it.
+    pub fn restore_current(&mut self, before: Option<Name>) {
+        self.current = before.filter(|name| self.id(name).is_some());
+    }
+
     /// Notes that a restart from dataset `id` failed, or that the program rejected it. It is
     /// not tried again by itself, and none is current then.
     pub fn mark_failed(&mut self, id: u64, time: impl Into<Name>) {

@@ -31,6 +31,8 @@ pub(in crate::session) struct Survey {
     pub last_run: LastRun,
     /// Ids of checkpoints that were found to be of another program.
     pub unfit: BTreeSet<u64>,
+    /// What the last fetch has replaced in the index.
+    pub replaced: Option<Replaced>,
     /// Cached datasets that were not tried yet, newest last.
     pub cached: Vec<Candidate>,
     /// The cached dataset that is being tried.
@@ -52,6 +54,15 @@ pub(in crate::session) struct Survey {
     pub fetch: Option<VecDeque<u64>>,
     /// The highest ids of the index file, and the stamp that the file had then.
     indexed: (Option<FileStamp>, (u64, u64)),
+}
+
+/// A fetched checkpoint becomes the current one in the index.
+#[derive(Debug, Clone)]
+pub(in crate::session) struct Replaced {
+    /// Its id.
+    pub by: u64,
+    /// The one that was current before.
+    pub current: Option<Name>,
 }
 
 /// What the flush file tells of the datasets of the last run.

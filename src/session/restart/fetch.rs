@@ -17,7 +17,7 @@ use crate::session::datasets::prefix_state::PrefixState;
 use crate::session::datasets::record::{Target, filemap, protect};
 use crate::session::datasets::search::Restart;
 use crate::session::datasets::space::{receive_sizes, send_size};
-use crate::session::datasets::survey::PassedOver;
+use crate::session::datasets::survey::{PassedOver, Replaced};
 use crate::session::datasets::unavailable::{Cause, Unavailable};
 use crate::session::flush::finish::finish_and_tell;
 use crate::session::log::FromTo;
@@ -488,12 +488,18 @@ impl Restart<'_> {
                 (location, own_in_place(run, sought, &dataset, files))
             }
         };
+        let mut current = None;
         run.keep_record(|| {
             index::update(&*run.files, &run.prefix, |index| {
+                current = index.current().cloned();
                 index.mark_good(dataset.id);
                 Ok(())
             })
         });
+        if let Some(survey) = self.search.survey.get_mut() {
+            let by = dataset.id;
+            survey.replaced = Some(Replaced { by, current });
+        }
         note(run, |record| {
             let mut entry = format::flush_file::FlushEntry::cached(dataset.clone());
             entry.locations.insert(format::flush_file::PFS.into());

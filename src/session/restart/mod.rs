@@ -18,9 +18,10 @@ use crate::messages::{CHECKPOINT_REQUIRED, FILE_OF_OTHER_RANK, NO_CHECKPOINT};
 use crate::prefix::index;
 use crate::session::datasets::cached::{RestartFiles, title};
 use crate::session::datasets::search::Restart;
+use crate::session::datasets::survey::Replaced;
 use crate::session::datasets::unavailable::{Cause, Unavailable};
 use crate::session::restart::fetch::Attempt;
-use crate::session::run::time_now;
+use crate::session::run::{Run, time_now};
 use crate::session::state::{Call, State};
 use crate::session::wait_for::WaitFor;
 use crate::store::retry;
@@ -106,6 +107,20 @@ impl Restart<'_> {
         self.cached.remove(run, self.search, &slots);
         run.agree(marked.map(drop))
     }
+}
+
+/// A fetched checkpoint is not one of this program. The one that was current before it is so again, or else a later
+/// search would take the fetched one for the user's choice. Rank 0.
+fn make_current_again(run: &Run, replaced: Replaced) {
+    run.keep_record(|| {
+        index::update(&*run.files, &run.prefix, |index| {
+            let fetched = index.name(replaced.by);
+            if fetched.is_some() && fetched == index.current() {
+                index.restore_current(replaced.current);
+            }
+            Ok(())
+        })
+    });
 }
 
 impl Session {
@@ -269,6 +284,10 @@ impl Session {
                 self.search.offer.unfit.push((id, unfit));
                 if let Some(survey) = self.search.survey.get_mut() {
                     survey.unfit.insert(id);
+                    let replaced = survey.replaced.take_if(|replaced| replaced.by == id);
+                    replaced
+                        .into_iter()
+                        .for_each(|it| make_current_again(&self.run, it));
                 }
             }
             Err(_) => {

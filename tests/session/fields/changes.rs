@@ -1,7 +1,7 @@
 //! A program that has changed since it wrote the checkpoint, and lists that depend on what was written.
 
 use super::{array, load, own, part, save};
-use crate::site::{Site, nodes};
+use crate::site::{Rank, Site, nodes};
 use scr::fields::{Element, List, Options, Place};
 
 const CONVERT: Options = Options {
@@ -225,4 +225,30 @@ fn a_checkpoint_of_files_does_not_fit_and_is_kept() {
         assert!(error.contains("has no file of fields"), "{error}");
     });
     site.expect_restart(&nodes(2), Some("ck.1"));
+}
+
+/// A restart that fits no checkpoint leaves them all to the next one, in the order of their age. In bypass a cache of
+/// one dataset forgets the newer one when the older one is read.
+#[test]
+fn a_restart_that_fits_nothing_hides_no_checkpoint_from_the_next() {
+    for (bypass, flush) in [("1", "0"), ("0", "1")] {
+        let site = Site::new()
+            .set("SCR_CACHE_BYPASS", bypass)
+            .set("SCR_CACHE_SIZE", "1")
+            .set("SCR_FLUSH", flush);
+        let again = |rank: &mut Rank| {
+            for _ in 0..2 {
+                let (mut other, mut b) = ([0.0f32], [0i32]);
+                assert!(load(rank, |list| own(list, "b", &mut other)).is_err());
+                let found = load(rank, |list| own(list, "b", &mut b)).unwrap();
+                assert_eq!((found.as_deref(), b), (Some("two"), [2]), "{bypass}");
+            }
+        };
+        site.run(&nodes(2), |rank| {
+            save(rank, "one", |list| own(list, "a", &mut [1.0])).unwrap();
+            save(rank, "two", |list| own(list, "b", &mut [2i32])).unwrap();
+            again(rank);
+        });
+        site.run(&nodes(2), again);
+    }
 }
