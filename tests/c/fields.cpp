@@ -291,7 +291,7 @@ void containers()
     Program written = right;
     scr::checkpoint(written, "containers", scr::Flags::checkpoint | scr::Flags::output);
     CHECK(written.passes == std::vector<scr::Pass> { scr::Pass::write });
-    for (const std::size_t size : { 0, 1, 9 }) {
+    for (const std::size_t size : { 0u, 1u, 9u }) {
         Program read { values<int>(size, 0), "before", "", std::vector<Cell>(size), std::vector<Pair>(size) };
         read.size_before = size;
         CHECK(scr::restore(read));
