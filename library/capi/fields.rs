@@ -123,7 +123,8 @@ fn no_routine(call: Call) -> Error {
 ///
 /// If a field is wrong on one process, or the lists of the processes differ, or the parts of a whole overlap or
 /// leave a hole, or the routine returns another number than 0, it returns 1 on all, and one process tells why.
-/// Older checkpoints are as they were, and no phase is open.
+/// Older checkpoints are as they were, but for those that have left a full cache for this one (all with
+/// SCR_CACHE_SIZE=1). No phase is open.
 ///
 /// # Safety
 /// `name` is NULL or a NUL-terminated string, and `list` is NULL or a function that takes `context`.
@@ -204,7 +205,9 @@ fn with_known<T>(work: impl FnOnce(&mut Known) -> Result<T>) -> Result<T> {
 /// older one is tried.
 ///
 /// Returns 1 if checkpoints are there, and none has the fields of this program, or one cannot be read for a
-/// reason that may pass. Then `found` is 0, and no field was changed unless the message says so.
+/// reason that may pass. If the routine returns another number than 0, that says nothing of the checkpoint:
+/// it is kept, and no other one is offered in this run. Then `found` is 0, and no field was changed unless the
+/// message says so.
 ///
 /// # Safety
 /// `list` is NULL or a function that takes `context`, and `found` is NULL or points to an int.
