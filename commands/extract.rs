@@ -1,13 +1,12 @@
-//! `scr extract`: gives the files of a dataset in containers back as plain files.
+//! `scr extract`: gives the files of a dataset in containers back as plain files, or one of its fields.
 
-use super::call::{Failure, Invocation};
-use super::{Command, CommandGroup, Outcome, RunCommand, place};
-use scr_engine::format::index::Index;
+use super::call::Invocation;
+use super::fields::npy;
+use super::{Command, CommandGroup, Outcome, RunCommand, dataset, place};
+use scr_engine::format::Name;
 use scr_engine::format::print::escaped;
 use scr_engine::format::rank2file::{FileEntry, RankEntry};
-use scr_engine::format::{self, Dataset, Name, summary::Summary};
 use scr_engine::prefix::containers::{Reader, Restored};
-use scr_engine::prefix::index::{self, no_such_dataset};
 use scr_engine::prefix::paths::Prefix;
 use scr_engine::prefix::rank2file;
 use scr_engine::store::{FileKind, Files};
@@ -26,7 +25,7 @@ pub(super) const COMMAND: Command =
 /// Bytes that are read at a time.
 const BUFFER: usize = 1 << 20;
 
-/// Give plain files back from the containers of a dataset
+/// Give plain files back from the containers of a dataset, or one field of it
 ///
 /// A flush with SCR_USE_CONTAINERS=1 packs the files of a dataset into few, from which a restart
 /// fetches them. This command writes them as plain files, to their paths in the prefix directory or,
@@ -36,6 +35,9 @@ const BUFFER: usize = 1 << 20;
 ///
 /// A file that is there already stays if it has the same content. One with another content is
 /// reported, and stays, too, unless --force is given.
+///
+/// With --field, writes one field of a checkpoint of fields to a file of numpy (.npy): the whole, from
+/// the parts of all ranks, or the value that all ranks have, or with --rank what one rank has.
 ///
 /// Exit status: 0 all files are there, 1 some are not, or there is no such complete dataset.
 #[derive(clap::Args)]
@@ -52,14 +54,26 @@ struct Options {
     /// Write over files with another content
     #[arg(short, long)]
     force: bool,
+    /// Write this field, and no file of the dataset; `scr inspect --fields` lists them
+    #[arg(long, value_name = "FIELD", requires = "output", conflicts_with = "to")]
+    field: Option<String>,
+    /// The file to which the field is written
+    #[arg(short, long, value_name = "FILE", requires = "field")]
+    output: Option<PathBuf>,
+    /// The values of the field that this rank wrote
+    #[arg(long, value_name = "RANK", requires = "field")]
+    rank: Option<usize>,
 }
 
 impl RunCommand for Options {
     fn run(&self, call: &mut Invocation) -> Outcome {
         let prefix = place::used(self.prefix.as_deref())?;
+        if let (Some(field), Some(output)) = (&self.field, &self.output) {
+            return self.field(call, &prefix, field, output);
+        }
         let to = self.to.as_deref().map(place::absolute).transpose()?;
         let files = &*place::files_and(&prefix, to.as_deref());
-        let dataset = find(files, &prefix, &Name::from(self.dataset.as_os_str()))?;
+        let dataset = dataset::find(files, &prefix, &Name::from(self.dataset.as_os_str()))?;
         if let Some(to) = &to {
             files.make_dirs(to)?;
         }
@@ -107,26 +121,19 @@ impl RunCommand for Options {
     }
 }
 
-/// The complete dataset of this name in the index, else of this number.
-fn find(files: &dyn Files, prefix: &Prefix, name: &Name) -> std::result::Result<Dataset, Failure> {
-    let index = index::read(files, prefix)?;
-    let id = index.id(name).or_else(|| name.number());
-    let Some(id) = id.filter(|id| is_known(files, prefix, &index, *id)) else {
-        return Err(no_such_dataset(prefix, &index, name, "a dataset").into());
-    };
-    let path = prefix.dataset(id).join("summary.scr");
-    let summary: Summary = format::read(files, &path)?;
-    if summary.complete && summary.dataset.id == id {
-        Ok(summary.dataset)
-    } else {
-        Err(Error::corrupt(path, "does not describe a complete dataset").into())
+impl Options {
+    /// Writes one field.
+    fn field(&self, call: &mut Invocation, prefix: &Prefix, field: &str, output: &Path) -> Outcome {
+        let files = &*place::files(prefix);
+        let dataset = dataset::find(files, prefix, &Name::from(self.dataset.as_os_str()))?;
+        let wanted = npy::Wanted {
+            field,
+            rank: self.rank,
+            to: &place::absolute(output)?,
+            force: self.force,
+        };
+        npy::extract(call, files, prefix, &dataset, &wanted)
     }
-}
-
-/// True if the index or a summary knows the dataset.
-fn is_known(files: &dyn Files, prefix: &Prefix, index: &Index, id: u64) -> bool {
-    let summary = || files.stat(&prefix.dataset(id).join("summary.scr"));
-    index.get(id).is_some() || matches!(summary(), Ok(Some(_)))
 }
 
 /// Numbers of files.

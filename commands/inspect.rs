@@ -1,11 +1,11 @@
-//! `scr inspect`: lists datasets that can be saved.
+//! `scr inspect`: lists datasets that can be saved, and the fields of a saved one.
 
 use super::call::{Failure, Invocation};
 use super::details::{Checksums, Details, Times, Took, is_written, kind};
 use super::inspect_nodes::AskedNodes;
 use super::json::{self, CachedJson, InspectJson, SavedDatasetJson, SavedJson};
 use super::terminal::Line;
-use super::{Command, CommandGroup, Outcome, RunCommand, caches};
+use super::{Command, CommandGroup, Outcome, RunCommand, caches, fields};
 use clap::builder::styling::Style;
 use scr_engine::cache::layout::Layout;
 use scr_engine::format::print::escaped;
@@ -17,6 +17,7 @@ use scr_engine::scavenge::rebuild::{Scope, choose};
 use scr_engine::scavenge::scr_v3::{self, ScrV3Dataset, is_from_scr_v3};
 use scr_engine::scavenge::{build, locations::PrefixLocation};
 use scr_engine::text::ranks_in_words;
+use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -24,7 +25,7 @@ use std::process::ExitCode;
 pub(super) const COMMAND: Command =
     Command::of::<Options>("inspect", &["scr_inspect"], CommandGroup::Scripts);
 
-/// List the datasets in the cache of this node, or what was saved of one
+/// List the datasets in the cache of this node, or what was saved of one, or its fields
 ///
 /// Lists the datasets with parts on this node, newest first: id, CKPT for a checkpoint and OUTPUT
 /// for output, number of ranks whose files are here; of the whole dataset number of ranks and files and
@@ -35,6 +36,11 @@ pub(super) const COMMAND: Command =
 ///
 /// With --jobset, --up or --down, the same of several nodes together: HERE is the number of ranks whose
 /// files are on the nodes that were asked. SCR_REMOTE says how nodes are reached.
+///
+/// With --fields, lists the fields of a complete dataset in the prefix directory: type and extents, in
+/// the order in which the program names the dimensions; whose the values are: "own" of each rank, "part"
+/// of a whole, "same" on all ranks, or a count; how many ranks have elements; bytes, of the same values
+/// once, and the name.
 ///
 /// Exit status: 0 there is a dataset or, with --id, it can be completed; 1 not, and the message says
 /// where it was looked for.
@@ -47,6 +53,9 @@ struct Options {
     /// Check what the prefix directory has of this dataset
     #[arg(short, long, value_name = "ID", conflicts_with = "quiet")]
     id: Option<u64>,
+    /// List the fields of this dataset in the prefix directory
+    #[arg(long, value_name = "NAME|ID", conflicts_with_all = ["quiet", "id"])]
+    fields: Option<OsString>,
     /// Print only the ids, on one line
     #[arg(short, long)]
     quiet: bool,
@@ -57,6 +66,10 @@ struct Options {
 
 impl RunCommand for Options {
     fn run(&self, call: &mut Invocation) -> Outcome {
+        if let Some(dataset) = &self.fields {
+            let prefix = self.caches.job()?.prefix;
+            return fields::list::show(call, &prefix, &Name::from(dataset.as_os_str()), self.json);
+        }
         if self.nodes.are_named() {
             let list = self.nodes.ask(call, &self.caches)?;
             return self.show(call, list);

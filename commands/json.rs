@@ -211,6 +211,35 @@ pub(super) struct SavedDatasetJson {
     pub rebuild_ranks: Vec<usize>,
 }
 
+/// `scr inspect --fields DATASET --json`
+#[derive(Serialize)]
+pub(super) struct FieldsJson {
+    pub prefix: String,
+    pub dataset: FieldsDatasetJson,
+}
+
+#[derive(Serialize)]
+pub(super) struct FieldsDatasetJson {
+    pub id: u64,
+    pub name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name_hex: Option<String>,
+    pub ranks: u64,
+    pub fields: Vec<FieldJson>,
+}
+
+#[derive(Serialize)]
+pub(super) struct FieldJson {
+    pub name: String,
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub shape: Option<Vec<u64>>,
+    pub order: &'static str,
+    pub whose: &'static str,
+    pub ranks: u64,
+    pub bytes: u64,
+}
+
 /// `scr flush-file --json`
 #[derive(Serialize)]
 pub(super) struct FlushFileJson {

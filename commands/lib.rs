@@ -18,12 +18,15 @@ mod completions;
 mod copy;
 mod crc32;
 mod daemons;
+mod dataset;
 mod delete;
 mod details;
+mod diff;
 mod doctor;
 mod env;
 mod explain;
 mod extract;
+mod fields;
 mod flush_file;
 mod get_jobstep_id;
 mod glob_hosts;
@@ -82,6 +85,7 @@ use std::process::ExitCode;
 pub const COMMANDS: &[Command] = &[
     index::COMMAND,
     extract::COMMAND,
+    diff::COMMAND,
     run::COMMAND,
     rebuild::COMMAND,
     halt::COMMAND,

@@ -54,7 +54,13 @@ pub const MANUALS: &[Manual] = &[
     page("extract", &[
         ("scr extract ck.100", "Write the files in the containers of ck.100 as plain files."),
         ("scr extract --to /tmp/ck ck.100", "The same, below another directory."),
-    ], &["index"]),
+        ("scr extract --field density -o density.npy ck.100", "Write the field density for numpy."),
+    ], &["index", "inspect", "diff"]),
+    page("diff", &[
+        ("scr diff ck.100 ck.200", "Tell which fields differ, where first, and by how much."),
+        ("scr diff --relative 1e-12 --field density ck.100 ck.200", "Compare one field, with a tolerance."),
+        ("scr diff --other-prefix /p/run2 ck.100 ck.100", "Compare the datasets of two runs."),
+    ], &["extract", "inspect"]),
     page("run", &[
         ("scr run srun -N 4 ./heat", "Launch a program with srun, and again if it fails."),
         ("scr run --run-cmd ./first --restart-cmd ./again srun -N 4", "Launch another command if there is a checkpoint."),
@@ -97,7 +103,8 @@ pub const MANUALS: &[Manual] = &[
     page("inspect", &[
         ("scr inspect", "List the datasets in the caches of this node."),
         ("scr inspect --id 10", "Tell whether what was copied of dataset 10 can be completed."),
-    ], &["copy", "scavenge", "index"]),
+        ("scr inspect --fields ck.100", "List the fields of ck.100."),
+    ], &["copy", "scavenge", "index", "extract", "diff"]),
     page("flush-file", &[
         ("scr flush-file --latest", "Print the id of the newest dataset."),
         ("scr flush-file --need-flush 10", "Tell by the exit status whether dataset 10 must be saved."),

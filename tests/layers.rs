@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 /// `cli` is the package of the commands.
 const LAYERS: &str = "
     capi: fields session prefix config job comm format store events error messages version system
-    cli: daemon scavenge policy prefix transfer cache redundancy log config job format store events error messages text version system
-    fields: session comm format store error events system
+    cli: fields daemon scavenge policy prefix transfer cache redundancy log config job format store events error messages text version system
+    fields: session prefix comm format store error events system
     session: daemon scavenge policy prefix transfer cache redundancy log config job comm format store events error messages text system
     daemon: prefix transfer cache job format store events error messages text system
     scavenge: prefix transfer cache redundancy format store error text system

@@ -41,13 +41,18 @@ const TAKES: &[Takes] = &[
         ids: &[],
     },
     Takes {
+        command: "diff",
+        names: &["a", "b"],
+        ids: &[],
+    },
+    Takes {
         command: "flush-file",
         names: &[],
         ids: &["before", "need_flush", "location", "name"],
     },
     Takes {
         command: "inspect",
-        names: &[],
+        names: &["fields"],
         ids: &["id"],
     },
     Takes {
@@ -147,7 +152,7 @@ fn prefix(command: &str, words: &[OsString]) -> PathBuf {
     };
     let named = options.iter().find_map(after);
     let of_job = || match command {
-        "index" | "extract" | "flush-file" => None,
+        "index" | "extract" | "diff" | "flush-file" => None,
         _ => std::env::var_os("SCR_PREFIX"),
     };
     PathBuf::from(named.or_else(of_job).unwrap_or_else(|| ".".into()))

@@ -141,7 +141,7 @@ pub fn cell_of(field: usize, rank: usize, size: usize, grid: &Grid) -> Option<u6
 }
 
 /// The first element of a cell that no rank has, or that two have: its number in the whole, and the error.
-fn wrong_place(part: &Entry, cell: &Region, boxes: &[(usize, Region)]) -> Option<(u64, Error)> {
+pub fn wrong_place(part: &Entry, cell: &Region, boxes: &[(usize, Region)]) -> Option<(u64, Error)> {
     if cell.is_empty() {
         return None;
     }

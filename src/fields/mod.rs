@@ -12,6 +12,7 @@
 //! | `agreement` | whether all ranks list the same, and whether parts make up their wholes |
 //! | `checkpoint`, `restore`, `reader` | the two calls |
 //! | `spread`, `words` | who reads what for whom, if a restart has other boxes, and the messages |
+//! | `offline` | the fields of a dataset in a prefix directory, for commands |
 //! | `convert` | kinds of which nothing is lost |
 //!
 //! Three decisions. No pointer is kept after the routine returns, so a list cannot go stale. In a restart the
@@ -28,6 +29,7 @@ mod file;
 mod kind;
 mod list;
 mod memory;
+pub mod offline;
 mod reader;
 mod region;
 mod restore;

@@ -9,7 +9,7 @@ use crate::store::{File, Files, retry};
 use crate::system::size::scaled;
 use crate::{Error, Result};
 use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Bytes that are read at a time.
 const CHUNK: usize = 1 << 20;
@@ -101,17 +101,28 @@ impl Source {
 
     /// Reads bytes of a section, whole blocks from the first one on, and checks them. Local.
     fn read(&self, field: &Stored, from: u64, buffer: &mut [u8]) -> Result<()> {
-        let section = &field.section;
-        retry(|| self.file.read_at(section.offset + from, buffer))?;
-        check(section, from, buffer).map_err(|at| {
-            let name = &field.entry.name;
-            let what = format!(
-                "field \"{name}\" is damaged: the bytes of the block at {} have a wrong checksum",
-                section.offset + at
-            );
-            Error::corrupt(&self.path, what)
-        })
+        read_blocks(&*self.file, &self.path, field, from, buffer)
     }
+}
+
+/// Reads bytes of a field from the file that has it, whole blocks from `from` on, and checks them. Local.
+pub fn read_blocks(
+    file: &dyn File,
+    path: &Path,
+    field: &Stored,
+    from: u64,
+    buffer: &mut [u8],
+) -> Result<()> {
+    let section = &field.section;
+    retry(|| file.read_at(section.offset + from, buffer))?;
+    check(section, from, buffer).map_err(|at| {
+        let name = &field.entry.name;
+        let what = format!(
+            "field \"{name}\" is damaged: the bytes of the block at {} have a wrong checksum",
+            section.offset + at
+        );
+        Error::corrupt(path, what)
+    })
 }
 
 /// Where the first block begins whose checksum is wrong.

@@ -56,7 +56,7 @@ fn types(path: &str, value: &Value, found: &mut BTreeMap<String, BTreeSet<String
     }
 }
 
-fn parsed(text: &str) -> Value {
+pub fn parsed(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 

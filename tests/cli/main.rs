@@ -8,9 +8,13 @@ mod clean;
 mod command_page;
 mod completions;
 mod delete;
+mod diff;
 mod docs;
 mod doctor;
 mod extract;
+mod fields;
+#[path = "../site/fields.rs"]
+mod fields_on_ranks;
 mod files;
 mod foreign;
 mod halt;

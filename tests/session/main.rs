@@ -8,6 +8,8 @@ mod calls;
 #[path = "../site/checkpoints.rs"]
 mod checkpoints;
 mod fields;
+#[path = "../site/fields.rs"]
+mod fields_on_ranks;
 mod helpers;
 mod prefix;
 mod redundancy;

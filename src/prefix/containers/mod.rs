@@ -16,8 +16,8 @@ mod view;
 mod writer;
 
 pub use claim::{claim, remove_unused};
-pub use reader::{Reader, Restored, other_file};
-pub(super) use reader::{stat_of, unfinished};
+pub(super) use reader::stat_of;
+pub use reader::{Reader, Restored, other_file, unfinished};
 pub use view::ContainedFiles;
 pub use writer::Writer;
 

@@ -272,7 +272,7 @@ impl<'a> Reader<'a> {
 
 /// Where a file is until it is whole: beside its place, since only there a rename is sure to be possible.
 /// Always the same, so that the next attempt writes over what a killed one has left.
-pub(in crate::prefix) fn unfinished(to: &Path) -> PathBuf {
+pub fn unfinished(to: &Path) -> PathBuf {
     let name = to.file_name().unwrap_or_default().as_encoded_bytes();
     to.with_file_name(format!(
         ".scr.extract.{:08x}.{}",

@@ -1,6 +1,7 @@
 //! A view of a prefix directory in which files in containers are at their paths, for work that reads
 //! plain files, such as a rebuild.
 
+use super::stat_of;
 use crate::format::rank2file::{FileEntry, Segment};
 use crate::prefix::paths::Prefix;
 use crate::store::{Durability, File, FileKind, Files, Lock, Space, Stat};
@@ -40,6 +41,12 @@ impl<'a> ContainedFiles<'a> {
     /// Puts a file in containers at `path`, with the attributes of `stat`. The first one at a path stays.
     pub fn show(&self, path: PathBuf, entry: FileEntry, stat: Stat) {
         self.shown().entry(path).or_insert((entry, stat));
+    }
+
+    /// [`ContainedFiles::show`] with the attributes that are recorded with the file.
+    pub fn show_recorded(&self, path: PathBuf, entry: FileEntry) {
+        let stat = stat_of(&entry);
+        self.show(path, entry, stat);
     }
 
     fn shown(&self) -> MutexGuard<'_, BTreeMap<PathBuf, (FileEntry, Stat)>> {

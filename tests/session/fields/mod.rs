@@ -8,26 +8,9 @@ mod model;
 mod places;
 mod ranks;
 
+use crate::fields_on_ranks::save;
 use crate::site::{Rank, Site, nodes};
-use scr::fields::{Element, Known, List, Place, Slice, Spec, checkpoint, restore};
-use scr::format::Name;
-
-/// Writes a checkpoint of what `routine` lists.
-fn save(
-    rank: &mut Rank,
-    name: &str,
-    mut routine: impl FnMut(&mut List<'_>) -> scr::Result<()>,
-) -> scr::Result<()> {
-    let flags = Ok((true, false));
-    let name = Some(Name::from(name));
-    checkpoint(
-        &mut rank.session,
-        &mut Known::default(),
-        name,
-        flags,
-        &mut routine,
-    )
-}
+use scr::fields::{Element, List, Place, Slice, Spec, restore};
 
 /// Restores what `routine` lists; the name of the checkpoint.
 fn load(

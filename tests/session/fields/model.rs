@@ -1,7 +1,7 @@
 //! Random programs, compared with a model: the state of the last checkpoints as one whole array each.
 
-use super::ranks::{Part, Random, cut, list_part};
 use super::{array, load, save};
+use crate::fields_on_ranks::{self, Part, Random, cut, list_part};
 use crate::sampled::sampled;
 use crate::site::{Rank, Site, nodes};
 use scr::fields::Place;
@@ -14,7 +14,7 @@ fn element(index: usize, add: f64) -> f64 {
 }
 
 fn elements(whole: &[i64], part: &Part, add: f64) -> Vec<f64> {
-    let numbers = super::ranks::elements(whole, part, 0.0);
+    let numbers = fields_on_ranks::elements(whole, part, 0.0);
     numbers
         .into_iter()
         .map(|number| element(number as usize, add))

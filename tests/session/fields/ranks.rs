@@ -1,80 +1,13 @@
 //! Restarts on another number of ranks, and in other boxes.
 
 use super::{array, load, save};
+use crate::fields_on_ranks::{Part, Random, cut, elements, list_part};
 use crate::sampled::sampled;
 use crate::site::{Rank, Site, nodes};
-use scr::fields::{Class, Kind, List, Place, Slice, Spec};
+use scr::fields::Place;
 use scr::store::counting::CountingFiles;
 use scr::store::posix::Posix;
 use std::sync::Arc;
-
-/// A box: where it begins, and its extents.
-pub type Part = (Vec<i64>, Vec<i64>);
-
-/// A generator of small numbers.
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn below(&mut self, below: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % below.max(1)
-    }
-}
-
-/// Cuts a whole into one box for each rank, at random places. Some boxes may be empty.
-pub fn cut(whole: &[i64], ranks: usize, random: &mut Random) -> Vec<Part> {
-    let mut parts = vec![(vec![0; whole.len()], whole.to_vec())];
-    while parts.len() < ranks {
-        let which = random.below(parts.len() as u64) as usize;
-        let dim = random.below(whole.len() as u64) as usize;
-        let (mut at, mut extents) = parts[which].clone();
-        let first = random.below(extents[dim] as u64 + 1) as i64;
-        parts[which].1[dim] = first;
-        at[dim] += first;
-        extents[dim] -= first;
-        parts.push((at, extents));
-    }
-    // Any rank may have any box.
-    for i in (1..parts.len()).rev() {
-        parts.swap(i, random.below(i as u64 + 1) as usize);
-    }
-    parts
-}
-
-/// The elements of a box of a whole whose elements are their numbers.
-pub fn elements(whole: &[i64], (at, extents): &Part, add: f64) -> Vec<f64> {
-    let count: i64 = extents.iter().product();
-    let element = |number: i64| {
-        let (mut rest, mut index, mut step) = (number, 0, 1);
-        for dim in (0..whole.len()).rev() {
-            index += (at[dim] + rest % extents[dim]) * step;
-            rest /= extents[dim];
-            step *= whole[dim];
-        }
-        index as f64 + add
-    };
-    (0..count).map(element).collect()
-}
-
-pub fn list_part(
-    list: &mut List<'_>,
-    name: &str,
-    whole: &[i64],
-    (at, extents): &Part,
-    data: &mut [f64],
-) -> scr::Result<()> {
-    let spec = Spec {
-        name,
-        kind: Kind::new(Class::Real, 8),
-        extents,
-        strides: None,
-        place: Place::Part { whole, at },
-    };
-    list.field(spec, Some(&mut Slice::new(data)))
-}
 
 fn write(rank: &mut Rank, name: &str, whole: &[i64], part: &Part) {
     let mut data = elements(whole, part, 0.5);

@@ -1,5 +1,6 @@
 //! All readers of what others may have written.
 
+mod fields;
 mod records;
 mod text;
 mod worlds;
@@ -75,6 +76,13 @@ pub const READERS: &[Reader] = &[
         read: text::import,
         fixed: 64 << 10,
         each: 256,
+    },
+    Reader {
+        name: "fields",
+        seeds: fields::seeds,
+        read: fields::read,
+        fixed: 1 << 20,
+        each: 64,
     },
     Reader {
         name: "prefix",

@@ -30,7 +30,7 @@ fn content(name: &str) -> Vec<u8> {
 }
 
 /// A run in which `flush` and `containers` are as they are said.
-fn session(base: &Path, flush: &str, containers: &str) -> scr::Result<Option<Session>> {
+pub fn session(base: &Path, flush: &str, containers: &str) -> scr::Result<Option<Session>> {
     let (prefix, local) = (base.join("prefix"), base.join("node"));
     for dir in [&prefix, &local] {
         std::fs::create_dir_all(dir).expect("a directory in memory");

@@ -1,0 +1,197 @@
+//! `scr diff`: where a field of two datasets differs, and by how much.
+
+use super::shape;
+use super::value::{Distance, Parts, distance, text};
+use scr_engine::Result;
+use scr_engine::fields::offline::{Array, Bands, SavedField, SavedFields};
+use scr_engine::text::counted;
+use std::fmt;
+
+/// Elements that differ by no more than one of these count as the same.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Tolerance {
+    pub absolute: Option<f64>,
+    pub relative: Option<f64>,
+    pub ulp: Option<u128>,
+}
+
+impl Tolerance {
+    fn allows(&self, found: &Distance) -> bool {
+        self.absolute.is_some_and(|most| found.absolute <= most)
+            || self.relative.is_some_and(|most| found.relative <= most)
+            || matches!((self.ulp, found.ulp), (Some(most), Some(ulp)) if ulp <= most)
+    }
+}
+
+/// A field of a dataset.
+#[derive(Clone, Copy)]
+pub(crate) struct Side<'a> {
+    pub saved: &'a SavedFields<'a>,
+    pub field: &'a SavedField,
+}
+
+/// How a field differs in two datasets.
+#[derive(Debug)]
+pub(crate) enum Difference {
+    /// The types or the extents are others, or the number of ranks that have their own: as each dataset has it.
+    Shape(String, String),
+    /// Elements differ.
+    Elements(Elements),
+}
+
+/// The elements that differ.
+#[derive(Debug, Default)]
+pub(crate) struct Elements {
+    /// How many there are, and of how many.
+    differ: u64,
+    all: u64,
+    first: Option<First>,
+    /// The greatest distances, which may be of several elements; `None` if the elements are no numbers.
+    greatest: Option<Distance>,
+}
+
+/// The first element that differs.
+#[derive(Debug)]
+struct First {
+    /// The rank whose own it is.
+    rank: Option<usize>,
+    /// As the program of A has it, after a space; empty for a scalar.
+    index: String,
+    /// Its values.
+    values: (String, String),
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Difference::Shape(a, b) => write!(f, "{a} in A, {b} in B"),
+            Difference::Elements(elements) => elements.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for Elements {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verb = if self.differ == 1 {
+            "differs"
+        } else {
+            "differ"
+        };
+        let all = counted(self.all as usize, "element");
+        write!(f, "{} of {all} {verb}", self.differ)?;
+        if let Some(First {
+            rank,
+            index,
+            values: (a, b),
+        }) = &self.first
+        {
+            write!(f, ", first{index}")?;
+            if let Some(rank) = rank {
+                write!(f, " of rank {rank}")?;
+            }
+            write!(f, ": {a} and {b}")?;
+        }
+        if let Some(greatest) = self.greatest {
+            let (absolute, relative) = (greatest.absolute, greatest.relative);
+            write!(
+                f,
+                "; at most {absolute:?} absolute, {relative:.3e} relative"
+            )?;
+            if let Some(ulp) = greatest.ulp {
+                write!(f, ", {ulp} ULP")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Compares a field of two datasets; `None` if it is the same in both.
+pub(crate) fn compare(
+    a: Side<'_>,
+    b: Side<'_>,
+    tolerance: &Tolerance,
+) -> Result<Option<Difference>> {
+    let arrays = (a.field.arrays(), b.field.arrays());
+    if arrays.0 != arrays.1 {
+        let told = |count| match count {
+            1 => "one array".to_string(),
+            count => format!("an array of each of {count} ranks"),
+        };
+        return Ok(Some(Difference::Shape(told(arrays.0), told(arrays.1))));
+    }
+    let mut elements = Elements::default();
+    for rank in 0..arrays.0 {
+        let (first, second) = (a.field.array(rank), b.field.array(rank));
+        let rank_of_own = (arrays.0 > 1).then_some(rank);
+        if first.kind != second.kind || first.extents != second.extents {
+            let of = rank_of_own.map_or(String::new(), |rank| format!(" of rank {rank}"));
+            let told = |array| format!("{}{of}", shape(array));
+            return Ok(Some(Difference::Shape(told(&first), told(&second))));
+        }
+        let bands = (a.saved.read(a.field, rank)?, b.saved.read(b.field, rank)?);
+        elements.add(&first, rank_of_own, bands, tolerance)?;
+    }
+    Ok((elements.differ > 0).then_some(Difference::Elements(elements)))
+}
+
+impl Elements {
+    /// Compares two arrays of the same kind and extents.
+    fn add(
+        &mut self,
+        array: &Array,
+        rank: Option<usize>,
+        (mut a, mut b): (Bands<'_>, Bands<'_>),
+        tolerance: &Tolerance,
+    ) -> Result<()> {
+        let size = array.kind.size() as usize;
+        self.all += array.count();
+        let mut before = 0;
+        while let (Some(a), Some(b)) = (a.next_band()?, b.next_band()?) {
+            if a != b {
+                self.add_band(array, (rank, before), (a, b), tolerance);
+            }
+            before += (a.len() / size) as u64;
+        }
+        Ok(())
+    }
+
+    /// Compares a band, which begins with element `before`.
+    fn add_band(
+        &mut self,
+        array: &Array,
+        (rank, before): (Option<usize>, u64),
+        (a, b): (&[u8], &[u8]),
+        tolerance: &Tolerance,
+    ) {
+        let (kind, size) = (array.kind, array.kind.size() as usize);
+        let parts = Parts::of(kind);
+        let pairs = a.chunks_exact(size).zip(b.chunks_exact(size));
+        for (number, (a, b)) in (before..).zip(pairs) {
+            if a == b || parts.values(a).eq(parts.values(b)) {
+                continue;
+            }
+            let found = distance(kind, a, b);
+            if found.is_some_and(|found| tolerance.allows(&found)) {
+                continue;
+            }
+            self.differ += 1;
+            self.greatest = match (self.greatest, found) {
+                (Some(before), Some(found)) => Some(before.max(found)),
+                (before, found) => before.or(found),
+            };
+            self.first.get_or_insert_with(|| First {
+                rank,
+                index: index(array, number),
+                values: (text(kind, a), text(kind, b)),
+            });
+        }
+    }
+}
+
+/// The index of an element, after a space; empty for a scalar.
+fn index(array: &Array, number: u64) -> String {
+    if array.extents.is_empty() {
+        return String::new();
+    }
+    format!(" {}", array.place(number))
+}

@@ -1,0 +1,99 @@
+//! `scr inspect --fields`: what the fields of a dataset are.
+
+use crate::call::{Failure, Invocation};
+use crate::json::{self, FieldJson, FieldsDatasetJson, FieldsJson};
+use crate::terminal::Line;
+use crate::{Outcome, dataset};
+use clap::builder::styling::Style;
+use scr_engine::fields::offline::{FieldSummary, Owner, SavedFields};
+use scr_engine::format::Name;
+use scr_engine::format::print::escaped;
+use scr_engine::prefix::paths::Prefix;
+use scr_engine::text::counted;
+use std::io::Write;
+use std::process::ExitCode;
+
+/// Prints the fields of the dataset `name`.
+pub(crate) fn show(call: &mut Invocation, prefix: &Prefix, name: &Name, as_json: bool) -> Outcome {
+    let files = &*crate::place::files(prefix);
+    let dataset = dataset::find(files, prefix, name)?;
+    let saved = SavedFields::open(files, prefix, &dataset)?;
+    let fields = saved.list()?;
+    let (name, ranks) = (dataset.name.as_bytes(), saved.ranks());
+    if as_json {
+        let document = FieldsJson {
+            prefix: prefix.root().to_string_lossy().into_owned(),
+            dataset: FieldsDatasetJson {
+                id: dataset.id,
+                name: json::text(name),
+                name_hex: json::hex(name),
+                ranks: ranks as u64,
+                fields: fields.iter().map(field_json).collect(),
+            },
+        };
+        json::print(call, "inspect", document)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    writeln!(
+        call.out,
+        "Dataset {} (`{}'): {} of {}",
+        dataset.id,
+        escaped(&dataset.name),
+        counted(fields.len(), "field"),
+        counted(ranks, "rank")
+    )?;
+    table(call, &fields)
+}
+
+fn table(call: &mut Invocation, fields: &[FieldSummary]) -> Result<ExitCode, Failure> {
+    let rows: Vec<Vec<String>> = fields.iter().map(row).collect();
+    let headings = ["TYPE", "SHAPE", "WHOSE", "RANKS", "BYTES", "NAME"];
+    let lines = Line::columns(&headings, &["RANKS", "BYTES"], &rows, |_| Style::new());
+    call.show(&lines)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn row(field: &FieldSummary) -> Vec<String> {
+    let numbers = field.array.shape();
+    let shape = match (field.same_extents, &numbers[..]) {
+        (false, _) => "differs".to_string(),
+        (true, []) => "-".to_string(),
+        (true, numbers) => {
+            let numbers: Vec<String> = numbers.iter().map(u64::to_string).collect();
+            numbers.join("x")
+        }
+    };
+    vec![
+        field.array.kind.to_string(),
+        shape,
+        whose(field).to_string(),
+        field.ranks.to_string(),
+        field.bytes.to_string(),
+        field.name.clone(),
+    ]
+}
+
+/// Whose the values are, in a word.
+fn whose(field: &FieldSummary) -> &'static str {
+    match (field.is_count, field.owner) {
+        (true, _) => "count",
+        (false, Owner::EachRank) => "own",
+        (false, Owner::Whole) => "part",
+        (false, Owner::All) => "same",
+    }
+}
+
+fn field_json(field: &FieldSummary) -> FieldJson {
+    FieldJson {
+        name: field.name.clone(),
+        kind: field.array.kind.to_string(),
+        shape: field.same_extents.then(|| field.array.shape()),
+        order: match field.array.order {
+            scr_engine::fields::Order::Row => "row",
+            scr_engine::fields::Order::Column => "column",
+        },
+        whose: whose(field),
+        ranks: field.ranks,
+        bytes: field.bytes,
+    }
+}

@@ -1,0 +1,124 @@
+//! Datasets that no run would write.
+
+use super::SavedFields;
+use crate::fields::entry::{Entry, Order, Role};
+use crate::fields::kind::{Class, Kind};
+use crate::fields::memory::Slice;
+use crate::fields::walk::row_major;
+use crate::fields::write::Writer;
+use crate::format::{Dataset, Name};
+use crate::prefix::paths::Prefix;
+use crate::prefix::rank2file;
+use crate::store::Files;
+use crate::store::posix::Posix;
+
+/// A part of a whole of 4 x 4 bytes: where it is, and its extents.
+type Part = ([u64; 2], [u64; 2]);
+
+fn entry((at, extents): Part, name: &str, kind: Kind) -> Entry {
+    Entry {
+        name: name.to_string(),
+        kind,
+        role: Role::Part,
+        order: Order::Column,
+        extents: extents.to_vec(),
+        whole: vec![4, 4],
+        at: at.to_vec(),
+    }
+}
+
+/// A dataset whose rank r wrote `entries[r]`, in a list of the number `list[r]`. What reading its fields gives.
+fn read(entries: &[Entry], list: &[u64]) -> crate::Result<Vec<u8>> {
+    let dir = tempfile::tempdir().unwrap();
+    let prefix = Prefix::new(dir.path());
+    let ranks = entries.len() as u64;
+    let mut records = Vec::new();
+    for (rank, (entry, list)) in (0..).zip(entries.iter().zip(list)) {
+        let name = format!("ck/rank_{rank}.fields");
+        let path = dir.path().join(&name);
+        Posix.make_dirs(path.parent().unwrap())?;
+        let mut writer = Writer::new(Posix.create(&path, 0o600)?, rank, ranks);
+        let mut data = vec![rank as u8; entry.bytes() as usize];
+        let strides = row_major(&entry.extents, entry.kind.size());
+        let memory = Slice::of_bytes(&mut data, 0);
+        writer.put(entry.clone(), &strides, Some(&memory))?;
+        writer.finish((rank, ranks), *list, true)?;
+        let size = Posix.stat(&path)?.unwrap().size;
+        records.push(rank2file::entry([(Name::from(&*name), size, None)]));
+    }
+    Posix.make_dirs(&prefix.dataset(7))?;
+    rank2file::write_all(&Posix, &prefix.dataset(7), records)?;
+    let dataset = Dataset {
+        id: 7,
+        name: "ck".into(),
+        ..Dataset::default()
+    };
+    let saved = SavedFields::open(&Posix, &prefix, &dataset)?;
+    let fields = saved.find(&["x"])?;
+    let mut bands = saved.read(&fields[0], 0)?;
+    let mut all = Vec::new();
+    while let Some(band) = bands.next_band()? {
+        all.extend(band);
+    }
+    Ok(all)
+}
+
+const BYTE: Kind = Kind::new(Class::Unsigned, 1);
+
+fn of_parts(parts: &[Part]) -> crate::Result<Vec<u8>> {
+    let entries: Vec<Entry> = parts.iter().map(|part| entry(*part, "x", BYTE)).collect();
+    read(&entries, &vec![1; parts.len()])
+}
+
+#[test]
+fn parts_make_up_the_whole_or_the_first_wrong_element_is_named() {
+    let top = ([0, 0], [1, 4]);
+    let left = ([1, 0], [3, 1]);
+    let rest = ([1, 1], [3, 3]);
+    let whole = [0, 0, 0, 0, 1, 2, 2, 2, 1, 2, 2, 2, 1, 2, 2, 2];
+    assert_eq!(of_parts(&[top, left, rest]).unwrap(), whole);
+    let told = |parts: &[Part]| of_parts(parts).unwrap_err().to_string();
+    // Indices are those of the program: the first one is the fastest, and they begin with 1.
+    let error = told(&[top, rest]);
+    assert!(
+        error.starts_with(
+            "dataset 7 (ck): field \"x\": no rank has the element [1, 2] of the whole [4, 4]"
+        ),
+        "{error}"
+    );
+    let error = told(&[top, left, rest, ([2, 3], [1, 1])]);
+    assert!(
+        error.contains("ranks 2 and 3 both have the element [4, 3]"),
+        "{error}"
+    );
+    // As many elements as the whole has.
+    let error = told(&[top, left, ([1, 1], [3, 2]), ([0, 1], [3, 1])]);
+    assert!(error.contains("both have the element [2, 1]"), "{error}");
+}
+
+#[test]
+fn files_that_do_not_belong_together_are_told() {
+    let (top, rest) = (([0, 0], [1, 4]), ([1, 0], [3, 4]));
+    let right = [entry(top, "x", BYTE), entry(rest, "x", BYTE)];
+    assert_eq!(read(&right, &[5, 5]).unwrap().len(), 16);
+    let told = |entries: &[Entry], lists: &[u64]| {
+        let error = read(entries, lists).unwrap_err().to_string();
+        assert!(error.contains("ck/rank_1.fields"), "{error}");
+        error
+    };
+    let error = told(&right, &[5, 6]);
+    assert!(
+        error.contains("has other fields than the file of rank 0"),
+        "{error}"
+    );
+    let signed = Kind::new(Class::Integer, 1);
+    let other_kind = [entry(top, "x", BYTE), entry(rest, "x", signed)];
+    let error = told(&other_kind, &[5, 5]);
+    assert!(
+        error.contains("has the field \"x\" (int8[4, 3] of [4, 4])"),
+        "{error}"
+    );
+    let other_name = [entry(top, "x", BYTE), entry(rest, "y", BYTE)];
+    let error = read(&other_name, &[5, 5]).unwrap_err().to_string();
+    assert!(error.contains("has no field \"x\""), "{error}");
+}
