@@ -130,8 +130,8 @@ module scrf
         !> s%from_rank(rank): the next field is that of this process of the run that wrote the checkpoint.
         generic :: from_rank => from_rank_i32, from_rank_i64
         !> s%stored(name, extents, whole, at): extents of a field in the checkpoint that is read, so that the
-        !> program can allocate it. Not allocated if it has none, or if the state is written. whole and at
-        !> are optional.
+        !> program can allocate it. They are not allocated if the checkpoint has no such field, or if the
+        !> state is written. whole and at are optional.
         generic :: stored => stored_i32, stored_i64
 
         procedure, private :: field_i8_0_i32
@@ -166,9 +166,9 @@ module scrf
         procedure, private :: array_i8_7
         !> s%field(name, data, whole, at, missing, kind): data is of any type, kind and rank up to 7.
         !> With whole and at it is this process's part of an array of all processes, of these extents, and
-        !> begins at this index, counted from 1. Without, it is this process's own. missing="keep": it keeps
-        !> its value if the checkpoint has none. kind="convert": another kind is converted if nothing
-        !> can be lost.
+        !> begins at this index, counted from 1. Without, it is this process's own. missing="keep": data
+        !> stays as it is if the checkpoint does not have the field. kind="convert": another kind is
+        !> converted if nothing can be lost.
         generic :: field => field_i8_0_i32
         generic :: field => field_i8_1_i32, field_i8_1_i64
         generic :: field => field_i8_2_i32, field_i8_2_i64
@@ -4250,7 +4250,7 @@ contains
         integer :: dim
 
         bytes = bits/8
-        ! A kind that is too large for C is none.
+        ! C refuses the kind 0, which elements get that are too large for it.
         if (bytes < WHOLE_NUMBER) memory%kind = class + int(bytes, c_int)
         memory%rank = size(n, kind=c_int)
         memory%extents(:size(n)) = max(0_int64, n)

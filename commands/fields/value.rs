@@ -58,22 +58,16 @@ struct Format {
 pub(super) struct Parts {
     /// Bytes of a part.
     step: usize,
-    /// So many of them, the first ones, are its value: x87 has 10, and then what the program left there.
+    /// So many of them, the first ones, are its value. The rest is padding.
     value: usize,
 }
 
 impl Parts {
     pub(super) fn of(kind: Kind) -> Self {
-        let size = kind.size() as usize;
-        let step = match kind.class() {
-            Class::Complex | Class::ExtendedComplex => size / 2,
-            _ => size,
-        };
-        let value = match kind.class() {
-            Class::Extended | Class::ExtendedComplex => step.min(10),
-            _ => step,
-        };
-        Parts { step, value }
+        Parts {
+            step: kind.number_bytes(),
+            value: kind.value_bytes(),
+        }
     }
 
     /// The bytes of each part that are its value.
@@ -159,7 +153,7 @@ fn integer(kind: Kind, bytes: &[u8]) -> Number {
     }
 }
 
-/// The numbers of an element: two of a complex one, none of what is no number.
+/// The numbers of an element. A complex element has two; text, logicals and plain bytes have no number.
 fn numbers(kind: Kind, element: &[u8]) -> [Option<Number>; 2] {
     let format = format(kind);
     let mut parts = Parts::of(kind).values(element);

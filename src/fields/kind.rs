@@ -43,7 +43,7 @@ const CLASSES: [Class; 9] = [
     Class::ExtendedComplex,
 ];
 
-/// The bytes of 80 bits.
+/// The bytes of the 80 bits of x87.
 const EXTENDED_BYTES: usize = 10;
 
 /// The bits of the size.
@@ -89,20 +89,33 @@ impl Kind {
         u64::from(self.0 & ((1 << SIZE_BITS) - 1))
     }
 
-    /// Bytes of each number whose memory has bytes after its value, as the 80 bits of x87.
-    pub fn padded(self) -> Option<usize> {
+    /// Bytes of each number of an element. A complex element has two numbers.
+    pub fn number_bytes(self) -> usize {
+        let size = self.size() as usize;
         match self.class() {
-            Class::Extended => Some(self.size() as usize),
-            Class::ExtendedComplex => Some(self.size() as usize / 2),
-            _ => None,
+            Class::Complex | Class::ExtendedComplex => size / 2,
+            _ => size,
         }
     }
 
-    /// Sets the bytes of elements that are no part of their values to 0: they may differ where values do not.
+    /// So many of the bytes of a number, the first ones, are its value. The rest is padding.
+    pub fn value_bytes(self) -> usize {
+        match self.class() {
+            Class::Extended | Class::ExtendedComplex => self.number_bytes().min(EXTENDED_BYTES),
+            _ => self.number_bytes(),
+        }
+    }
+
+    /// True if numbers have padding.
+    pub fn has_padding(self) -> bool {
+        self.value_bytes() < self.number_bytes()
+    }
+
+    /// Sets the padding of elements to 0: it may differ where values do not.
     pub fn clear_padding(self, elements: &mut [u8]) {
-        if let Some(size) = self.padded().filter(|size| *size > 0) {
-            let numbers = elements.chunks_mut(size);
-            let paddings = numbers.filter_map(|number| number.get_mut(EXTENDED_BYTES..));
+        if self.has_padding() {
+            let numbers = elements.chunks_mut(self.number_bytes());
+            let paddings = numbers.filter_map(|number| number.get_mut(self.value_bytes()..));
             paddings.for_each(|padding| padding.fill(0));
         }
     }

@@ -11,7 +11,7 @@ use crate::{Error, Result};
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-/// An old rank was asked for where there is none.
+/// The error if an old rank's part is asked for while the state is written.
 const ONLY_READ: &str =
     "an old rank's part can only be read; SCR_Stored_ranks tells when the state is read";
 

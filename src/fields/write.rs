@@ -82,7 +82,7 @@ impl Writer {
         });
         if let Some(memory) = memory.filter(|_| bytes > 0) {
             let walk = entry.walk_in(&entry.region(), strides);
-            let as_it_is = walk.is_contiguous() && entry.kind.padded().is_none();
+            let as_it_is = walk.is_contiguous() && !entry.kind.has_padding();
             if as_it_is && bytes >= LARGE {
                 self.put_direct(memory, walk.base(), bytes, &mut sums)?
             } else {

@@ -1,6 +1,7 @@
 // Checkpoints of fields from C++: each type in each shape is restored, containers get the size that is stored, and what
 // is wrong on one process is an error on all. Runs on any number of ranks, in an empty prefix directory.
 
+#include "check.hpp"
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
@@ -10,30 +11,6 @@
 #include <scr.hpp>
 
 namespace {
-
-int rank, ranks, failures;
-
-#define CHECK(condition)                                                                       \
-    do {                                                                                       \
-        if (!(condition)) {                                                                    \
-            std::cerr << "rank " << rank << ", line " << __LINE__ << ": not so: " #condition   \
-                      << std::endl;                                                            \
-            failures++;                                                                        \
-        }                                                                                      \
-    } while (0)
-
-// What an action throws: the call of an scr::Error, the text of another exception, or "".
-template <typename Action> std::string thrown_by(const Action& action)
-{
-    try {
-        action();
-    } catch (const scr::Error& error) {
-        return error.call();
-    } catch (const std::exception& error) {
-        return error.what();
-    }
-    return "";
-}
 
 struct Pair {
     int first;

@@ -1,44 +1,13 @@
-"""Reads files of fields as docs/formats/fields.md describes them, with numpy alone: the program fields_kinds.F90 has written
-them. Compares the values of all fields. Usage: fields_reader.py FILE..."""
+"""Compares the values of all fields in files that the program fields_kinds.F90 has written. They are read with numpy.
+Usage: fields_reader.py FILE..."""
 
-import struct
+import pathlib
 import sys
-import zlib
 
 import numpy
 
-DTYPES = {
-    0x01000001: "i1", 0x01000002: "<i2", 0x01000004: "<i4", 0x01000008: "<i8",
-    0x03000004: "<f4", 0x03000008: "<f8", 0x04000008: "<c8", 0x04000010: "<c16",
-    0x05000001: "i1", 0x05000002: "<i2", 0x05000004: "<i4", 0x05000008: "<i8",
-    0x06000005: "S5",
-}  # fmt: skip
-if numpy.longdouble(1).nbytes == 16:
-    DTYPES |= {0x08000010: "<f16", 0x09000020: "<c32"}
-
-
-def fields(path):
-    """The fields of a file by their names: each as its type and an array, in the order of Fortran."""
-    with open(path, "rb") as file:
-        data = file.read()
-    assert data[:8] == b"SCRFIELD" and data[-64:-56] == b"SCRTABLE", path
-    table, size = struct.unpack_from("<QQ", data, len(data) - 48)
-    found = {}
-    at = table
-    while at < table + size:
-        length, whose, order, dims, _, kind, name_size, elements, _, crc, blocks = struct.unpack_from(
-            "<IBBBBIIQQII", data, at
-        )
-        extents = struct.unpack_from(f"<{dims}Q", data, at + 40)
-        after = at + 40 + 8 * dims * (3 if whose == 1 else 1) + 4 * blocks
-        name = data[after : after + name_size].decode()
-        count = numpy.prod(extents, dtype=int)
-        assert zlib.crc32(data[elements : elements + count * (kind & 0xFFFFFF)]) == crc, name
-        dtype = DTYPES.get(kind, f"V{kind & 0xFFFFFF}")
-        array = numpy.frombuffer(data, dtype, count, elements).reshape(extents)
-        found[name] = kind, array.T if order == 1 else array
-        at += length
-    return found
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "python"))
+from fields_format import dtype_of, fields  # noqa: E402
 
 
 def value(kind, i):
@@ -48,7 +17,7 @@ def value(kind, i):
         factor = {1: 1, 2: 300, 4: 70000, 8: 5000000000}.get(size)
         return factor and factor * i
     if of_class == 3 and size <= 8 or of_class == 8:
-        real = numpy.dtype(DTYPES[kind]).type
+        real = dtype_of(kind).type
         return real(i) / real(7)
     if of_class == 4 and size <= 16 or of_class == 9:
         return i - 1j * i
@@ -92,7 +61,8 @@ def expected(kind, name):
 
 for path in sys.argv[1:]:
     compared = set()
-    for full_name, (kind, array) in fields(path).items():
+    for full_name, field in fields(path)[2].items():
+        kind, array = field.kind, field.array.T if field.in_fortran_order else field.array
         kind_name, _, name = full_name.partition("/")
         if value(kind, 1) is None:
             continue

@@ -6,7 +6,7 @@ from typing import NamedTuple, Optional, Tuple
 
 import numpy
 
-LETTERS = {1: "i", 2: "u", 3: "f", 4: "c", 6: "S", 7: "V", 8: "f", 9: "c"}
+LETTERS = {1: "i", 2: "u", 3: "f", 4: "c", 5: "i", 6: "S", 7: "V", 8: "f", 9: "c"}
 BLOCK = 256 * 1024
 
 
@@ -27,7 +27,8 @@ def dtype_of(kind):
     if of_class == 5 and size == 1:
         return numpy.dtype("?")
     long_double = numpy.dtype("g").itemsize * (2 if of_class == 9 else 1)
-    if of_class in (8, 9) and size != long_double or of_class == 5 or size == 16 and of_class < 4:
+    no_extended = of_class in (8, 9) and size != long_double
+    if no_extended or size == 16 and of_class in (1, 2, 3, 5) or size == 32 and of_class == 4:
         return numpy.dtype(f"V{size}")
     return numpy.dtype(f"<{LETTERS[of_class]}{size}")
 

@@ -154,7 +154,7 @@ impl<'a> SavedFields<'a> {
     /// Finds the files of fields of a complete dataset: plain ones, and ones in containers.
     ///
     /// # Errors
-    /// It has none, or not one for each rank, or its records cannot be read.
+    /// The dataset has no files of fields, or the file of a rank is missing, or its records cannot be read.
     pub fn open(files: &'a dyn Files, prefix: &Prefix, dataset: &Dataset) -> Result<Self> {
         let dir = prefix.dataset(dataset.id);
         let view = ContainedFiles::new(files, prefix, dataset.id);

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 impl Session {
     /// Moves this rank's file of a dataset that was evicted for the open one to `path`, which the caller has
-    /// from [`Session::route`] and writes over; nothing happens if there is none. `name_in` gives the name of the
-    /// file in a dataset. Only files that the library writes are used again: what links to them, or has them
+    /// from [`Session::route`] and writes over. Without such a file, nothing changes. `name_in` gives the name of
+    /// the file in a dataset. Only files that the library writes are used again: what links to them, or has them
     /// open, sees the new content. Local, before any other rank can have completed the open dataset.
     ///
     /// The leader of the store renames the directory of an evicted dataset to trash at the same time, and deletes
