@@ -34,6 +34,8 @@ pub struct DeletionPlan {
 struct PlannedDataset {
     id: u64,
     name: Name,
+    /// The id that the index had for the name.
+    named: Option<u64>,
     /// A checkpoint that a restart may choose by itself, or complete output.
     good: bool,
 }
@@ -54,9 +56,11 @@ impl DeletionPlan {
     pub fn new(index: &Index, going: &[u64]) -> Self {
         let mut plan = DeletionPlan::default();
         for (&id, entry) in index.datasets() {
+            let name = index.name(id).cloned().unwrap_or_default();
             let known = PlannedDataset {
                 id,
-                name: index.name(id).cloned().unwrap_or_default(),
+                named: index.id(&name),
+                name,
                 good: entry.is_good(),
             };
             if going.contains(&id) {
@@ -143,7 +147,7 @@ pub fn delete(access: &PrefixAccess, plan: &DeletionPlan) -> Result<Deleted> {
     }
     let forgotten = if_root(access.comm, || {
         let locks = lock_all(access, &going)?;
-        remove_from_index(access, &going)?;
+        remove_from_index(access, plan, &going)?;
         Ok(locks)
     });
     let shared = [Term::Sum(shared as i64)];
@@ -317,8 +321,22 @@ fn lock_all(access: &PrefixAccess, going: &[u64]) -> Result<Vec<Box<dyn Lock>>> 
 }
 
 /// Removes the datasets from the index. Rank 0 only.
-fn remove_from_index(access: &PrefixAccess, going: &[u64]) -> Result<()> {
+///
+/// # Errors
+/// A dataset has taken the name of one of them since the plan was made. It may have the same files, which nobody has compared
+/// with those that go.
+fn remove_from_index(access: &PrefixAccess, plan: &DeletionPlan, going: &[u64]) -> Result<()> {
     index::update(access.files, access.prefix, |index| {
+        for known in plan.going.iter().filter(|known| going.contains(&known.id)) {
+            let named = index.id(&known.name);
+            if let Some(other) = named.filter(|_| named != known.named) {
+                let what = format!(
+                    "dataset {other} has taken its name, and perhaps its files, while they were listed; nothing \
+                     was deleted"
+                );
+                return Err(Error::dataset(known.id, known.name.to_string(), what));
+            }
+        }
         going.iter().for_each(|&id| index.remove_id(id));
         Ok(())
     })

@@ -108,3 +108,29 @@ fn a_directory_that_is_not_empty_is_told_and_one_that_is_gone_is_not() {
     );
     assert!(!there(".scr/scr.dataset.1") && there(".scr/scr.dataset.2"));
 }
+
+/// A run has begun to write a dataset of the same name, and so perhaps of the same files, while those were listed.
+#[test]
+fn nothing_goes_if_the_name_is_another_datasets_meanwhile() {
+    let (dir, mut index) = prefix(&[&["a"], &["b"]]);
+    let plan = DeletionPlan::new(&index, &[1, 2]);
+    let newer = Dataset {
+        id: 3,
+        name: "ck.1".into(),
+        ..Dataset::default()
+    };
+    index.add(newer);
+    let file = Prefix::new(dir.path()).file("index.scr");
+    index.write(&Posix, &file).unwrap();
+    let told = on_ranks(dir.path(), |access| {
+        delete(access, &plan).unwrap_err().to_string()
+    });
+    assert_eq!(told[0], told[1]);
+    assert!(
+        told[0].contains("dataset 3 has taken its name"),
+        "{}",
+        told[0]
+    );
+    assert!(dir.path().join("a").exists() && dir.path().join("b").exists());
+    assert_eq!(Index::read(&Posix, &file).unwrap(), index);
+}

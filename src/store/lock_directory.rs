@@ -1,12 +1,15 @@
 //! A lock where the file system has none (`flock` fails on NFS mounted with `nolock`, and on Lustre mounted without
 //! `flock`): a directory of one name, which only one process can rename into its place, since it is not empty.
 //!
-//! Nobody frees the lock of a process that was killed, so one that has not changed hands for [`ABANDONED`] is
-//! broken. A process that was stopped for longer than that, and goes on, has lost its lock and does not know it.
+//! Nobody frees the lock of a process that was killed. So a thread of the holder writes a number that grows as long as the
+//! lock is held, and a lock whose number has not changed for [`ABANDONED`] is broken. A process that was stopped for
+//! longer than that, and goes on, has lost its lock and does not know it.
 
 use super::{Durability, Files, Lock};
 use crate::Result;
 use crate::system::process::random;
+use crate::system::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use crate::system::thread::{Builder, JoinHandle};
 use crate::system::time::{Instant, sleep};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,8 +21,15 @@ pub const NAME: &str = ".scr.lock";
 /// The file in it that tells one holder from another.
 const HOLDER: &str = "holder";
 
-/// After so long a lock that did not change hands is taken away. A change takes milliseconds.
+/// The file in it whose number grows. It is not the one above: a holder that has lost the lock and does not know it must not
+/// write over that of the next one.
+const ALIVE: &str = "alive";
+
+/// After so long a lock whose holder shows no sign of life is taken away.
 const ABANDONED: Duration = Duration::from_secs(15);
+
+/// How often the holder shows one. Most locks are held for milliseconds, and show none.
+const SIGN: Duration = Duration::from_secs(3);
 
 /// Pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -31,12 +41,19 @@ struct LockDirectory {
     /// Its name before and after.
     own: PathBuf,
     token: Vec<u8>,
+    /// Writes the signs of life until its sender is dropped.
+    alive: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
 impl Lock for LockDirectory {}
 
 impl Drop for LockDirectory {
     fn drop(&mut self) {
+        if let Some((end, thread)) = self.alive.take() {
+            drop(end);
+            // A thread that has panicked writes nothing any more.
+            let _ = thread.join();
+        }
         if holder(&*self.files, &self.place).as_ref() == Some(&self.token)
             && self.files.rename(&self.place, &self.own).is_ok()
         {
@@ -74,17 +91,39 @@ fn lock(
         .and_then(|()| files.replace(&own.join(HOLDER), token.as_bytes(), Durability::Atomic))
         .and_then(|()| take(files, (&own, &place), until, abandoned));
     match made {
-        Ok(true) => Ok(Some(Box::new(LockDirectory {
-            files: files.holding(&[]),
-            place,
-            own,
-            token: token.into_bytes(),
-        }))),
+        Ok(true) => {
+            let files = files.holding(&[]);
+            Ok(Some(Box::new(LockDirectory {
+                alive: show_signs(files.clone(), place.join(ALIVE)),
+                files,
+                place,
+                own,
+                token: token.into_bytes(),
+            })))
+        }
         not_taken => {
             // The first error is reported.
             let _ = files.remove_tree(&own);
             not_taken.map(|_| None)
         }
+    }
+}
+
+/// Starts the thread that shows the signs of life in the file `path`. Without it the lock is that of a process which must be
+/// done with it in [`ABANDONED`].
+fn show_signs(files: Arc<dyn Files>, path: PathBuf) -> Option<(Sender<()>, JoinHandle<()>)> {
+    let (end, ended) = channel();
+    let show = move || show_until(&*files, &path, &ended);
+    let thread = Builder::new().name("scr lock".to_string()).spawn(show);
+    thread.ok().map(|thread| (end, thread))
+}
+
+fn show_until(files: &dyn Files, path: &Path, ended: &Receiver<()>) {
+    let mut number = 0u64;
+    while ended.recv_timeout(SIGN) == Err(RecvTimeoutError::Timeout) {
+        number += 1;
+        // The next sign may succeed where this one fails.
+        let _ = files.replace(path, number.to_string().as_bytes(), Durability::Atomic);
     }
 }
 
@@ -95,13 +134,13 @@ fn take(
     until: Instant,
     abandoned: Duration,
 ) -> Result<bool> {
-    let mut seen: Option<(Vec<u8>, Instant)> = None;
+    let mut seen: Option<(Life, Instant)> = None;
     loop {
         match files.rename(own, place) {
             Err(error) if matches!(error.errno(), Some(libc::ENOTEMPTY | libc::EEXIST)) => {}
             other => return other.map(|()| true),
         }
-        let now = holder(files, place);
+        let now = life(files, place);
         let since = match (&seen, &now) {
             (Some((before, since)), Some(now)) if before == now => *since,
             _ => Instant::now(),
@@ -117,6 +156,16 @@ fn take(
         seen = now.map(|now| (now, since));
         sleep(PAUSE);
     }
+}
+
+/// The holder, and its last sign of life.
+type Life = (Vec<u8>, Option<Vec<u8>>);
+
+fn life(files: &dyn Files, place: &Path) -> Option<Life> {
+    Some((
+        holder(files, place)?,
+        files.read(&place.join(ALIVE), 64).ok(),
+    ))
 }
 
 /// What tells the holder from others; `None` if nobody holds it, or that cannot be read.

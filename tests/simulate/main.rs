@@ -18,6 +18,7 @@ mod fields;
 mod files;
 mod job;
 mod jobs;
+mod locks;
 mod machine;
 mod oracle;
 mod orphan;

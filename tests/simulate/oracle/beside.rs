@@ -66,6 +66,10 @@ impl Oracle {
     /// A person is about to take a dataset out of the index, or has done so.
     pub fn taken_out(&mut self, name: &str) {
         self.people.insert(name.to_string());
+        let mut same = self.datasets.iter().rev().filter(|one| one.name == name);
+        // The run may write the files of the newer one when those of the older one are removed.
+        self.deleted_meanwhile |=
+            same.next().is_some_and(|newest| newest.run == self.run) && same.next().is_some();
         for one in self.datasets.iter_mut().filter(|one| one.name == name) {
             one.saved = false;
             if one.fate != Fate::Gone {

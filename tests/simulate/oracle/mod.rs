@@ -60,7 +60,7 @@ pub struct Oracle {
     broken: bool,
     /// Something in the prefix directory was damaged.
     pub prefix_damaged: bool,
-    /// A person has deleted a dataset while another of its name is written.
+    /// A person has deleted a dataset while this run writes another of its name.
     pub deleted_meanwhile: bool,
     /// The names of what commands have taken out in this run.
     people: BTreeSet<String>,
