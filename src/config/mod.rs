@@ -26,6 +26,7 @@ mod read;
 mod scan;
 pub mod settings;
 mod site;
+pub mod syslog;
 mod system_file;
 pub mod table;
 #[cfg(test)]

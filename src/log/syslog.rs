@@ -3,7 +3,8 @@
 use super::record::plain;
 use super::{Destination, NotWritten, Origin, Record, Tell};
 use crate::Error;
-use crate::config::log::{FACILITIES, FIRST_FACILITY, LEVELS, SyslogSettings};
+use crate::config::log::SyslogSettings;
+use crate::config::syslog::{FACILITIES, FIRST_FACILITY, LEVELS};
 use crate::events::Severity;
 use crate::job::clock::syslog_time;
 use crate::system::process;

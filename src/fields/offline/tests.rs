@@ -1,6 +1,8 @@
 //! Datasets that no run would write.
 
-use super::SavedFields;
+use super::{FieldSummary, SavedFields};
+use crate::comm::{Communicator, threads};
+use crate::fields::boxes;
 use crate::fields::entry::{Entry, Order, Role};
 use crate::fields::kind::{Class, Kind};
 use crate::fields::memory::Slice;
@@ -121,4 +123,66 @@ fn files_that_do_not_belong_together_are_told() {
     let other_name = [entry(top, "x", BYTE), entry(rest, "y", BYTE)];
     let error = read(&other_name, &[5, 5]).unwrap_err().to_string();
     assert!(error.contains("has no field \"x\""), "{error}");
+}
+
+/// The files of boxes have what is printed of all ranks, so that their own files need not be opened.
+#[test]
+fn the_list_needs_the_tables_only_where_there_are_no_boxes() {
+    let dir = tempfile::tempdir().unwrap();
+    let prefix = Prefix::new(dir.path());
+    let at = |name: &str| dir.path().join(name);
+    std::fs::create_dir(at("ck")).unwrap();
+    let records = threads::run(3, |comm| {
+        let rank = comm.rank() as u64;
+        let name = format!("ck/rank_{rank}.fields");
+        let mut writer = Writer::new(Posix.create(&at(&name), 0o600).unwrap(), rank, 3);
+        let part = entry(([rank, 0], [1 + rank / 2, 4]), "x", BYTE);
+        let own = Entry {
+            role: Role::Own,
+            extents: vec![rank],
+            whole: Vec::new(),
+            at: Vec::new(),
+            ..entry(([0, 0], [0, 0]), "own", BYTE)
+        };
+        for entry in [part, own] {
+            let mut data = vec![0; entry.bytes() as usize];
+            let strides = row_major(&entry.extents, 1);
+            let memory = Slice::of_bytes(&mut data, 0);
+            writer.put(entry, &strides, Some(&memory)).unwrap();
+        }
+        let boxes = boxes::gather(&*comm, &writer.fields).unwrap();
+        writer.finish((rank, 3), 1, true).unwrap();
+        let mut names = vec![name];
+        if let Some(bytes) = boxes {
+            std::fs::write(at("ck/fields_0.boxes"), bytes).unwrap();
+            names.push("ck/fields_0.boxes".to_string());
+        }
+        let file = |name: &String| {
+            let size = at(name).metadata().unwrap().len();
+            (Name::from(&**name), size, None)
+        };
+        rank2file::entry(names.iter().map(file))
+    });
+    Posix.make_dirs(&prefix.dataset(7)).unwrap();
+    rank2file::write_all(&Posix, &prefix.dataset(7), records).unwrap();
+    let dataset = Dataset {
+        id: 7,
+        name: "ck".into(),
+        ..Dataset::default()
+    };
+    let list = || SavedFields::open(&Posix, &prefix, &dataset)?.list();
+    let from_boxes = list().unwrap();
+    let told = |place: usize| {
+        let field: &FieldSummary = &from_boxes[place];
+        (field.same_extents, field.ranks, field.bytes)
+    };
+    assert_eq!((told(0), told(1)), ((true, 3, 16), (false, 2, 3)));
+    // Damaged boxes are not used.
+    let boxes = std::fs::read(at("ck/fields_0.boxes")).unwrap();
+    std::fs::write(at("ck/fields_0.boxes"), &boxes[..boxes.len() - 1]).unwrap();
+    assert_eq!(list().unwrap(), from_boxes);
+    std::fs::write(at("ck/rank_2.fields"), "").unwrap();
+    assert!(list().is_err());
+    std::fs::write(at("ck/fields_0.boxes"), &boxes).unwrap();
+    assert_eq!(list().unwrap(), from_boxes);
 }
