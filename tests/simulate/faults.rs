@@ -126,9 +126,21 @@ pub struct Slow {
     pub only: Only,
 }
 
+/// A server of the prefix directory, which does one operation after the other.
+#[derive(Debug, Clone, Copy)]
+struct Server {
+    /// How long it needs for one.
+    each: Duration,
+    /// When it has done all that it was asked for so far.
+    free: Duration,
+    /// How many operations that was.
+    count: u64,
+}
+
 #[derive(Debug, Default)]
 struct State {
     budget: Budget,
+    server: Option<Server>,
     slow: Option<Slow>,
     hit: Vec<String>,
     /// How often some processes have created, written and renamed.
@@ -184,9 +196,30 @@ impl Faults {
         state.changes.get(&process).copied().unwrap_or(0)
     }
 
+    /// Lets all operations in the prefix directory take this long, one after the other.
+    pub fn serve(&self, each: Duration) {
+        let (free, count) = (Duration::ZERO, 0);
+        self.0.lock().unwrap().server = Some(Server { each, free, count });
+    }
+
+    /// How many operations the server has done.
+    pub fn served(&self) -> u64 {
+        let server = self.0.lock().unwrap().server;
+        server.map_or(0, |server| server.count)
+    }
+
     /// How long an operation takes.
     pub fn delay(&self, node: usize, path: &Path) -> Option<Duration> {
-        let slow = self.0.lock().unwrap().slow?;
+        let mut state = self.0.lock().unwrap();
+        if let Some(server) = &mut state.server {
+            let in_task = scheduler::current().is_some() && !scheduler::is_dead();
+            let now = scheduler::now().filter(|_| in_task && path.starts_with(PREFIX))?;
+            server.count += 1;
+            server.free = server.free.max(now) + server.each;
+            return Some(server.free - now);
+        }
+        let slow = state.slow?;
+        drop(state);
         let most = slow.most.as_micros() as u64;
         let takes = || scheduler::draw(|random| Duration::from_micros(random.below(most)));
         slow.only.has(None, node, path).then(takes)

@@ -29,6 +29,7 @@ mod scheduler;
 mod shrink;
 mod volume;
 mod world;
+mod worst;
 
 /// A fifth of the time of a job goes into the system's allocator, with blocks of some bytes that live for
 /// microseconds.

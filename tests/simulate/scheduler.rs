@@ -62,6 +62,43 @@ fn the_dead_do_not_move_the_clock() {
     assert_eq!(scheduler::now(), before);
 }
 
+/// Hundreds of tasks that pause, sleep, wake each other and end one before the other, so that places move.
+#[test]
+fn no_task_of_hundreds_is_forgotten() {
+    const TASKS: u64 = 300;
+    let simulation = Simulation::new(1);
+    let rounds = Arc::new(AtomicU64::new(0));
+    for task in 0..TASKS {
+        let rounds = rounds.clone();
+        let body = move || {
+            for round in 0..task % 17 + 3 {
+                match scheduler::draw(|random| random.below(3)) {
+                    0 => scheduler::pause(),
+                    1 => sleep(Duration::from_micros(scheduler::draw(|random| {
+                        random.below(500)
+                    }))),
+                    _ => {
+                        scheduler::wake(1 + (task + round) % 7);
+                        let until = scheduler::now().map(|now| now + Duration::from_secs(1));
+                        scheduler::wait(1 + task % 7, until);
+                    }
+                }
+                rounds.fetch_add(1, SeqCst);
+            }
+        };
+        simulation.start(task as u32, "task", body);
+    }
+    assert_eq!(
+        run_all(&simulation),
+        Step::Ended,
+        "{:?}",
+        simulation.tasks()
+    );
+    let all: u64 = (0..TASKS).map(|task| task % 17 + 3).sum();
+    assert_eq!(rounds.load(SeqCst), all);
+    assert_eq!(simulation.take_panics(), Vec::<String>::new());
+}
+
 #[test]
 fn a_lock_is_held_by_one_at_a_time_and_orders_differ_between_seeds() {
     let mut orders = std::collections::BTreeSet::new();

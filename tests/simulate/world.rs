@@ -33,9 +33,31 @@ struct Channel {
     last: Duration,
 }
 
+/// The receiver, the tag and the sender of messages.
+type ChannelName = (usize, Tag, usize);
+
+/// What messages cost, instead of a random time.
+#[derive(Clone, Copy)]
+pub struct Network {
+    /// From one node to another.
+    pub latency: Duration,
+    /// From the end of one message to the end of the next one at a rank that receives many.
+    pub gap: Duration,
+    /// Of a rank that receives.
+    pub bytes_per_second: u64,
+}
+
+impl Network {
+    fn takes(&self, bytes: usize) -> Duration {
+        self.gap + Duration::from_nanos(bytes as u64 * 1_000_000_000 / self.bytes_per_second)
+    }
+}
+
 #[derive(Default)]
 struct State {
-    channels: BTreeMap<(usize, usize, Tag), Channel>,
+    channels: BTreeMap<ChannelName, Channel>,
+    /// When each rank has received all that was sent to it so far.
+    received: BTreeMap<usize, Duration>,
     /// Transfers that are over, or will be at a time: their data.
     done: BTreeMap<Ticket, (Duration, Vec<u8>)>,
     next: Ticket,
@@ -45,6 +67,8 @@ struct State {
     differ: bool,
     /// The terms of the last round; `None` if the ranks passed terms of different kinds.
     finished: Option<Vec<Term>>,
+    /// When that was.
+    finished_at: Duration,
     aborted: Option<(usize, i32)>,
 }
 
@@ -55,6 +79,7 @@ pub struct World {
     eager: usize,
     /// A rank to and from which messages take up to so long.
     late: Option<(usize, Duration)>,
+    network: Option<Network>,
     /// Keys of this world begin here.
     key: Key,
 }
@@ -67,8 +92,45 @@ impl World {
             size,
             eager,
             late,
+            network: None,
             key,
         })
+    }
+
+    /// Ranks whose messages take the time that they take in a network.
+    pub fn timed(size: usize, network: Network) -> Arc<World> {
+        let key = scheduler::draw(|random| random.number());
+        Arc::new(World {
+            state: Mutex::default(),
+            size,
+            eager: usize::MAX,
+            late: None,
+            network: Some(network),
+            key,
+        })
+    }
+
+    /// When a message arrives that is sent now.
+    fn arrival(&self, state: &mut State, from: usize, to: usize, bytes: usize) -> Duration {
+        match self.network {
+            Some(network) => {
+                let free = state.received.entry(to).or_default();
+                *free = (*free).max(now() + network.latency) + network.takes(bytes);
+                *free
+            }
+            None => {
+                let delay = scheduler::draw(|random| random.below(self.delay(from, to)));
+                now() + Duration::from_micros(delay)
+            }
+        }
+    }
+
+    /// How long a barrier or an allreduce takes after the last rank has come.
+    fn round(&self, terms: usize) -> Duration {
+        let one = |network: Network| network.latency + network.takes(16 * terms);
+        let steps = self.size.next_power_of_two().trailing_zeros();
+        self.network
+            .map_or(Duration::ZERO, |network| one(network) * steps)
     }
 
     /// The longest time of a message, microseconds.
@@ -133,7 +195,7 @@ struct UnderWay {
     world: Arc<World>,
     rank: usize,
     ticket: Ticket,
-    channel: (usize, usize, Tag),
+    channel: ChannelName,
     /// What a receive expects.
     length: Option<usize>,
 }
@@ -149,12 +211,7 @@ impl SimRank {
         ))
     }
 
-    fn under_way(
-        &self,
-        ticket: Ticket,
-        channel: (usize, usize, Tag),
-        length: Option<usize>,
-    ) -> UnderWay {
+    fn under_way(&self, ticket: Ticket, channel: ChannelName, length: Option<usize>) -> UnderWay {
         let (world, rank) = (self.world.clone(), self.rank);
         UnderWay {
             world,
@@ -171,10 +228,17 @@ impl SimRank {
         let mut state = self.world.state();
         let ticket = state.next;
         state.next += 1;
-        let name = (from, self.rank, tag);
+        let name = (self.rank, tag, from);
         let channel = state.channels.entry(name).or_default();
         match channel.unexpected.pop_front() {
             Some(Message { data, at, send }) => {
+                // A rank that receives from any other looks at all channels that it has.
+                if channel.unexpected.is_empty()
+                    && channel.posted.is_empty()
+                    && channel.last <= now()
+                {
+                    state.channels.remove(&name);
+                }
                 if let Some(send) = send {
                     state.done.insert(send, (at, data.clone()));
                     self.world.wake(from);
@@ -199,13 +263,13 @@ impl Communicator for SimRank {
     fn isend(&self, to: usize, tag: Tag, data: Vec<u8>) -> Result<Box<dyn Pending>> {
         self.check(to)?;
         scheduler::pause();
-        let delay = scheduler::draw(|random| random.below(self.world.delay(self.rank, to)));
         let mut state = self.world.state();
+        let arrival = self.world.arrival(&mut state, self.rank, to, data.len());
         let ticket = state.next;
         state.next += 1;
-        let name = (self.rank, to, tag);
+        let name = (to, tag, self.rank);
         let channel = state.channels.entry(name).or_default();
-        let at = channel.last.max(now() + Duration::from_micros(delay));
+        let at = channel.last.max(arrival);
         channel.last = at;
         match channel.posted.pop_front() {
             Some(receive) => {
@@ -242,9 +306,10 @@ impl Communicator for SimRank {
         let from = self.world.wait(self.rank, |state| {
             let mut first = None;
             let mut able = Vec::new();
-            for from in (0..self.world.size).filter(|from| *from != self.rank) {
-                let channel = state.channels.get(&(from, self.rank, tag));
-                match channel.and_then(|channel| channel.unexpected.front()) {
+            let all = (self.rank, tag, 0)..=(self.rank, tag, usize::MAX);
+            for (&(_, _, from), channel) in state.channels.range(all) {
+                match channel.unexpected.front() {
+                    _ if from == self.rank => {}
                     Some(message) if message.at <= now() => able.push(from),
                     Some(message) => {
                         first = Some(first.map_or(message.at, |t: Duration| t.min(message.at)))
@@ -290,15 +355,18 @@ impl Communicator for SimRank {
             state.arrived = 0;
             state.round += 1;
             let gathered = std::mem::take(&mut state.gathering);
+            state.finished_at = now() + self.world.round(gathered.len());
             state.finished = (!state.differ).then_some(gathered);
             (0..self.world.size).for_each(|rank| self.world.wake(rank));
         }
         drop(state);
         let result = self.world.wait(self.rank, |state| {
-            if state.round > number {
-                Look::Found(state.finished.clone())
-            } else {
+            if state.round == number {
                 Look::Never
+            } else if state.finished_at > now() && state.round == number + 1 {
+                Look::At(state.finished_at)
+            } else {
+                Look::Found(state.finished.clone())
             }
         })?;
         let result =
@@ -336,7 +404,7 @@ impl Pending for UnderWay {
                     "the message has {} bytes, {length} were expected",
                     data.len()
                 );
-                let (from, _, tag) = self.channel;
+                let (_, tag, from) = self.channel;
                 Err(Error::comm(
                     format!("receive from rank {from}, tag {tag:#x}"),
                     text,

@@ -6,9 +6,11 @@
 pub mod mpsc;
 pub mod process;
 mod random;
+mod ready;
 pub mod scheduler;
 mod scope;
 pub mod size;
+mod state;
 pub mod sync;
 mod task;
 pub mod thread;

@@ -10,6 +10,9 @@
 //! everything.
 
 use super::random::{Random, mixed};
+use super::ready::Ready;
+pub use super::state::{Key, ProcessId, TaskId, end_of};
+use super::state::{State, Task, TaskState};
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use std::cell::RefCell;
@@ -17,15 +20,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::time::Duration;
-
-/// A task of this simulation.
-pub type TaskId = u64;
-
-/// A simulated process.
-pub type ProcessId = u32;
-
-/// What a task waits for. Whoever wakes tasks and whoever waits use the same number.
-pub type Key = u64;
 
 /// Size of a stack, bytes, as the threads of the standard library have it.
 const STACK: usize = 2 << 20;
@@ -37,55 +31,6 @@ const STEP: u64 = 20;
 const DEAD_WAIT: Duration = Duration::from_secs(3600);
 
 type Work = Box<dyn FnOnce()>;
-
-enum TaskState {
-    Ready,
-    /// Until it is woken, or until a time.
-    Waiting(Key, Option<Duration>),
-}
-
-struct Task {
-    id: TaskId,
-    process: ProcessId,
-    name: String,
-    state: TaskState,
-    /// Its last wait ended because it was woken.
-    woken: bool,
-    /// Missing while it runs.
-    coroutine: Option<Coroutine<(), (), (), DefaultStack>>,
-    /// On the coroutine's own stack; null before it has begun.
-    yielder: *const Yielder<(), ()>,
-}
-
-struct State {
-    random: Random,
-    now: Duration,
-    /// By their ids, which grow.
-    tasks: Vec<Task>,
-    /// Where in it those are that can go on; kept for its memory only.
-    able: Vec<usize>,
-    /// Where in it the task was that was drawn last.
-    chosen: usize,
-    next: TaskId,
-    /// The running task, and its process.
-    current: Option<(TaskId, ProcessId)>,
-    /// How many tasks have ended.
-    ended: u64,
-    dead: BTreeSet<ProcessId>,
-    /// By how many milliseconds the clocks of processes are ahead, or behind if it is negative.
-    ahead: BTreeMap<ProcessId, i64>,
-    /// Until when processes are stopped; [`Duration::MAX`] until they are resumed.
-    stopped: BTreeMap<ProcessId, Duration>,
-    /// The names of the hosts of processes.
-    hosts: BTreeMap<ProcessId, String>,
-    /// Of all that has happened.
-    hash: u64,
-    steps: u64,
-    stacks: Vec<DefaultStack>,
-    panics: Vec<String>,
-    /// Sizes at which the code takes another way are small.
-    small: bool,
-}
 
 /// Stacks that a simulation leaves to the next one of its thread, at most: those of a usual job.
 const KEPT: usize = 64;
@@ -119,6 +64,9 @@ impl Simulation {
             random: Random::new(seed),
             now: Duration::from_secs(1_000_000),
             tasks: Vec::new(),
+            ready: Ready::default(),
+            waiters: BTreeSet::new(),
+            sleepers: BTreeSet::new(),
             able: Vec::new(),
             chosen: 0,
             next: 1,
@@ -133,6 +81,7 @@ impl Simulation {
             stacks: STACKS.take(),
             panics: Vec::new(),
             small: false,
+            step: STEP,
         };
         let state = Rc::new(RefCell::new(state));
         let other = HERE.replace(Some(state.clone()));
@@ -210,6 +159,11 @@ impl Simulation {
         self.0.borrow_mut().small = true;
     }
 
+    /// Steps take no time from now on, as if each task had a processor of its own: only waits do.
+    pub fn make_parallel(&self) {
+        self.0.borrow_mut().step = 0;
+    }
+
     /// Sets the name of the host of a process.
     pub fn set_host(&self, process: ProcessId, host: &str) {
         self.0.borrow_mut().hosts.insert(process, host.to_string());
@@ -268,28 +222,22 @@ impl Drop for Simulation {
 #[allow(clippy::type_complexity)]
 fn choose(state: &mut State) -> Result<(TaskId, Coroutine<(), (), (), DefaultStack>), Step> {
     state.steps += 1;
-    state.now += Duration::from_micros(state.random.below(STEP));
-    let mut able = std::mem::take(&mut state.able);
-    state.find_able(&mut able);
-    if able.is_empty() {
-        let able_at = state.tasks.iter().filter_map(|task| state.able_at(task));
-        match able_at.min() {
-            Some(until) => state.now = until,
-            None if state.tasks.is_empty() => return Err(Step::Ended),
-            None => return Err(Step::Stuck),
-        }
-        state.find_able(&mut able);
-    }
-    let drawn = state.random.below(able.len() as u64) as usize;
-    state.chosen = able.get(drawn).copied().unwrap_or_default();
+    state.now += Duration::from_micros(state.random.below(state.step));
+    let chosen = if state.stopped.is_empty() {
+        state.draw_ready()
+    } else {
+        state.draw_able()
+    };
+    state.chosen = match chosen {
+        Some(chosen) => chosen,
+        None if state.tasks.is_empty() => return Err(Step::Ended),
+        None => return Err(Step::Stuck),
+    };
+    state.set(state.chosen, TaskState::Ready);
     let chosen = state.tasks.get_mut(state.chosen);
     let (id, process, coroutine) = chosen
-        .and_then(|task| {
-            task.state = TaskState::Ready;
-            Some((task.id, task.process, task.coroutine.take()?))
-        })
+        .and_then(|task| Some((task.id, task.process, task.coroutine.take()?)))
         .ok_or(Step::Stuck)?;
-    state.able = able;
     state.current = Some((id, process));
     state.hash = mixed(state.hash ^ mixed(id) ^ state.now.as_nanos() as u64);
     Ok((id, coroutine))
@@ -319,93 +267,8 @@ fn run(id: TaskId, mut coroutine: Coroutine<(), (), (), DefaultStack>) {
     }
 }
 
-impl State {
-    /// When a task can go on; `None` if it must be woken or its process resumed before.
-    fn able_at(&self, task: &Task) -> Option<Duration> {
-        let wakes = match task.state {
-            TaskState::Ready => Some(Duration::ZERO),
-            TaskState::Waiting(_, until) => until,
-        }?;
-        let resumed = if self.stopped.is_empty() {
-            None
-        } else {
-            self.stopped.get(&task.process).copied()
-        };
-        (resumed != Some(Duration::MAX)).then(|| wakes.max(resumed.unwrap_or_default()))
-    }
-
-    /// Notes where the tasks are that can go on now.
-    fn find_able(&self, able: &mut Vec<usize>) {
-        able.clear();
-        let nobody_stopped = self.stopped.is_empty();
-        for (at, task) in self.tasks.iter().enumerate() {
-            // Quickly for most tasks: this is done at each step.
-            let can = match task.state {
-                TaskState::Waiting(_, None) => false,
-                TaskState::Ready if nobody_stopped => true,
-                _ => self.able_at(task).is_some_and(|at| at <= self.now),
-            };
-            if can {
-                able.push(at);
-            }
-        }
-    }
-
-    fn place_of(&self, id: TaskId) -> Option<usize> {
-        // Mostly that of the task which runs.
-        match self.tasks.get(self.chosen) {
-            Some(task) if task.id == id => Some(self.chosen),
-            _ => self.tasks.binary_search_by_key(&id, |task| task.id).ok(),
-        }
-    }
-
-    fn task(&self, id: TaskId) -> Option<&Task> {
-        self.tasks.get(self.place_of(id)?)
-    }
-
-    fn task_mut(&mut self, id: TaskId) -> Option<&mut Task> {
-        let at = self.place_of(id)?;
-        self.tasks.get_mut(at)
-    }
-
-    fn running(&mut self) -> Option<&mut Task> {
-        let (id, _) = self.current?;
-        self.task_mut(id)
-    }
-
-    fn end(&mut self, id: TaskId) {
-        if let Some(at) = self.place_of(id) {
-            self.tasks.remove(at);
-            self.ended += 1;
-        }
-        self.wake(end_of(id));
-    }
-
-    fn wake(&mut self, key: Key) {
-        for task in &mut self.tasks {
-            if matches!(task.state, TaskState::Waiting(waits, _) if waits == key) {
-                (task.state, task.woken) = (TaskState::Ready, true);
-            }
-        }
-    }
-
-    fn current_process(&self) -> Option<ProcessId> {
-        self.current.map(|(_, process)| process)
-    }
-
-    fn is_dead(&self) -> bool {
-        let process = self.current_process();
-        process.is_some_and(|process| self.dead.contains(&process))
-    }
-}
-
 fn with<R>(change: impl FnOnce(&mut State) -> R) -> Option<R> {
     HERE.with_borrow(|here| Some(change(&mut here.as_ref()?.borrow_mut())))
-}
-
-/// The key of a task's end.
-pub fn end_of(task: TaskId) -> Key {
-    mixed(task)
 }
 
 /// Starts a task.
@@ -448,6 +311,7 @@ fn start(process: ProcessId, name: &str, body: Work) -> TaskId {
             yielder: std::ptr::null(),
         };
         state.tasks.push(task);
+        state.ready.push();
         id
     })
     .unwrap_or(0)
@@ -573,8 +437,11 @@ fn suspend(how: TaskState) -> bool {
         return false;
     }
     let yielder = with(|state| {
+        let (id, _) = state.current?;
+        let at = state.place_of(id)?;
+        state.set(at, how);
         let task = state.running()?;
-        (task.state, task.woken) = (how, false);
+        task.woken = false;
         Some(task.yielder)
     });
     let Some(yielder) = yielder.flatten().filter(|yielder| !yielder.is_null()) else {
