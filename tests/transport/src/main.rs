@@ -5,13 +5,16 @@
 //! mpiexec -n 5 target/debug/transport-check
 //! ```
 //!
+//! With the arguments `counts` and a directory it compares what the calls of SCR cost with what they cost on threads.
 //! With the argument `large` it also sends one message of more than 2 GiB between
 //! neighbours, which takes some 5 GiB of memory per rank.
 
 #[path = "../../comm_checks/mod.rs"]
 mod comm_checks;
+mod counts;
 
 use scr::comm::{Communicator, mpi::Mpi};
+use std::path::Path;
 
 fn main() {
     if let Err(what) = run() {
@@ -25,6 +28,13 @@ fn run() -> Result<(), String> {
     expect_refusal("MPI_Init first")?;
     let universe = mpi::initialize_with_threading(mpi::Threading::Single);
     let universe = universe.ok_or("MPI is initialised already")?;
+    let arguments: Vec<String> = std::env::args().collect();
+    if let [_, word, directory] = &arguments[..]
+        && word == "counts"
+    {
+        let comm = Mpi::dup_world().map_err(|e| e.to_string())?;
+        return counts::compare(&comm, Path::new(directory));
+    }
     {
         let mut comm = Mpi::dup_world().map_err(|e| e.to_string())?;
         comm_checks::all(&comm)?;
