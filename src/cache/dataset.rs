@@ -11,20 +11,50 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Makes the directories of one rank. Deletes what an earlier attempt of this rank left there, except
-/// files in a [common](Layout::is_common) directory, where they are written over. Local.
+/// Makes the directories of these ranks of a node. Deletes what an earlier attempt of theirs left there, except
+/// files in a [common](Layout::is_common) directory, where they are written over. One rank of the node calls
+/// this for all of them: else each would look for the same directories. Local.
 pub fn make_empty_directories(
+    files: &dyn Files,
+    layout: &Layout,
+    id: u64,
+    ranks: &[usize],
+) -> Result<()> {
+    if files.stat(&layout.dataset(id))?.is_some() {
+        for rank in ranks {
+            remove_earlier(files, layout, id, *rank)?;
+        }
+    }
+    files.make_private_dirs(layout.base(), &layout.meta_below(id))?;
+    let own = match ranks {
+        [first, ..] if layout.is_common() => std::slice::from_ref(first),
+        all => all,
+    };
+    own.iter()
+        .try_for_each(|rank| files.make_private_dirs(layout.base(), &layout.data_below(id, *rank)))
+}
+
+/// Empties the directories of one rank, and makes them where they are missing. Local.
+pub fn make_empty_directories_of(
     files: &dyn Files,
     layout: &Layout,
     id: u64,
     rank: usize,
 ) -> Result<()> {
+    remove_earlier(files, layout, id, rank)?;
+    make_directories(files, layout, id, rank)
+}
+
+/// Removes what an earlier attempt of a rank left of a dataset, and what is no directory at the paths of its
+/// directories.
+fn remove_earlier(files: &dyn Files, layout: &Layout, id: u64, rank: usize) -> Result<()> {
     remove_non_directories(files, layout, id, rank)?;
     files.remove_tree(&layout.filemap(id, rank))?;
-    if !layout.is_common() {
-        files.remove_tree(&layout.data(id, rank))?;
+    if layout.is_common() {
+        Ok(())
+    } else {
+        files.remove_tree(&layout.data(id, rank))
     }
-    make_directories(files, layout, id, rank)
 }
 
 /// Makes the directories of one rank where they are missing. Replaces anything else at these paths.
@@ -54,13 +84,20 @@ fn remove_non_directories(files: &dyn Files, layout: &Layout, id: u64, rank: usi
     Ok(())
 }
 
-/// Undoes [`make_empty_directories`] for a dataset that could not be started. The last rank that
-/// uses a directory also removes it. Local.
-pub fn remove_directories(files: &dyn Files, layout: &Layout, id: u64, rank: usize) -> Result<()> {
-    if layout.is_common() {
-        files.remove_dir(&layout.data(id, rank)).map(drop)?
-    } else {
-        files.remove_tree(&layout.data(id, rank))?
+/// Undoes [`make_empty_directories`] for a dataset that could not be started. The last caller that uses
+/// a directory also removes it. Local.
+pub fn remove_directories(
+    files: &dyn Files,
+    layout: &Layout,
+    id: u64,
+    ranks: &[usize],
+) -> Result<()> {
+    for rank in ranks {
+        if layout.is_common() {
+            files.remove_dir(&layout.data(id, *rank))?;
+        } else {
+            files.remove_tree(&layout.data(id, *rank))?;
+        }
     }
     for path in [layout.meta(id), layout.parts(id), layout.dataset(id)] {
         files.remove_dir(&path)?;

@@ -132,7 +132,7 @@ mod tests {
     /// Writes a dataset of one rank with one file, which says which dataset it is. Without a
     /// creation time it gets no record.
     fn write(layout: &Layout, id: u64, created: Option<u64>) {
-        dataset::make_empty_directories(&Posix, layout, id, 0).unwrap();
+        dataset::make_empty_directories_of(&Posix, layout, id, 0).unwrap();
         let text = format!("{:x} {created:?}", layout.run().unwrap());
         std::fs::write(layout.data(id, 0).join("f"), text).unwrap();
         let Some(created) = created else { return };

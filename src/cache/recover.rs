@@ -193,7 +193,9 @@ impl Recovery<'_> {
         // If another rank holds the part, files here do not count. If nobody has a record, files that
         // are here may still be whole.
         let ready = match self.order.source {
-            Some(from) if from != rank => dataset::make_empty_directories(files, layout, id, rank),
+            Some(from) if from != rank => {
+                dataset::make_empty_directories_of(files, layout, id, rank)
+            }
             _ => dataset::make_directories(files, layout, id, rank),
         };
         let mut held = self.held_parts(context, false);

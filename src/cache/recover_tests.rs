@@ -1,7 +1,7 @@
 //! Which records a recovery takes for those of its dataset.
 
 use super::*;
-use crate::cache::dataset::make_empty_directories;
+use crate::cache::dataset::make_empty_directories_of;
 use crate::comm::solo::Solo;
 use crate::format::{Dataset, RankFiles, Reddesc, Scheme};
 use crate::store::Durability;
@@ -43,7 +43,7 @@ fn filemap(rank: usize) -> Filemap {
 fn the_record_of_another_rank_dataset_or_set_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let layout = Layout::new(dir.path(), "user1", "1001").of_run(1);
-    make_empty_directories(&Posix, &layout, 1, 0).unwrap();
+    make_empty_directories_of(&Posix, &layout, 1, 0).unwrap();
     let order = RecoveryOrder {
         store: 0,
         dataset: filemap(0).dataset,

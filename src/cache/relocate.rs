@@ -120,7 +120,7 @@ mod tests {
 
     /// Writes the part of `rank` with one file and a redundancy file.
     fn write(layout: &Layout, rank: usize) {
-        dataset::make_empty_directories(&Posix, layout, ID, rank).unwrap();
+        dataset::make_empty_directories_of(&Posix, layout, ID, rank).unwrap();
         let path = layout.data(ID, rank).join("f");
         std::fs::write(&path, b"content").unwrap();
         let stat = Posix.stat(&path).unwrap().unwrap();

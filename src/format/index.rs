@@ -137,6 +137,11 @@ impl Index {
         file::write(files, path, self, Durability::Synced)
     }
 
+    /// The bytes of its file.
+    pub fn encode(&self) -> Result<Vec<u8>> {
+        file::encode_record(self)
+    }
+
     /// Reads an index; see [`Index::read`].
     pub fn from_tree(tree: &Tree) -> Result<Self> {
         if tree.is_empty() {

@@ -9,7 +9,7 @@ use super::access::PrefixAccess;
 use super::containers::{ContainerPlace, Writer};
 use super::directories;
 use super::finish::{self, Entered, Entering, Time};
-use super::flush_target::{FlushTarget, with_or_without};
+use super::flush_target::{FlushTarget, TargetDirs, with_or_without};
 use super::paths::{Prefix, dir_of_program, seen_by_program};
 use super::rank2file::{self, RecordTarget};
 use crate::Result;
@@ -167,7 +167,12 @@ fn copy_out(
             writer.sync()?;
             Ok((entry, Unsynced::Nothing))
         }
-        None => target.copy_rank(&mut copier, list, data),
+        None => {
+            let mut dirs = TargetDirs::default();
+            let copied = target.copy_rank(&mut copier, list, data, &mut dirs)?;
+            dirs.sync(files)?;
+            Ok(copied)
+        }
     }
 }
 

@@ -27,25 +27,45 @@ pub struct FlushTarget<'a> {
     pub make_dirs: bool,
 }
 
+/// The directories to which one process copies the files of several ranks: each is made once, and synced once
+/// for all of them.
+#[derive(Default)]
+pub struct TargetDirs {
+    /// They exist.
+    made: BTreeSet<PathBuf>,
+    /// They have new entries, which are not on stable storage.
+    unsynced: BTreeSet<PathBuf>,
+}
+
+impl TargetDirs {
+    /// Brings the new entries to stable storage. Local.
+    pub fn sync(&mut self, files: &dyn Files) -> Result<()> {
+        let dirs = std::mem::take(&mut self.unsynced);
+        dirs.iter().try_for_each(|dir| files.sync_dir(dir))
+    }
+}
+
 impl FlushTarget<'_> {
-    /// Copies the files of one rank from its directory `data`, and syncs them and their directories,
-    /// or leaves that to a sync of the file system. Adds the checksums that were taken to `list`. Gives
-    /// the entry for the rank2file. Local.
+    /// Copies the files of one rank from its directory `data`, and syncs them, or leaves that to a sync of the
+    /// file system. [`TargetDirs::sync`] must follow in any case. Adds the checksums that were taken to `list`.
+    /// Gives the entry for the rank2file. Local.
     pub fn copy_rank(
         &self,
         copier: &mut Copier,
         list: &mut RankFiles,
         data: &Path,
+        dirs: &mut TargetDirs,
     ) -> Result<(RankEntry, Unsynced)> {
-        let (files, prefix) = (self.files, self.prefix);
+        let prefix = self.prefix;
         let plan = SyncPlan::of(list.files.iter().map(|file| file.size));
-        let mut dirs: BTreeSet<PathBuf> = BTreeSet::new();
+        let mut parents: BTreeSet<PathBuf> = BTreeSet::new();
         for file in &mut list.files {
             let to = prefix.absolute(&file.file)?;
             let parent = to.parent().unwrap_or(prefix.root()).to_path_buf();
             let from = file.file.below(data)?;
-            if self.make_dirs && !dirs.contains(&parent) {
-                files.make_dirs(&parent)?;
+            if self.make_dirs && !dirs.made.contains(&parent) {
+                self.files.make_dirs(&parent)?;
+                dirs.made.insert(parent.clone());
             }
             let recorded = self.recorded(file.size, file.crc);
             let mode = CopyMode {
@@ -55,10 +75,11 @@ impl FlushTarget<'_> {
             let stat = self.metadata.then(|| file.stat());
             let found = copier.copy_with(&from, &to, Some(&recorded), mode, stat.as_ref())?;
             file.crc = found.crc.or(file.crc);
-            dirs.extend(prefix.dirs_from(&parent));
+            parents.insert(parent);
         }
         if plan.rest() == Unsynced::Nothing {
-            dirs.iter().try_for_each(|dir| files.sync_dir(dir))?;
+            let new = parents.iter().flat_map(|dir| prefix.dirs_from(dir));
+            dirs.unsynced.extend(new);
         }
         let entry = with_or_without(entry_of(list), self.checksums);
         Ok((entry, plan.rest()))

@@ -5,7 +5,7 @@ use crate::format::index::Index;
 use crate::format::print::escaped;
 use crate::format::{Dataset, Name};
 use crate::messages::LOCKED;
-use crate::store::{Files, Lock, LockAttempt, lock_by_directory, retry, wait_for_lock};
+use crate::store::{Durability, Files, Lock, LockAttempt, lock_by_directory, retry, wait_for_lock};
 use crate::system::time::Instant;
 use crate::text::option;
 use crate::{Error, Result};
@@ -58,12 +58,14 @@ pub fn note<T>(
 ) -> Result<(T, Result<()>)> {
     let _lock = lock_prefix(files, prefix)?;
     let mut index = read(files, prefix)?;
-    let before = index.clone();
+    // As bytes, which take less time and memory than another index: it may have many datasets.
+    let before = index.encode()?;
     let result = change(&mut index)?;
-    let written = if index == before {
+    let after = index.encode()?;
+    let written = if after == before {
         Ok(())
     } else {
-        index.write(files, &prefix.file("index.scr"))
+        files.replace(&prefix.file("index.scr"), &after, Durability::Synced)
     };
     Ok((result, written))
 }

@@ -9,7 +9,7 @@
 
 use super::containers::{ContainerPlace, Writer};
 use super::finish::{self, Entering, Time};
-use super::flush_target::FlushTarget;
+use super::flush_target::{FlushTarget, TargetDirs};
 use super::rank2file::{LeafCutter, RecordTarget, file_name};
 use crate::format::filemap::Filemap;
 use crate::format::rank2file::{BASE, Branch, Leaf, RankEntry, starts_group};
@@ -85,6 +85,7 @@ pub fn flush_part(
         cutter: LeafCutter::new(place.ranks, place.split),
         leaves: Vec::new(),
         unsynced: false,
+        dirs: TargetDirs::default(),
         writer: None,
     };
     if let Some(ContainerPlace { size, begin }) = place.containers {
@@ -113,7 +114,7 @@ pub fn flush_part(
         let entry = match &mut part.writer {
             Some(writer) => target.pack_rank(copier, list, data, writer)?,
             None => {
-                let (entry, unsynced) = target.copy_rank(copier, list, data)?;
+                let (entry, unsynced) = target.copy_rank(copier, list, data, &mut part.dirs)?;
                 part.unsynced |= unsynced == Unsynced::FileSystem;
                 entry
             }
@@ -137,6 +138,8 @@ struct PartRecords<'a> {
     leaves: Vec<u64>,
     /// Files were copied that only a sync of the file system brings to stable storage.
     unsynced: bool,
+    /// Those of the files that were copied.
+    dirs: TargetDirs,
     /// Into containers.
     writer: Option<Writer<'a>>,
 }
@@ -218,6 +221,7 @@ impl PartRecords<'_> {
         if std::mem::take(&mut self.unsynced) {
             files.sync_fs(prefix.root())?;
         }
+        self.dirs.sync(files)?;
         let number = match (self.place.split, leaf.entries.keys().next()) {
             (true, Some(rank)) => *rank,
             _ => self.place.part,

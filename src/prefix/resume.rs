@@ -6,7 +6,7 @@
 //! which no leaf of a flush has.
 
 use super::finish::{self, Time};
-use super::flush_target::FlushTarget;
+use super::flush_target::{FlushTarget, TargetDirs};
 use super::part::Copied;
 use super::{index, rank2file};
 use crate::format::filemap::Filemap;
@@ -52,11 +52,12 @@ pub fn resume(
     let mut copied = Copied::default();
     let mut entries: BTreeMap<u64, RankEntry> = BTreeMap::new();
     let (mut ranks, mut unsynced) = (there.total, false);
+    let mut dirs = TargetDirs::default();
     for (mut map, data) in parts {
         if there.ranks.contains(&(map.rank as u64)) || !finish::is_same(&map.dataset, dataset) {
             continue;
         }
-        let (entry, left) = target.copy_rank(copier, &mut map.files, &data)?;
+        let (entry, left) = target.copy_rank(copier, &mut map.files, &data, &mut dirs)?;
         unsynced |= left == Unsynced::FileSystem;
         copied.files += map.files.files.len() as u64;
         copied.bytes += map.files.files.iter().map(|file| file.size).sum::<u64>();
@@ -66,6 +67,7 @@ pub fn resume(
     if unsynced {
         files.sync_fs(prefix.root())?;
     }
+    dirs.sync(files)?;
     let ranks = ranks.unwrap_or(0);
     // A second call on this node may have copied and recorded the same ranks meanwhile.
     let _lock = index::lock(files, &dir)?;

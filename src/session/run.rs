@@ -80,6 +80,21 @@ impl Run {
         self.stores.get(store).filter(|store| store.leader)
     }
 
+    /// The ranks that have one rank make their directories in a store, and copy their files: those of the
+    /// node in a store with levels of nodes, else all that share the directory.
+    pub fn together_in<'a>(&'a self, store: &'a Store) -> &'a Sharing {
+        match store.layout.level() {
+            Some(_) => &self.of_node,
+            None => &store.sharing,
+        }
+    }
+
+    /// On the rank that acts for them, all [`Run::together_in`] this store, itself included; `None` on the others.
+    pub fn ranks_led_in(&self, store: usize) -> Option<Vec<usize>> {
+        let together = self.together_in(self.stores.get(store)?);
+        (together.leader == self.rank()).then(|| together.ranks(self.comm.size()))
+    }
+
     /// Reports one line to the user. Local.
     pub fn tell(&self, severity: Severity, text: impl Into<String>) {
         self.sink.take(&self.speaker, &Message::new(severity, text));

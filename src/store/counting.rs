@@ -1,4 +1,6 @@
 //! Counts operations on the file system, which do not depend on the machine's speed.
+//!
+//! [`CountingFiles`] tells an [`Observer`] of each operation; [`FileTally`] is one that counts.
 
 use super::{Durability, File, Files, Lock, Space, Stat};
 use crate::Result;
@@ -32,47 +34,74 @@ impl FileTally {
         let bytes = |count: &AtomicU64| count.load(Ordering::Relaxed);
         (bytes(&self.read), bytes(&self.written))
     }
+}
 
-    fn transfer(count: &AtomicU64, bytes: usize) {
-        count.fetch_add(bytes as u64, Ordering::Relaxed);
-    }
+/// Receives what a [`CountingFiles`] is asked to do. Clones share what they have received.
+pub trait Observer: Clone + Send + Sync + 'static {
+    /// An operation on `path` begins, by its name in [`FileTally`]. `times`: more than one for the syncs of
+    /// [`Files::replace`].
+    fn operation(&self, operation: &'static str, path: &Path, times: u64);
+    /// Bytes of a file are read.
+    fn read(&self, path: &Path, bytes: u64);
+    /// Bytes of a file are written.
+    fn written(&self, path: &Path, bytes: u64);
+}
 
-    fn add(&self, operation: &'static str, times: u64) {
+impl Observer for FileTally {
+    fn operation(&self, operation: &'static str, _: &Path, times: u64) {
         let counts = self.operations.lock();
         let mut counts = counts.unwrap_or_else(PoisonError::into_inner);
         *counts.entry(operation).or_default() += times;
     }
+
+    fn read(&self, _: &Path, bytes: u64) {
+        self.read.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    fn written(&self, _: &Path, bytes: u64) {
+        self.written.fetch_add(bytes, Ordering::Relaxed);
+    }
 }
 
 /// Counts the operations on `inner`.
-pub struct CountingFiles<F: ?Sized> {
-    tally: FileTally,
+pub struct CountingFiles<F: ?Sized, T = FileTally> {
+    tally: T,
     inner: Arc<F>,
 }
 
 impl<F: Files> CountingFiles<F> {
     /// Starts at zero.
     pub fn new(inner: F) -> Self {
+        Self::observed(inner, FileTally::default())
+    }
+}
+
+impl<F: Files, T: Observer> CountingFiles<F, T> {
+    /// Tells `observer` of the operations.
+    pub fn observed(inner: F, observer: T) -> Self {
         CountingFiles {
             inner: Arc::new(inner),
-            tally: FileTally::default(),
+            tally: observer,
         }
     }
 
     /// The counts, which can be read during and after the use of this value.
-    pub fn tally(&self) -> FileTally {
+    pub fn tally(&self) -> T {
         self.tally.clone()
     }
 }
 
-impl<F: ?Sized> CountingFiles<F> {
-    fn wrap(&self, file: Box<dyn File>) -> Box<dyn File> {
-        let tally = self.tally.clone();
-        Box::new(CountingFile { inner: file, tally })
+impl<F: ?Sized, T: Observer> CountingFiles<F, T> {
+    fn wrap(&self, path: &Path, file: Box<dyn File>) -> Box<dyn File> {
+        Box::new(CountingFile {
+            inner: file,
+            path: path.to_path_buf(),
+            tally: self.tally.clone(),
+        })
     }
 }
 
-impl<F: Files + ?Sized> Files for CountingFiles<F> {
+impl<F: Files + ?Sized, T: Observer> Files for CountingFiles<F, T> {
     fn beneath(&self, roots: &[PathBuf]) -> Arc<dyn Files> {
         Arc::new(CountingFiles {
             tally: self.tally.clone(),
@@ -88,180 +117,183 @@ impl<F: Files + ?Sized> Files for CountingFiles<F> {
     }
 
     fn real_dir(&self, path: &Path) -> Result<PathBuf> {
-        self.tally.add("real_dir", 1);
+        self.tally.operation("real_dir", path, 1);
         self.inner.real_dir(path)
     }
 
     fn open(&self, path: &Path) -> Result<Box<dyn File>> {
-        self.tally.add("open", 1);
-        Ok(self.wrap(self.inner.open(path)?))
+        self.tally.operation("open", path, 1);
+        Ok(self.wrap(path, self.inner.open(path)?))
     }
 
     fn create(&self, path: &Path, mode: u32) -> Result<Box<dyn File>> {
-        self.tally.add("create", 1);
-        Ok(self.wrap(self.inner.create(path, mode)?))
+        self.tally.operation("create", path, 1);
+        Ok(self.wrap(path, self.inner.create(path, mode)?))
     }
 
     fn rewrite(&self, path: &Path, mode: u32) -> Result<Box<dyn File>> {
-        self.tally.add("rewrite", 1);
-        Ok(self.wrap(self.inner.rewrite(path, mode)?))
+        self.tally.operation("rewrite", path, 1);
+        Ok(self.wrap(path, self.inner.rewrite(path, mode)?))
     }
 
     fn read(&self, path: &Path, limit: u64) -> Result<Vec<u8>> {
-        self.tally.add("read", 1);
+        self.tally.operation("read", path, 1);
         let data = self.inner.read(path, limit)?;
-        FileTally::transfer(&self.tally.read, data.len());
+        self.tally.read(path, data.len() as u64);
         Ok(data)
     }
 
     fn replace(&self, path: &Path, data: &[u8], durability: Durability) -> Result<()> {
-        self.tally.add("replace", 1);
+        self.tally.operation("replace", path, 1);
         if durability == Durability::Synced {
             // The file, then its directory.
-            self.tally.add("sync", 2);
+            self.tally.operation("sync", path, 2);
         }
-        FileTally::transfer(&self.tally.written, data.len());
+        self.tally.written(path, data.len() as u64);
         self.inner.replace(path, data, durability)
     }
 
     fn append(&self, path: &Path, mode: u32, data: &[u8]) -> Result<u64> {
-        self.tally.add("append", 1);
-        FileTally::transfer(&self.tally.written, data.len());
+        self.tally.operation("append", path, 1);
+        self.tally.written(path, data.len() as u64);
         self.inner.append(path, mode, data)
     }
 
     fn make_dirs(&self, path: &Path) -> Result<()> {
-        self.tally.add("make_dirs", 1);
+        self.tally.operation("make_dirs", path, 1);
         self.inner.make_dirs(path)
     }
 
     fn make_private_dirs(&self, base: &Path, below: &Path) -> Result<()> {
-        self.tally.add("make_private_dirs", 1);
+        self.tally
+            .operation("make_private_dirs", &base.join(below), 1);
         self.inner.make_private_dirs(base, below)
     }
 
     fn check_private_dirs(&self, base: &Path, below: &Path) -> Result<()> {
-        self.tally.add("check_private_dirs", 1);
+        self.tally
+            .operation("check_private_dirs", &base.join(below), 1);
         self.inner.check_private_dirs(base, below)
     }
 
     fn list(&self, path: &Path) -> Result<Vec<OsString>> {
-        self.tally.add("list", 1);
+        self.tally.operation("list", path, 1);
         self.inner.list(path)
     }
 
     fn stat(&self, path: &Path) -> Result<Option<Stat>> {
-        self.tally.add("stat", 1);
+        self.tally.operation("stat", path, 1);
         self.inner.stat(path)
     }
 
     fn rename(&self, from: &Path, to: &Path) -> Result<()> {
-        self.tally.add("rename", 1);
+        self.tally.operation("rename", to, 1);
         self.inner.rename(from, to)
     }
 
     fn remove_file(&self, path: &Path) -> Result<()> {
-        self.tally.add("remove_file", 1);
+        self.tally.operation("remove_file", path, 1);
         self.inner.remove_file(path)
     }
 
     fn remove_dir(&self, path: &Path) -> Result<bool> {
-        self.tally.add("remove_dir", 1);
+        self.tally.operation("remove_dir", path, 1);
         self.inner.remove_dir(path)
     }
 
     fn remove_tree(&self, path: &Path) -> Result<()> {
-        self.tally.add("remove_tree", 1);
+        self.tally.operation("remove_tree", path, 1);
         self.inner.remove_tree(path)
     }
 
     fn sync_dir(&self, path: &Path) -> Result<()> {
-        self.tally.add("sync", 1);
+        self.tally.operation("sync", path, 1);
         self.inner.sync_dir(path)
     }
 
     fn sync_fs(&self, path: &Path) -> Result<()> {
-        self.tally.add("sync_fs", 1);
+        self.tally.operation("sync_fs", path, 1);
         self.inner.sync_fs(path)
     }
 
     fn restore(&self, path: &Path, stat: &Stat) -> Result<()> {
-        self.tally.add("restore", 1);
+        self.tally.operation("restore", path, 1);
         self.inner.restore(path, stat)
     }
 
     fn space(&self, path: &Path) -> Result<Space> {
-        self.tally.add("space", 1);
+        self.tally.operation("space", path, 1);
         self.inner.space(path)
     }
 
     fn try_lock(&self, path: &Path) -> Result<Option<Box<dyn Lock>>> {
-        self.tally.add("try_lock", 1);
+        self.tally.operation("try_lock", path, 1);
         self.inner.try_lock(path)
     }
 }
 
-struct CountingFile {
+struct CountingFile<T> {
     inner: Box<dyn File>,
-    tally: FileTally,
+    path: PathBuf,
+    tally: T,
 }
 
-impl File for CountingFile {
+impl<T: Observer> File for CountingFile<T> {
     fn size(&self) -> Result<u64> {
-        self.tally.add("size", 1);
+        self.tally.operation("size", &self.path, 1);
         self.inner.size()
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
-        self.tally.add("read_at", 1);
-        FileTally::transfer(&self.tally.read, buffer.len());
+        self.tally.operation("read_at", &self.path, 1);
+        self.tally.read(&self.path, buffer.len() as u64);
         self.inner.read_at(offset, buffer)
     }
 
     fn write_at(&self, offset: u64, data: &[u8]) -> Result<()> {
-        self.tally.add("write_at", 1);
-        FileTally::transfer(&self.tally.written, data.len());
+        self.tally.operation("write_at", &self.path, 1);
+        self.tally.written(&self.path, data.len() as u64);
         self.inner.write_at(offset, data)
     }
 
     fn allocate(&self, size: u64) -> Result<()> {
-        self.tally.add("allocate", 1);
+        self.tally.operation("allocate", &self.path, 1);
         self.inner.allocate(size)
     }
 
     fn set_size(&self, size: u64) -> Result<()> {
-        self.tally.add("set_size", 1);
+        self.tally.operation("set_size", &self.path, 1);
         self.inner.set_size(size)
     }
 
     fn data_from(&self, from: u64) -> Result<Option<Range<u64>>> {
-        self.tally.add("data_from", 1);
+        self.tally.operation("data_from", &self.path, 1);
         self.inner.data_from(from)
     }
 
     fn copy_from(&self, source: &dyn File, bytes: Range<u64>) -> Result<bool> {
-        self.tally.add("copy_from", 1);
-        let length = bytes.end.saturating_sub(bytes.start) as usize;
+        self.tally.operation("copy_from", &self.path, 1);
+        let length = bytes.end.saturating_sub(bytes.start);
         let copied = self.inner.copy_from(source, bytes)?;
         if copied {
-            FileTally::transfer(&self.tally.read, length);
-            FileTally::transfer(&self.tally.written, length);
+            self.tally.read(&self.path, length);
+            self.tally.written(&self.path, length);
         }
         Ok(copied)
     }
 
     fn start_sync(&self, bytes: Range<u64>) -> Result<()> {
-        self.tally.add("start_sync", 1);
+        self.tally.operation("start_sync", &self.path, 1);
         self.inner.start_sync(bytes)
     }
 
     fn sync(&self) -> Result<()> {
-        self.tally.add("sync", 1);
+        self.tally.operation("sync", &self.path, 1);
         self.inner.sync()
     }
 
     fn restore(&self, stat: &Stat) -> Result<()> {
-        self.tally.add("restore", 1);
+        self.tally.operation("restore", &self.path, 1);
         self.inner.restore(stat)
     }
 

@@ -13,6 +13,10 @@ use std::path::PathBuf;
 /// The nice value of a deleting thread: it gets a tenth of a busy processor.
 const NICE: i32 = 10;
 
+/// So many deletions may go on at once. If the program writes datasets faster than the old ones are deleted, it
+/// waits: else threads and deleted datasets would become more and more.
+const MOST: usize = 4;
+
 /// A dataset whose directory was renamed out of the way, or parts of one.
 #[derive(Debug, Clone)]
 pub(in crate::session) struct Trash {
@@ -42,8 +46,9 @@ pub(in crate::session) struct BackgroundDeletion {
 }
 
 impl BackgroundDeletion {
-    /// Deletes renamed directories in a thread. With `SCR_CRC_ON_DELETE` it compares their files with
-    /// the recorded checksums before, and tells what differs. Local.
+    /// Deletes renamed directories in a thread, after the oldest deletion if there are [`MOST`]. With
+    /// `SCR_CRC_ON_DELETE` it compares their files with the recorded checksums before, and tells what
+    /// differs. Local.
     pub fn start(&mut self, run: &Run, trash: Vec<Trash>) {
         if trash.is_empty() {
             return;
@@ -85,6 +90,9 @@ impl BackgroundDeletion {
         let _blocked = BlockedSignals::new();
         let thread = thread::Builder::new().name("scr-delete".to_string());
         self.threads.retain(|thread| !thread.is_finished());
+        if self.threads.len() >= MOST {
+            let _ = self.threads.remove(0).join();
+        }
         self.threads.extend(thread.spawn(work));
     }
 

@@ -14,7 +14,6 @@ use crate::messages::NO_DAEMON;
 use crate::prefix::part::Copied;
 use crate::prefix::permit::Permit;
 use crate::prefix::{finish, index, permit};
-use crate::redundancy::topology::Sharing;
 use crate::session::run::{Run, Store, time_now};
 use crate::session::wait_for::WaitFor;
 use crate::system::thread::lower_priority;
@@ -63,15 +62,6 @@ struct LeaderPart {
     stay: Cancel,
 }
 
-/// The ranks whose files one rank copies for a dataset in `store`: those of the node in a store with
-/// levels of nodes, else all that share the directory.
-pub(super) fn copied_together<'a>(run: &'a Run, store: &'a Store) -> &'a Sharing {
-    match store.layout.level() {
-        Some(_) => &run.of_node,
-        None => &store.sharing,
-    }
-}
-
 impl Default for BackgroundFlushes {
     fn default() -> Self {
         BackgroundFlushes {
@@ -102,7 +92,7 @@ impl BackgroundFlushes {
     /// # Errors
     /// This rank leads the store, and cannot start a thread.
     pub(super) fn start(&mut self, run: &Run, store: &Store, starting: Starting) -> Result<()> {
-        let leads = copied_together(run, store).leader == run.rank();
+        let leads = run.together_in(store).leader == run.rank();
         let started = leads.then(|| self.start_part(run, store, &starting));
         let (part, result) = match started.transpose() {
             Ok(part) => (part, Ok(())),
@@ -121,7 +111,7 @@ impl BackgroundFlushes {
 
     /// Starts the copy of this leader's part. Local.
     fn start_part(&mut self, run: &Run, store: &Store, starting: &Starting) -> Result<LeaderPart> {
-        let together = copied_together(run, store);
+        let together = run.together_in(store);
         let entry = entry_of_part(run, store, together, starting.dataset, starting.shape);
         let by_daemon = starting.copiers == Copiers::Daemon && self.give(run, &entry);
         let stay = Cancel::default();

@@ -1,6 +1,6 @@
 //! The beginning of a flush: which files go where, the announcement, and who copies.
 
-use super::background::{Starting, copied_together};
+use super::background::Starting;
 use super::end::{Progress, note_flush};
 use super::outcome::{EndedFlush, FlushResult};
 use super::transfer::{PartShape, grant, permit_run};
@@ -150,7 +150,7 @@ impl Flush<'_> {
         }
         let store = &run.stores[flushable.store];
         let together = match way {
-            Way::Background(_) => copied_together(run, store),
+            Way::Background(_) => run.together_in(store),
             Way::InPlace | Way::Waited => &run.of_node,
         };
         let files = &flushable.filemap.files;

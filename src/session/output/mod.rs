@@ -247,8 +247,8 @@ impl Session {
         Ok(true)
     }
 
-    /// What this rank does before the ranks agree on the start: it looks for room, and makes its directories.
-    /// Local.
+    /// What this rank does before the ranks agree on the start: one of each node looks for room, and makes the
+    /// directories of all of them. Local.
     fn prepare(&mut self, request: &StartRequest, dataset: &Dataset) -> Prepared {
         let flags = request.flags.clone();
         let target = flags.and_then(|_| self.check_start(request.call, dataset));
@@ -275,12 +275,14 @@ impl Session {
         }
     }
 
-    /// Removes the directories in the cache of a dataset that is not begun. Local.
+    /// The rank that makes the directories of a node removes those of a dataset that is not begun. Local.
     fn remove_directories(&self, location: Location, id: u64) {
         let run = &self.run;
-        if let Location::Cache(store) = location {
+        if let Location::Cache(store) = location
+            && let Some(ranks) = run.ranks_led_in(store)
+        {
             let layout = &run.stores[store].layout;
-            let removed = dataset::remove_directories(&*run.files, layout, id, run.rank());
+            let removed = dataset::remove_directories(&*run.files, layout, id, &ranks);
             run.tell_not_removed(removed);
         }
     }
@@ -441,15 +443,18 @@ fn dataset_print(dataset: &Dataset) -> i64 {
     collective::fingerprint(&asked) as i64
 }
 
-/// Makes this rank's directories in the cache. Local.
+/// Makes the directories in the cache of all ranks of a node, on one of them. Local.
 fn make_directories(run: &Run, dataset: &Dataset, location: Location) -> Result<()> {
     let Location::Cache(store) = location else {
+        return Ok(());
+    };
+    let Some(ranks) = run.ranks_led_in(store) else {
         return Ok(());
     };
     let descriptor = &run.descriptors.stores[store];
     require_base(&*run.files, descriptor, run.node())?;
     let layout = &run.stores[store].layout;
-    dataset::make_empty_directories(&*run.files, layout, dataset.id, run.rank())
+    dataset::make_empty_directories(&*run.files, layout, dataset.id, &ranks)
 }
 
 #[cfg(test)]

@@ -525,9 +525,13 @@ impl Restart<'_> {
         let (run, store) = (self.run, sought.store);
         let dataset = own.filemap.dataset.clone();
         let layout = &run.stores[store].layout;
-        let ready = run
-            .files
-            .make_private_dirs(layout.base(), &layout.meta_below(dataset.id));
+        let ready = match run.ranks_led_in(store) {
+            Some(_) => {
+                let below = layout.meta_below(dataset.id);
+                run.files.make_private_dirs(layout.base(), &below)
+            }
+            None => Ok(()),
+        };
         match agree_on_room(run, ready)? {
             Fitted::Done(()) => {}
             failed => return Ok(failed),

@@ -1,0 +1,55 @@
+//! Notes each operation on files, with its path: which rank uses which file how often.
+
+use crate::store::counting::Observer;
+use crate::system::sync::{Mutex, MutexGuard};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError};
+
+/// An operation of a [`CountingFiles`](crate::store::counting::CountingFiles).
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FileUse {
+    /// Its path; of a rename, the new one.
+    pub path: PathBuf,
+    /// Its name, as in [`FileTally`](crate::store::counting::FileTally); "bytes read" and "bytes written" for these.
+    pub operation: &'static str,
+    /// How often; or how many bytes.
+    pub count: u64,
+}
+
+/// What an observed file system was asked to do, in this order.
+#[derive(Debug, Clone, Default)]
+pub struct FileLog(Arc<Mutex<Vec<FileUse>>>);
+
+impl FileLog {
+    /// The operations since the last call.
+    pub fn take(&self) -> Vec<FileUse> {
+        std::mem::take(&mut *self.lock())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<FileUse>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note(&self, operation: &'static str, path: &Path, count: u64) {
+        let path = path.to_path_buf();
+        self.lock().push(FileUse {
+            path,
+            operation,
+            count,
+        });
+    }
+}
+
+impl Observer for FileLog {
+    fn operation(&self, operation: &'static str, path: &Path, times: u64) {
+        self.note(operation, path, times);
+    }
+
+    fn read(&self, path: &Path, bytes: u64) {
+        self.note("bytes read", path, bytes);
+    }
+
+    fn written(&self, path: &Path, bytes: u64) {
+        self.note("bytes written", path, bytes);
+    }
+}
