@@ -7,6 +7,9 @@ use scr::Result;
 use scr::comm::threads;
 use scr::config::Config;
 use scr::events::{Message, Sink, Speaker};
+use scr::format::Dataset;
+use scr::prefix::index;
+use scr::prefix::paths::Prefix;
 use scr::session::{Session, Setup};
 use scr::store::counting::{CountingFiles, FileTally};
 use scr::store::posix::Posix;
@@ -340,4 +343,46 @@ fn the_costs_of_a_long_run() {
             );
         }
     });
+}
+
+/// By hand: `SCR_GROWTH_INDEX=100000`. What one flush pays for the datasets that the index has already.
+#[test]
+fn the_costs_of_a_large_index() {
+    let _alone = alone();
+    let site = in_memory();
+    std::fs::create_dir(site.prefix().join(".scr")).unwrap();
+    let prefix = Prefix::new(&site.prefix());
+    let dataset = |id: u64| Dataset {
+        id,
+        name: format!("ck.{id:06}").into(),
+        flag_ckpt: true,
+        ckpt: Some(id),
+        created: id,
+        files: Some(1000),
+        size: Some(1 << 30),
+        user: "user1".into(),
+        jobid: "1001".into(),
+        ..Dataset::default()
+    };
+    let datasets = number("SCR_GROWTH_INDEX", 1000) as u64;
+    let files = CountingFiles::new(Posix);
+    index::update(&files, &prefix, |index| {
+        (1..=datasets).for_each(|id| index.set_complete(dataset(id), "2026-01-01T00:00:00"));
+        Ok(())
+    })
+    .unwrap();
+    let begun = Instant::now();
+    let index = index::read(&files, &prefix).unwrap();
+    let read = begun.elapsed();
+    assert_eq!(index.datasets().len() as u64, datasets);
+    memory::take_peak();
+    let live = memory::live();
+    let begun = Instant::now();
+    index::enter(&files, &prefix, &dataset(datasets + 1)).unwrap();
+    println!(
+        "{datasets} datasets: index of {} bytes, read in {read:.3?}, changed in {:.3?} with {} bytes of memory",
+        std::fs::metadata(prefix.file("index.scr")).unwrap().len(),
+        begun.elapsed(),
+        memory::take_peak() - live
+    );
 }

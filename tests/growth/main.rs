@@ -7,6 +7,7 @@ mod job;
 mod long_run;
 mod many_files;
 mod memory;
+mod million;
 mod operations;
 #[allow(dead_code)] // It has more than is needed here.
 #[path = "../site/mod.rs"]
