@@ -145,10 +145,11 @@ fn many_small_files_cost_one_look_and_one_reading_each() {
             let count = |name| complete.get(name).copied().unwrap_or(0);
             for each in ["stat", "open", "size"] {
                 let times = count(each);
-                assert!(
-                    times <= MANY as u64 + slack,
-                    "{scheme}: {times} times {each}"
-                );
+                // With SINGLE a thread takes the checksums, perhaps before the call returns. It asks for the size
+                // before it reads a file, and after it.
+                let of_thread = scheme == "SINGLE" && each == "size";
+                let most = MANY as u64 * if of_thread { 2 } else { 1 };
+                assert!(times <= most + slack, "{scheme}: {times} times {each}");
             }
             assert!(count("read_at") <= 2 * MANY as u64, "{scheme}");
             // The record; with rank 0 the flush file too.
