@@ -67,6 +67,7 @@ mod retries_halt;
 mod run;
 mod scavenge;
 mod should_exit;
+mod stacks;
 mod terminal;
 mod test_runtime;
 mod transfer;
@@ -87,6 +88,7 @@ pub const COMMANDS: &[Command] = &[
     extract::COMMAND,
     diff::COMMAND,
     run::COMMAND,
+    stacks::COMMAND,
     rebuild::COMMAND,
     halt::COMMAND,
     print::COMMAND,

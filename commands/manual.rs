@@ -64,7 +64,12 @@ pub const MANUALS: &[Manual] = &[
     page("run", &[
         ("scr run srun -N 4 ./heat", "Launch a program with srun, and again if it fails."),
         ("scr run --run-cmd ./first --restart-cmd ./again srun -N 4", "Launch another command if there is a checkpoint."),
-    ], &["prerun", "postrun", "halt", "watchdog"]),
+    ], &["prerun", "postrun", "halt", "watchdog", "stacks"]),
+    page("stacks", &[
+        ("scr stacks", "Tell what the ranks of the job do, and which of them do something else."),
+        ("scr stacks --long n[0-3]", "Show the stacks and all else that is known of the ranks on these nodes."),
+        ("scr stacks --pid 4711,4712", "Look at two processes of this node."),
+    ], &["run", "watchdog", "get-jobstep-id"]),
     page("rebuild", &[
         ("scr rebuild --dir .scr/scr.dataset.10 --dry-run", "Tell what is missing, and whether it can be rebuilt."),
         ("scr rebuild --dir .scr/scr.dataset.10 xor", "Rebuild lost files with the XOR redundancy files."),

@@ -73,11 +73,13 @@ pub(super) struct Ended {
 
 impl Launch<'_> {
     /// Waits for the end. Passes signals on to the launcher, which passes them on to the program.
-    /// Calls `say` with one line for each action.
+    /// Calls `say` with one line for each action. `look` tells what the ranks do, before a run that makes no
+    /// progress is ended.
     pub fn wait(
         mut self,
         signals: &mut Signals,
         mut say: impl FnMut(&str),
+        look: impl Fn() -> Vec<String>,
     ) -> Result<Ended, Failure> {
         let mut ended: Option<Instant> = None;
         loop {
@@ -113,6 +115,7 @@ impl Launch<'_> {
                         say(&format!(
                             "no progress for {seconds} s (SCR_WATCHDOG), so the run is ended"
                         ));
+                        look().iter().for_each(|line| say(line));
                         self.end(&mut say);
                         ended = Some(Instant::now());
                     }

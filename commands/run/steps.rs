@@ -4,6 +4,7 @@ use super::super::call::{Failure, Invocation};
 use super::super::job::Job;
 use super::super::retries_halt::{halt_reasons, halt_seconds};
 use super::super::should_exit::needed_nodes;
+use super::super::stacks::Stacks;
 use super::super::watchdog::{Watch, limits};
 use super::super::{Outcome, daemons, have_restart, list_down_nodes, place, postrun, prerun};
 use super::child::{self, Ended, Launch};
@@ -237,9 +238,9 @@ impl<'a> Steps<'a> {
             .unwrap_or_default();
         let up = minus(&self.nodes, &out);
         self.start_daemons(&up);
-        let up = compress(&up);
         self.say(&format!(
-            "launch {number}{of} on {up}: {}",
+            "launch {number}{of} on {}: {}",
+            compress(&up),
             words::shown(&command)
         ));
 
@@ -273,7 +274,9 @@ impl<'a> Steps<'a> {
         };
         self.state.launches = number;
         let call = &mut *self.call;
-        let Ended { code, hung } = launch.wait(&mut self.signals, |text| say(call, text))?;
+        let look = || ranks_of_hung(job, self.launcher, &up, number);
+        let waited = launch.wait(&mut self.signals, |text| say(call, text), look)?;
+        let Ended { code, hung } = waited;
         let seconds = begun.elapsed().as_secs_f64();
         self.log(Event::RunEnd, Some(seconds));
         self.state.code = Some(code);
@@ -343,4 +346,19 @@ fn stopped(why: &StopReason, launches: u64) -> String {
         _ => "no other launch",
     };
     format!("{what}: {why}")
+}
+
+/// What the ranks of launch `number` do, in lines; all that is known is written to a file in the prefix directory.
+fn ranks_of_hung(job: &Job, launcher: &Launcher, nodes: &[String], number: u64) -> Vec<String> {
+    let found = match Stacks::collect(job, Some(launcher), nodes) {
+        Ok(found) => found,
+        Err(Failure::Said(text)) => return vec![format!("what its ranks do is not known: {text}")],
+        Err(_) => return Vec::new(),
+    };
+    let mut lines = found.summary();
+    lines.push(match found.keep(job, &format!("stacks.{number}.txt")) {
+        Ok(path) => format!("all stacks are in {}", path.display()),
+        Err(error) => format!("the stacks could not be written: {error}"),
+    });
+    lines
 }

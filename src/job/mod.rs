@@ -32,6 +32,7 @@ mod identity;
 pub mod launcher;
 pub mod manager;
 pub mod program;
+pub mod ranks;
 pub mod remote;
 pub mod signal;
 #[cfg(test)]

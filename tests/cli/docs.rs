@@ -138,6 +138,7 @@ fn long_options_in_the_documentation_exist() {
         "--link-flag",
         "--no-binary",
         "--no-kill",
+        "--nocapture",
         "--offline",
         "--open",
         "--path",
@@ -197,7 +198,9 @@ fn names_in_the_documentation_exist() {
             &[
                 "library/capi",
                 "scripts",
+                "tests/growth",
                 "tests/model",
+                "tests/session/calls",
                 "tests/simulate",
                 "src/config",
                 "python/scr",

@@ -140,12 +140,40 @@ fn sigterm_during_the_node_tests_prevents_the_launch() {
 
 #[test]
 fn a_program_that_hangs_is_ended() {
-    let (programs, sandbox) = (launcher("exec /bin/sleep 1000"), Sandbox::empty());
-    let set = [("SCR_WATCHDOG", "1"), ("SCR_WATCHDOG_TIMEOUT", "1")];
+    let ranks = "for rank in 0 1 2; do
+            SCR_NODE_NAME=n1 PMI_RANK=$rank PMI_SIZE=4 /bin/sleep 1000 &
+        done
+        wait";
+    let (programs, sandbox) = (launcher(ranks), Sandbox::empty());
+    let set = [
+        ("SCR_WATCHDOG", "1"),
+        ("SCR_WATCHDOG_TIMEOUT", "1"),
+        ("SCR_NODELIST", "n1"),
+        ("SCR_REMOTE", "LOCAL"),
+    ];
     let set = [&QUICK[..], &set].concat();
     let said = programs.run(&sandbox, &set, &["run", "mpirun", "./app"]);
     assert_eq!((said.code, launches(&sandbox)), (143, 1), "{said:?}");
     assert!(said.out.contains("no progress for 1 s"), "{said:?}");
+    // What the ranks did is told before they end.
+    for line in [": 3 ranks on 1 node", "* rank 3 has no process any more"] {
+        assert!(said.out.contains(line), "{line}: {said:?}");
+    }
+    let page = std::fs::read_to_string(sandbox.path().join(".scr/stacks.1.txt")).unwrap();
+    for rank in 0..3 {
+        assert!(
+            page.contains(&format!("\n  {rank} on n1, process ")),
+            "{page}"
+        );
+    }
+    let set = [("SCR_NODELIST", "n1"), ("SCR_REMOTE", "LOCAL")];
+    let set = [&QUICK[..], &set].concat();
+    let error = programs.run(&sandbox, &set, &["stacks"]).failed();
+    assert!(error.contains("no process of the job was found"), "{error}");
+    let error = programs
+        .run(&sandbox, &set, &["stacks", "--pid", "999999999"])
+        .failed();
+    assert!(error.contains("there is no such process"), "{error}");
 }
 
 #[test]

@@ -17,6 +17,8 @@ cluster exec node3 pkill -STOP -x "$program"
 rm steps
 wait_for '^scr_run: .*: launch 1 ended' || fail "the run was not ended"
 grep -q '^scr_run: .*: no progress for 6 s' log || fail "it was not the watchdog"
+grep -q '^scr_run: .*: 4 ranks on 4 nodes in ' log || fail "it does not tell what the ranks did"
+grep -q '^scr_run: .*: \* 1 rank (2; node3): stopped by a signal' log || fail "it does not name the stopped rank"
 reached=$(completed)
 go_on $((reached + 100))
 finish || fail "scr_run did not end well"

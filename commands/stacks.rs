@@ -1,0 +1,193 @@
+//! `scr stacks`: what the ranks of a job do, and which of them do something else.
+
+use super::call::{Failure, Invocation};
+use super::job::Job;
+use super::{Command, CommandGroup, Outcome, RunCommand, place};
+use scr_engine::job::hostlist::{expand, unique};
+use scr_engine::job::ranks::{NodeReport, PATIENCE, RankProcess, Wanted, page, summary};
+use scr_engine::job::{Launcher, RemoteCommand, node_name};
+use scr_engine::store::Durability;
+use scr_engine::text::excerpt;
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// The command.
+pub(super) const COMMAND: Command = Command::of::<Options>("stacks", &[], CommandGroup::Job);
+
+/// How long a node may take to answer, beyond the stacks.
+const ANSWER: Duration = Duration::from_secs(20);
+
+/// Lines of the summary.
+const LINES: usize = 10;
+
+/// Show where the ranks of a running job are, and which differ from the others
+///
+/// For a job that makes no progress, whether its program is linked with SCR or not. Looks at the processes of the job on
+/// each node: their stacks, what they wait for, their memory, and the load of the node. Ranks that are in the same call of
+/// MPI, called from the same place, are alike. Prints at most ten lines: the group that most ranks are in first, then
+/// those that differ, marked with a star. With --long all that is known.
+///
+/// Ranks are found by what the launcher has told them: Open MPI, MPICH, Slurm, Flux and others that use PMI or PMIx. Stacks
+/// are read by eu-stack (elfutils) or gdb. Without them, or where tracing is forbidden, only what /proc
+/// tells is shown. The processes go on afterwards. Only processes of the same user can be looked at.
+///
+/// scr run does this before it ends a run that makes no progress (SCR_WATCHDOG).
+///
+/// Exit status: 0 printed, 1 there is no such process, or the nodes of the job are not known.
+#[derive(clap::Args)]
+struct Options {
+    /// Nodes to look at, instead of those of the job
+    #[arg(value_name = "NODES")]
+    nodes: Vec<String>,
+    /// What the program was launched with: srun, mpirun, flux ...
+    #[arg(short, long, value_name = "LAUNCHER")]
+    joblauncher: Option<String>,
+    /// Look at these processes of this node only
+    #[arg(
+        long,
+        value_name = "PID",
+        value_delimiter = ',',
+        conflicts_with = "nodes"
+    )]
+    pid: Vec<u32>,
+    /// Print each group with its stack, each rank and each node
+    #[arg(short, long)]
+    long: bool,
+    /// Print what there is on this node as JSON, for scr stacks on another node
+    #[arg(long, hide = true)]
+    here: bool,
+    /// Prefix directory, instead of SCR_PREFIX or the current directory
+    #[arg(short, long, value_name = "DIR")]
+    prefix: Option<PathBuf>,
+}
+
+impl RunCommand for Options {
+    fn run(&self, call: &mut Invocation) -> Outcome {
+        let job = Job::here(self.prefix.as_deref())?;
+        let found = if self.here || !self.pid.is_empty() {
+            let report = NodeReport::here(&job.environment, &wanted(&job, &self.pid)?);
+            if self.here {
+                let text = serde_json::to_string(&report).map_err(|error| {
+                    Failure::said(format!("cannot write what was found as JSON: {error}"))
+                })?;
+                writeln!(call.out, "{text}")?;
+                return Ok(ExitCode::SUCCESS);
+            }
+            Stacks::of(vec![report], Vec::new())
+        } else {
+            let nodes = match &self.nodes[..] {
+                [] => job.nodes()?,
+                lists => unique(expand(&lists.join(","))?),
+            };
+            let launcher = job.launcher(self.joblauncher.as_deref())?;
+            Stacks::collect(&job, launcher.as_ref(), &nodes)?
+        };
+        if found.processes.is_empty() && found.silent.is_empty() {
+            return Err(Failure::said(match &self.pid[..] {
+                [] => "no process of the job was found that knows its rank; name some with --pid",
+                _ => "there is no such process of this user",
+            }));
+        }
+        if self.long {
+            write!(call.out, "{}", found.page())?;
+        } else {
+            for line in found.summary() {
+                writeln!(call.out, "{line}")?;
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn wanted(job: &Job, pids: &[u32]) -> Result<Wanted, Failure> {
+    Ok(Wanted {
+        job: job.id().ok(),
+        node: node_name(&job.environment, &|name| job.get(name))?.value,
+        pids: pids.to_vec(),
+    })
+}
+
+/// What was found on all nodes.
+pub(super) struct Stacks {
+    reports: Vec<NodeReport>,
+    processes: Vec<RankProcess>,
+    /// Nodes that did not answer, and why.
+    silent: Vec<(String, String)>,
+}
+
+impl Stacks {
+    fn of(reports: Vec<NodeReport>, silent: Vec<(String, String)>) -> Self {
+        // Where names of nodes stand for one machine, two of them may see one process.
+        let mut seen = BTreeSet::new();
+        let mut processes: Vec<RankProcess> = Vec::new();
+        for one in reports.iter().flat_map(|report| &report.processes) {
+            if seen.insert((&one.node, one.pid)) {
+                processes.push(one.clone());
+            }
+        }
+        processes.sort_by_key(|one| (one.rank, one.pid));
+        Stacks {
+            reports,
+            processes,
+            silent,
+        }
+    }
+
+    /// Looks at all nodes, each for a limited time.
+    pub fn collect(
+        job: &Job,
+        launcher: Option<&Launcher>,
+        nodes: &[String],
+    ) -> Result<Self, Failure> {
+        let program = std::env::current_exe().map_err(|error| {
+            Failure::said(format!("cannot find out where this program is: {error}"))
+        })?;
+        let prefix = job.prefix.root().into();
+        let mut set = Vec::new();
+        // A remote command may not get the environment.
+        if let Ok(id) = job.id() {
+            set.push(("SCR_JOB_ID".to_string(), id));
+        }
+        let task = RemoteCommand {
+            command: vec![
+                program.into_os_string(),
+                "stacks".into(),
+                "--here".into(),
+                "--prefix".into(),
+                prefix,
+            ],
+            set,
+        };
+        let (mut reports, mut silent) = (Vec::new(), Vec::new());
+        for answer in job.remote(launcher)?.run(nodes, &task, PATIENCE + ANSWER) {
+            let line = answer.out.lines().find(|line| line.starts_with('{'));
+            let read = line.map(serde_json::from_str::<NodeReport>);
+            match read {
+                Some(Ok(report)) if answer.good() => reports.push(report),
+                Some(Err(error)) => silent.push((answer.node, error.to_string())),
+                _ => silent.push((answer.node.clone(), excerpt(&answer.why(), 200))),
+            }
+        }
+        Ok(Self::of(reports, silent))
+    }
+
+    /// At most ten lines.
+    pub fn summary(&self) -> Vec<String> {
+        summary(&self.processes, &self.silent, LINES)
+    }
+
+    fn page(&self) -> String {
+        page(&self.reports, &self.processes, &self.silent)
+    }
+
+    /// Writes all that is known to a file in the prefix directory, and returns its path.
+    pub fn keep(&self, job: &Job, name: &str) -> scr_engine::Result<PathBuf> {
+        let path = job.prefix.file(name);
+        let files = place::files(&job.prefix);
+        files.replace(&path, self.page().as_bytes(), Durability::Atomic)?;
+        Ok(path)
+    }
+}

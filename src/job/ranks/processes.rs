@@ -1,0 +1,379 @@
+//! Finds the ranks of this node, and reads what /proc has of them.
+
+use super::RankProcess;
+use crate::job::{Environment, node_name};
+use crate::system::process;
+use crate::system::time::{Instant, sleep};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Variables in which launchers tell a process its rank, and how many there are. The first that is set counts.
+const RANK: [(&str, &str); 6] = [
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+    ("PMI_RANK", "PMI_SIZE"),
+    ("PMIX_RANK", "SLURM_NTASKS"),
+    ("PALS_RANKID", "PALS_SIZE"),
+    ("FLUX_TASK_RANK", "FLUX_JOB_SIZE"),
+    ("SLURM_PROCID", "SLURM_NTASKS"),
+];
+
+/// Variables that tell of which job a process is.
+const JOB: [&str; 6] = [
+    "SCR_JOB_ID",
+    "SLURM_JOB_ID",
+    "SLURM_JOBID",
+    "LSB_JOBID",
+    "PBS_JOBID",
+    "FLUX_JOB_ID",
+];
+
+/// Programs that start others under the rank that they have themselves.
+const STARTERS: &str = " sh bash dash zsh ksh csh tcsh env time nice numactl taskset setarch timeout strace gdb valgrind srun mpirun mpiexec \
+                        mpiexec.hydra hydra_pmi_proxy orted orterun prted prterun flux jsrun aprun slurmstepd ssh scr scr_run ";
+
+/// Most open files that are told of a process.
+const FILES: usize = 6;
+
+/// Which processes are looked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// Those of this job; processes that do not tell their job are taken, too.
+    pub job: Option<String>,
+    /// Those on the node of this name.
+    pub node: String,
+    /// These processes, whatever their job and rank. Empty: all ranks.
+    pub pids: Vec<u32>,
+}
+
+/// One process with what it was started with.
+struct Candidate {
+    pid: u32,
+    parent: u32,
+    program: String,
+    environment: Environment,
+    rank: Option<usize>,
+    ranks: Option<usize>,
+    node: String,
+}
+
+/// The ranks of this node, or the processes that are asked for, by rank. Only processes of this user. Local.
+pub fn find(environment: &Environment, wanted: &Wanted) -> Vec<RankProcess> {
+    let numbers = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let pids: Vec<u32> = if wanted.pids.is_empty() {
+        numbers.filter(|pid| *pid != process::id()).collect()
+    } else {
+        wanted.pids.clone()
+    };
+    let all: Vec<Candidate> = pids
+        .into_iter()
+        .filter_map(|pid| candidate(pid, environment))
+        .filter(|one| !wanted.pids.is_empty() || one.is_wanted(wanted))
+        .collect();
+    let chosen = if wanted.pids.is_empty() {
+        without_starters(all)
+    } else {
+        all
+    };
+    let mut found: Vec<RankProcess> = chosen.into_iter().filter_map(described).collect();
+    found.sort_by_key(|one| (one.rank, one.pid));
+    found
+}
+
+fn at(pid: u32, name: &str) -> PathBuf {
+    Path::new("/proc").join(pid.to_string()).join(name)
+}
+
+fn candidate(pid: u32, own: &Environment) -> Option<Candidate> {
+    let bytes = std::fs::read(at(pid, "environ")).ok()?;
+    let words = bytes.split(|byte| *byte == 0);
+    let pairs = words.filter_map(|word| {
+        let equals = word.iter().position(|byte| *byte == b'=')?;
+        let part = |bytes: &[u8]| OsString::from_vec(bytes.to_vec());
+        Some((part(&word[..equals]), part(&word[equals + 1..])))
+    });
+    let environment: Environment = pairs.collect::<Environment>().with_host(&own.host);
+    let stat = Stat::read(pid)?;
+    let number = |name: &str| environment.get(name)?.parse::<usize>().ok();
+    let told = RANK.iter().find_map(|(rank, size)| {
+        // In a batch script it is 0, and that is no rank.
+        let in_step = *rank != "SLURM_PROCID" || environment.get("SLURM_STEP_ID").is_some();
+        let rank = number(rank).filter(|_| in_step)?;
+        Some((rank, number(size)))
+    });
+    let node = node_name(&environment, &|_| None).ok()?.value;
+    Some(Candidate {
+        pid,
+        parent: stat.parent,
+        program: stat.program,
+        rank: told.map(|(rank, _)| rank),
+        ranks: told.and_then(|(_, ranks)| ranks),
+        node,
+        environment,
+    })
+}
+
+impl Candidate {
+    fn is_wanted(&self, wanted: &Wanted) -> bool {
+        let told = |name: &&str| self.environment.get(name).filter(|id| !id.is_empty());
+        let mut told = JOB.iter().filter_map(told).peekable();
+        let of_job = match &wanted.job {
+            Some(job) if told.peek().is_some() => told.any(|id| id == job),
+            _ => true,
+        };
+        of_job && self.rank.is_some() && self.node == wanted.node
+    }
+
+    fn is_starter(&self) -> bool {
+        STARTERS.contains(&format!(" {} ", self.program))
+    }
+}
+
+/// Of each rank the process that is the program: the first one below shells and launchers. What the program has started has
+/// its rank, too.
+fn without_starters(all: Vec<Candidate>) -> Vec<Candidate> {
+    let mut by_pid: BTreeMap<u32, Candidate> = all.into_iter().map(|one| (one.pid, one)).collect();
+    let below_program = |one: &Candidate| {
+        let mut above = by_pid.get(&one.parent);
+        let mut steps = 0;
+        while let Some(parent) = above.filter(|parent| parent.rank == one.rank) {
+            if !parent.is_starter() {
+                return true;
+            }
+            // A process id may have been used again while this was read.
+            steps += 1;
+            if steps > by_pid.len() {
+                return false;
+            }
+            above = by_pid.get(&parent.parent);
+        }
+        false
+    };
+    let dropped: Vec<u32> = by_pid
+        .values()
+        .filter(|one| one.is_starter() || below_program(one))
+        .map(|one| one.pid)
+        .collect();
+    for pid in dropped {
+        by_pid.remove(&pid);
+    }
+    by_pid.into_values().collect()
+}
+
+/// What /proc/PID/stat has.
+struct Stat {
+    program: String,
+    state: char,
+    parent: u32,
+    threads: u64,
+    /// Time on processors, in ticks.
+    ticks: u64,
+}
+
+impl Stat {
+    fn read(pid: u32) -> Option<Self> {
+        Self::parse(&std::fs::read_to_string(at(pid, "stat")).ok()?)
+    }
+
+    /// The name may have spaces and parentheses in it.
+    fn parse(text: &str) -> Option<Self> {
+        let (begin, end) = (text.find('(')?, text.rfind(')')?);
+        let rest: Vec<&str> = text.get(end + 1..)?.split_whitespace().collect();
+        let number = |place: usize| rest.get(place)?.parse::<u64>().ok();
+        Some(Stat {
+            program: text.get(begin + 1..end)?.to_string(),
+            state: rest.first()?.chars().next()?,
+            parent: number(1)? as u32,
+            threads: number(17)?,
+            ticks: number(11)? + number(12)?,
+        })
+    }
+}
+
+fn described(one: Candidate) -> Option<RankProcess> {
+    let stat = Stat::read(one.pid)?;
+    let status = std::fs::read_to_string(at(one.pid, "status")).unwrap_or_default();
+    Some(RankProcess {
+        rank: one.rank,
+        ranks: one.ranks,
+        node: one.node,
+        pid: one.pid,
+        program: one.program,
+        state: stat.state,
+        threads: stat.threads,
+        memory: field(&status, "VmRSS") * 1024,
+        waits: waits(one.pid),
+        files: open_files(one.pid),
+        ..RankProcess::default()
+    })
+}
+
+/// The number of a line such as `VmRSS:   1234 kB`; 0 without one.
+pub(super) fn field(text: &str, name: &str) -> u64 {
+    let value = text.lines().find_map(|line| {
+        let (key, value) = line.split_once(':')?;
+        (key == name).then(|| value.split_whitespace().next()?.parse().ok())?
+    });
+    value.unwrap_or(0)
+}
+
+/// Measures the share of a processor that each process uses.
+pub(super) fn measure(processes: &mut [RankProcess]) {
+    let now = |pid| Stat::read(pid).map_or(0, |stat| stat.ticks);
+    let before: Vec<u64> = processes.iter().map(|one| now(one.pid)).collect();
+    let begun = Instant::now();
+    sleep(Duration::from_millis(500));
+    // SAFETY: a plain system call on a number.
+    let second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) }.max(1) as f64;
+    let seconds = begun.elapsed().as_secs_f64();
+    for (one, before) in processes.iter_mut().zip(before) {
+        one.processor = now(one.pid).saturating_sub(before) as f64 / second / seconds;
+    }
+}
+
+/// System calls that wait, and whether the first argument is a file.
+const CALLS: [(i64, &str, bool); 22] = [
+    (libc::SYS_read, "read", true),
+    (libc::SYS_write, "write", true),
+    (libc::SYS_pread64, "pread", true),
+    (libc::SYS_pwrite64, "pwrite", true),
+    (libc::SYS_readv, "readv", true),
+    (libc::SYS_writev, "writev", true),
+    (libc::SYS_fsync, "fsync", true),
+    (libc::SYS_fdatasync, "fdatasync", true),
+    (libc::SYS_flock, "flock", true),
+    (libc::SYS_fcntl, "fcntl", true),
+    (libc::SYS_ioctl, "ioctl", true),
+    (libc::SYS_openat, "openat", false),
+    (libc::SYS_statx, "statx", false),
+    (libc::SYS_newfstatat, "stat", false),
+    (libc::SYS_futex, "futex", false),
+    (libc::SYS_ppoll, "ppoll", false),
+    (libc::SYS_epoll_pwait, "epoll_wait", false),
+    (libc::SYS_pselect6, "select", false),
+    (libc::SYS_clock_nanosleep, "sleep", false),
+    (libc::SYS_nanosleep, "sleep", false),
+    (libc::SYS_wait4, "wait", false),
+    (libc::SYS_recvfrom, "recv", true),
+];
+
+/// What the first thread waits for: a system call with its file, or a function of the kernel.
+fn waits(pid: u32) -> Option<String> {
+    let read = |name: &str| std::fs::read_to_string(at(pid, name)).ok();
+    let kernel = read("wchan").filter(|name| !matches!(name.trim(), "" | "0"));
+    let call = read("syscall").and_then(|text| {
+        let mut words = text.split_whitespace();
+        let number: i64 = words.next()?.parse().ok()?;
+        let (_, name, of_file) = CALLS.iter().find(|(known, ..)| *known == number)?;
+        let file = words.next().filter(|_| *of_file)?;
+        let file = u64::from_str_radix(file.trim_start_matches("0x"), 16).ok()?;
+        let path = std::fs::read_link(at(pid, &format!("fd/{file}")));
+        Some(path.map_or(name.to_string(), |path| {
+            format!("{name} of {}", path.display())
+        }))
+    });
+    call.or(kernel.map(|name| name.trim().to_string()))
+}
+
+/// The links are read and not followed: what they lead to may be on a file system that hangs.
+fn open_files(pid: u32) -> Vec<String> {
+    let open = std::fs::read_dir(at(pid, "fd"));
+    let open = open.into_iter().flatten().flatten();
+    let paths = open.filter_map(|entry| std::fs::read_link(entry.path()).ok());
+    let shown = paths.filter(|path| {
+        path.is_absolute() && !path.starts_with("/dev") && !path.starts_with("/proc")
+    });
+    let mut shown: Vec<String> = shown.map(|path| path.display().to_string()).collect();
+    shown.sort_unstable();
+    shown.dedup();
+    shown.truncate(FILES);
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Stat, Wanted, field, find, measure};
+    use crate::job::Environment;
+    use std::process::{Child, Command};
+
+    /// A child that is rank `rank` of job `job` on node `node`, below a shell.
+    fn rank(rank: &str, job: &str, node: &str) -> Child {
+        Command::new("sh")
+            .args(["-c", "sleep 600; true"])
+            .env("PMI_RANK", rank)
+            .env("PMI_SIZE", "3")
+            .env("SCR_JOB_ID", job)
+            .env("SCR_NODE_NAME", node)
+            .spawn()
+            .unwrap()
+    }
+
+    #[test]
+    fn the_ranks_of_a_job_on_a_node_are_found_below_their_shells() {
+        let job = format!("ranks-{}", std::process::id());
+        let mut children = [
+            rank("0", &job, "n0"),
+            rank("1", &job, "n0"),
+            rank("2", &job, "n1"),
+            rank("0", "other", "n0"),
+        ];
+        let wanted = Wanted {
+            job: Some(job),
+            node: "n0".to_string(),
+            pids: Vec::new(),
+        };
+        let environment = Environment::of_process();
+        let mut found = Vec::new();
+        // The shells need a moment to start their programs.
+        for _ in 0..6000 {
+            found = find(&environment, &wanted);
+            if found.iter().filter(|one| one.program == "sleep").count() == 2 {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        measure(&mut found);
+        let told: Vec<_> = found
+            .iter()
+            .map(|one| (one.rank, one.ranks, &*one.node, &*one.program))
+            .collect();
+        let expected = |rank| (Some(rank), Some(3), "n0", "sleep");
+        assert_eq!(told, [expected(0), expected(1)]);
+        assert!(found.iter().all(|one| one.memory > 0 && one.threads == 1));
+        let pids = Wanted {
+            pids: vec![children[3].id()],
+            ..wanted
+        };
+        assert_eq!(find(&environment, &pids)[0].program, "sh");
+        for child in &mut children {
+            let _ = Command::new("pkill")
+                .args(["-P", &child.id().to_string()])
+                .status();
+            let _ = child.kill();
+            child.wait().unwrap();
+        }
+    }
+
+    #[test]
+    fn names_may_have_any_letters() {
+        let rest = "S 12 1 1 0 -1 0 0 0 0 0 7 5 0 0 20 0 3 0 100 0 0";
+        let stat = Stat::parse(&format!("34 (a) b (c) {rest}")).unwrap();
+        let Stat {
+            program,
+            state,
+            parent,
+            threads,
+            ticks,
+        } = stat;
+        assert_eq!(
+            (&*program, state, parent, threads, ticks),
+            ("a) b (c", 'S', 12, 3, 12)
+        );
+        assert!(Stat::parse("34 (cut) S 1").is_none());
+        assert_eq!(field("A: 1 kB\nVmRSS:\t 77 kB\n", "VmRSS"), 77);
+        assert_eq!(field("VmRSS: many\n", "VmRSS"), 0);
+    }
+}

@@ -1,0 +1,268 @@
+//! The stacks of processes, as eu-stack or gdb tell them.
+
+use super::{Frame, RankProcess};
+use crate::job::Environment;
+use crate::job::program::{self, find};
+use crate::system::sync::Mutex;
+use crate::system::thread;
+use crate::system::time::Instant;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Processes that are looked at a time: the node is not idle, and the symbols of a program may take a gigabyte.
+const AT_A_TIME: usize = 4;
+
+/// Most frames of a stack that are kept.
+const DEEPEST: usize = 64;
+
+/// A program that prints the stack of another.
+enum Tracer {
+    EuStack(PathBuf),
+    Gdb(PathBuf),
+}
+
+impl Tracer {
+    /// The first that there is. eu-stack is the faster one.
+    fn choose(environment: &Environment) -> Option<Self> {
+        let eu_stack = find(environment, "eu-stack").map(Tracer::EuStack);
+        eu_stack.or_else(|| find(environment, "gdb").map(Tracer::Gdb))
+    }
+
+    fn read(&self, process: &RankProcess, limit: Duration) -> Result<Vec<Frame>, String> {
+        let pid = process.pid.to_string();
+        let (path, arguments): (_, Vec<&str>) = match self {
+            Tracer::EuStack(path) => (path, vec!["-1", "-s", "-p", &pid]),
+            Tracer::Gdb(path) => {
+                let quiet = [
+                    "-nx",
+                    "-batch",
+                    "-iex",
+                    "set auto-load no",
+                    "-iex",
+                    "set debuginfod enabled off",
+                ];
+                let print = [
+                    "-ex",
+                    "thread 1",
+                    "-ex",
+                    "backtrace -frame-arguments none 64",
+                    "-p",
+                    &pid,
+                ];
+                (path, [&quiet[..], &print].concat())
+            }
+        };
+        let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
+        let done = program::run(path, &arguments, &[], limit).map_err(|error| error.to_string())?;
+        let frames = parse(&done.out);
+        if !frames.is_empty() {
+            return Ok(frames);
+        }
+        let refused = |text: &str| {
+            let text = text.to_ascii_lowercase();
+            text.contains("not permitted") || text.contains("ptrace")
+        };
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        Err(if refused(&done.err) || refused(&done.out) {
+            format!("{name} may not trace it (ptrace is not permitted here)")
+        } else {
+            format!("{name}: {}", done.why())
+        })
+    }
+}
+
+/// Reads the stacks of all processes, as far as they come in time.
+pub(super) fn read_all(environment: &Environment, processes: &mut [RankProcess], limit: Duration) {
+    let Some(tracer) = Tracer::choose(environment) else {
+        for one in processes {
+            one.no_stack = Some("neither eu-stack (elfutils) nor gdb is on PATH".to_string());
+        }
+        return;
+    };
+    let end = Instant::now() + limit;
+    let workers = processes.len().min(AT_A_TIME);
+    let next = Mutex::new(processes.iter_mut());
+    let take = || next.lock().ok().and_then(|mut next| next.next());
+    thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                while let Some(one) = take() {
+                    let left = end.saturating_duration_since(Instant::now());
+                    match read(&tracer, one, left) {
+                        Ok(frames) => one.stack = frames,
+                        Err(why) => one.no_stack = Some(why),
+                    }
+                }
+            });
+        }
+    });
+}
+
+fn read(tracer: &Tracer, one: &RankProcess, left: Duration) -> Result<Vec<Frame>, String> {
+    match one.state {
+        // It could not be stopped, and the tracer would wait as long as it does.
+        'D' => Err("it waits in the kernel, where it cannot be traced".to_string()),
+        'Z' | 'X' => Err("it has ended".to_string()),
+        _ if left.is_zero() => Err("there was no time for it".to_string()),
+        _ => tracer.read(one, left),
+    }
+}
+
+/// The frames in the output of eu-stack or gdb: lines such as `#1  0x00007f34 in f (a=1) at f.c:7`, or
+/// `#1  0x00007f34 f`, the second with the place in the next line.
+fn parse(text: &str) -> Vec<Frame> {
+    let mut frames: Vec<Frame> = Vec::new();
+    for line in text.lines() {
+        let Some(rest) = line.trim_start().strip_prefix('#') else {
+            // `    /home/u/f.c:7` belongs to the frame before.
+            let place = line.trim();
+            if let Some(frame) = frames.last_mut()
+                && line.starts_with("    ")
+                && place.contains(':')
+            {
+                frame.place.get_or_insert_with(|| short_place(place));
+            }
+            continue;
+        };
+        let mut words = rest.split_whitespace().skip(1).peekable();
+        if words.peek().is_some_and(|word| word.starts_with("0x")) {
+            words.next();
+            // eu-stack marks addresses behind a call with `- 1`.
+            if words.next_if(|word| *word == "in").is_none()
+                && words.next_if(|word| *word == "-").is_some()
+            {
+                words.next();
+            }
+        }
+        let rest: Vec<&str> = words.collect();
+        let rest = rest.join(" ");
+        let (before, place) = match rest.rsplit_once(" at ") {
+            Some((before, place)) => (before, Some(short_place(place))),
+            None => (rest.as_str(), None),
+        };
+        let name = before.split(" (").next().unwrap_or_default();
+        let name = name.split(" from ").next().unwrap_or_default();
+        let function = readable(name);
+        if function.starts_with("__libc_start") || function == "_start" || frames.len() == DEEPEST {
+            break;
+        }
+        frames.push(Frame { function, place });
+    }
+    frames
+}
+
+/// `f.c:7`: the name of the file without its directory, and without a column.
+fn short_place(place: &str) -> String {
+    let name = place.rsplit('/').next().unwrap_or(place);
+    name.splitn(3, ':').take(2).collect::<Vec<&str>>().join(":")
+}
+
+/// The name of a function as the source has it: compilers add the module, underscores and the numbers of copies.
+fn readable(symbol: &str) -> String {
+    let name = symbol.trim().split('@').next().unwrap_or_default();
+    let name = name.strip_prefix("__GI_").unwrap_or(name);
+    let copies = [".constprop", ".isra", ".part", ".cold", ".lto_priv"];
+    let name = copies
+        .iter()
+        .fold(name, |name, copy| name.split(copy).next().unwrap_or(name));
+    // gfortran: `sub.3` is a procedure in a program or in a procedure.
+    let name = match name.rsplit_once('.') {
+        Some((before, number))
+            if !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()) =>
+        {
+            before
+        }
+        _ => name,
+    };
+    if matches!(name, "MAIN__" | "_QQmain") {
+        return "main program".to_string();
+    }
+    if let Some((module, procedure)) = name
+        .strip_prefix("__")
+        .and_then(|rest| rest.split_once("_MOD_"))
+    {
+        return format!("{module}::{procedure}");
+    }
+    // flang: `_QMmodulePprocedure`, `_QFprogramPprocedure`, `_QPprocedure`.
+    if let Some(rest) = name.strip_prefix("_Q") {
+        let procedure = rest.rsplit('P').next().unwrap_or(rest);
+        let scope = rest.strip_suffix(procedure).unwrap_or_default();
+        let scope = scope.trim_end_matches('P').trim_start_matches(['M', 'F']);
+        return match scope {
+            "" => procedure.to_string(),
+            scope => format!("{scope}::{procedure}"),
+        };
+    }
+    match name {
+        "" | "??" => "?".to_string(),
+        name => name.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{parse, readable};
+    use crate::job::ranks::Frame;
+
+    fn frame(function: &str, place: &str) -> Frame {
+        Frame {
+            function: function.to_string(),
+            place: (!place.is_empty()).then(|| place.to_string()),
+        }
+    }
+
+    #[test]
+    fn stacks_of_gdb_and_of_eu_stack_are_read() {
+        let gdb = "\
+[Thread debugging using libthread_db enabled]
+0x00007f31b9 in poll () from /lib/x86_64-linux-gnu/libc.so.6
+[Switching to thread 1 (Thread 0x7f31 (LWP 12))]
+#0  0x00007f31b9 in poll () from /lib/x86_64-linux-gnu/libc.so.6
+#1  0x00007f31c0 in PMPI_Barrier (comm=...) from /lib/libmpi.so.12
+#2  0x000056 in heat::exchange (...) at /home/u/src/heat.cpp:88
+#3  main (argc=..., argv=...) at heat.cpp:30
+";
+        let expected = [
+            frame("poll", ""),
+            frame("PMPI_Barrier", ""),
+            frame("heat::exchange", "heat.cpp:88"),
+            frame("main", "heat.cpp:30"),
+        ];
+        assert_eq!(parse(gdb), expected);
+        let eu_stack = "\
+PID 12 - process
+TID 12:
+#0  0x00007f31b9 __poll
+#1  0x00007f31c0 - 1 PMPI_Barrier@@Base
+#2  0x0000561234 - 1 __heat_MOD_exchange
+    /home/u/src/heat.f90:88:5
+#3  0x0000561234 main
+#4  0x00007fd389 __libc_start_call_main
+";
+        let found: Vec<Frame> = parse(eu_stack);
+        let names: Vec<&str> = found.iter().map(|one| &*one.function).collect();
+        assert_eq!(names.len(), 4);
+        assert_eq!(found[2], frame("heat::exchange", "heat.f90:88"));
+        assert!(parse("ptrace: Operation not permitted.\n").is_empty());
+    }
+
+    #[test]
+    fn names_are_those_of_the_source() {
+        for (symbol, name) in [
+            ("__heat_MOD_step", "heat::step"),
+            ("MAIN__", "main program"),
+            ("exchange_borders.3", "exchange_borders"),
+            ("_QMheatPstep", "heat::step"),
+            ("_QFheat2dPadvance", "heat2d::advance"),
+            ("_QPsolve", "solve"),
+            ("_QQmain", "main program"),
+            ("PMPI_Barrier@@Base", "PMPI_Barrier"),
+            ("work.constprop.0.isra.2", "work"),
+            ("??", "?"),
+            ("ns::f(int)", "ns::f(int)"),
+        ] {
+            assert_eq!(readable(symbol), name);
+        }
+    }
+}
