@@ -18,6 +18,12 @@ pub struct Counts {
     pub messages: u64,
     /// Bytes in them.
     pub bytes: u64,
+    /// The longest of them, bytes.
+    pub largest: u64,
+    /// Messages received, those of collective operations included.
+    pub received: u64,
+    /// Bytes in them: what this rank reads of others.
+    pub bytes_received: u64,
 }
 
 /// The counts of a [`CountingComm`]. Clones share them.
@@ -43,6 +49,33 @@ impl CommTally {
         let mut counts = self.lock();
         counts.rounds += 1;
         *counts.by_operation.entry(operation).or_default() += 1;
+    }
+
+    fn sent(&self, length: usize) {
+        let mut counts = self.lock();
+        counts.messages += 1;
+        counts.bytes += length as u64;
+        counts.largest = counts.largest.max(length as u64);
+    }
+
+    fn received(&self, message: &[u8]) {
+        let mut counts = self.lock();
+        counts.received += 1;
+        counts.bytes_received += message.len() as u64;
+    }
+}
+
+/// A receive that is counted when it is complete.
+struct Received {
+    inner: Box<dyn Pending>,
+    tally: CommTally,
+}
+
+impl Pending for Received {
+    fn wait(self: Box<Self>) -> Result<Vec<u8>> {
+        let message = self.inner.wait()?;
+        self.tally.received(&message);
+        Ok(message)
     }
 }
 
@@ -77,24 +110,26 @@ impl<C: Communicator> Communicator for CountingComm<C> {
     }
 
     fn isend(&self, to: usize, tag: Tag, data: Vec<u8>) -> Result<Box<dyn Pending>> {
-        {
-            let mut counts = self.tally.lock();
-            counts.messages += 1;
-            counts.bytes += data.len() as u64;
-        }
+        self.tally.sent(data.len());
         self.inner.isend(to, tag, data)
     }
 
     fn irecv(&self, from: usize, tag: Tag, buffer: Vec<u8>) -> Result<Box<dyn Pending>> {
-        self.inner.irecv(from, tag, buffer)
+        let inner = self.inner.irecv(from, tag, buffer)?;
+        let tally = self.tally();
+        Ok(Box::new(Received { inner, tally }))
     }
 
     fn recv(&self, from: usize, tag: Tag) -> Result<Vec<u8>> {
-        self.inner.recv(from, tag)
+        let message = self.inner.recv(from, tag)?;
+        self.tally.received(&message);
+        Ok(message)
     }
 
     fn recv_any(&self, tag: Tag) -> Result<(usize, Vec<u8>)> {
-        self.inner.recv_any(tag)
+        let (from, message) = self.inner.recv_any(tag)?;
+        self.tally.received(&message);
+        Ok((from, message))
     }
 
     fn barrier(&self) -> Result<()> {

@@ -114,6 +114,8 @@ struct WorldState {
     finished: Terms,
     waiting: Vec<Option<Want>>,
     ended: Vec<bool>,
+    /// How many ranks neither wait nor have ended.
+    running: usize,
     first_panic: Option<usize>,
     /// Set when all further calls must fail: the reason.
     broken: Option<String>,
@@ -130,6 +132,11 @@ impl WorldState {
 
     fn set_waiting(&mut self, rank: usize, want: Option<Want>) {
         if let Some(slot) = self.waiting.get_mut(rank) {
+            match (want.is_some(), slot.is_some()) {
+                (true, false) => self.running -= 1,
+                (false, true) => self.running += 1,
+                _ => {}
+            }
             *slot = want;
         }
     }
@@ -173,6 +180,9 @@ impl WorldState {
 
     /// Makes all calls fail if every remaining rank waits for something that cannot come.
     fn check_progress(&mut self) {
+        if self.running > 0 {
+            return;
+        }
         let mut story = String::from("every rank waits:");
         for (rank, want) in self.waiting.iter().enumerate() {
             match want {
@@ -211,6 +221,7 @@ impl World {
             finished: Ok(Vec::new()),
             waiting: vec![None; size],
             ended: vec![false; size],
+            running: size,
             first_panic: None,
             broken: None,
         };
@@ -246,6 +257,7 @@ impl World {
         if let Some(ended) = state.ended.get_mut(rank) {
             *ended = true;
         }
+        state.running -= 1;
         if panicked && state.first_panic.is_none() {
             state.first_panic = Some(rank);
         }

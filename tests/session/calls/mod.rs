@@ -11,5 +11,6 @@ mod lifecycle;
 mod log;
 mod messages;
 mod rounds;
+mod scale;
 mod start_output;
 mod two_runs;
