@@ -102,15 +102,10 @@ impl Options {
             report.wrong(warning, "");
         }
         let places = places::look(job, settings, first, shape.nodes, report);
-        let sets = survival::Sets::new(&names, &of_nodes, shape);
-        match sets {
-            Ok(sets) => {
-                sets.losses(first, settings, shape, report);
-                if let Some(size) = self.size {
-                    sets.fit(first, settings, (shape, size), &places, report);
-                }
-            }
-            Err(error) => report.wrong(error, ""),
+        let sets = survival::Sets::new(&of_nodes, shape);
+        sets.losses(first, settings, shape, report);
+        if let Some(size) = self.size {
+            sets.fit(first, settings, (shape, size), &places, report);
         }
         places::prefix(job, settings, report);
         if job.prefix.meta().is_dir() {

@@ -8,7 +8,7 @@ use scr_engine::config::descriptors::{Descriptors, SchemeDescriptor};
 use scr_engine::config::{Config, Settings};
 use scr_engine::job::Environment;
 use scr_engine::policy::capacity::with_redundancy;
-use scr_engine::redundancy::topology::{RankAssignment, RankReport, SetPlan, assign};
+use scr_engine::redundancy::topology::{Divisions, SetPlan, Topology, forecast};
 use scr_engine::redundancy::{EVERYTHING, RedundancyScheme};
 use scr_engine::text::bytes;
 use scr_engine::text::{counted, plural};
@@ -107,23 +107,18 @@ fn ranks_of(environment: &Environment, nodes: usize) -> Option<(usize, &'static 
 }
 
 /// The redundancy sets of a run.
-pub(super) struct Sets(Vec<RankAssignment>);
+pub(super) struct Sets(Vec<Topology>);
 
 impl Sets {
-    /// The sets of a run on nodes of these names, with these descriptors.
-    pub fn new(
-        names: &[String],
-        of_nodes: &[Descriptors],
-        shape: &RunShape,
-    ) -> scr_engine::Result<Sets> {
-        let mut reports = Vec::with_capacity(names.len() * shape.ranks);
-        for (name, descriptors) in names.iter().zip(of_nodes) {
-            // All nodes read one configuration in one environment.
-            let report = || RankReport::new(name, descriptors, 0);
-            reports.extend((0..shape.ranks).map(|_| report()));
-        }
+    /// The sets of a run on nodes with these descriptors.
+    pub fn new(of_nodes: &[Descriptors], shape: &RunShape) -> Sets {
         let plans = of_nodes.first().map(SetPlan::all).unwrap_or_default();
-        Ok(Sets(assign(&reports, &plans)?))
+        // All nodes read one configuration in one environment.
+        let nodes = of_nodes
+            .iter()
+            .map(|node| (Divisions::of(node), shape.ranks));
+        let nodes: Vec<(Divisions, usize)> = nodes.collect();
+        Sets(forecast(&nodes, &plans))
     }
 
     /// Reports which losses each redundancy descriptor survives.

@@ -34,6 +34,14 @@ pub struct CachedRecord {
     pub other_prefix: Option<Name>,
 }
 
+impl CachedRecord {
+    /// Changes all numbers of ranks in it.
+    pub fn change_ranks(&mut self, change: impl Fn(usize) -> usize) {
+        self.rank = change(self.rank);
+        change_ranks(&mut self.reddesc, change);
+    }
+}
+
 impl From<Filemap> for CachedRecord {
     fn from(map: Filemap) -> Self {
         CachedRecord {
@@ -118,10 +126,24 @@ pub struct RecoveryOrder {
 }
 
 impl RecoveryOrder {
+    /// Changes all numbers of ranks in it.
+    pub fn change_ranks(&mut self, change: impl Fn(usize) -> usize) {
+        change_ranks(&mut self.reddesc, &change);
+        let sends = self.sends.iter_mut().map(|part| &mut part.rank);
+        let others = self.source.iter_mut().chain(&mut self.holders);
+        sends.chain(others).for_each(|rank| *rank = change(*rank));
+    }
+
     /// True if the part of this rank, or one that this rank sends, is moved during the rebuild.
     pub fn moves_in_rebuild(&self, rank: usize) -> bool {
         !self.holders.is_empty() && self.reddesc.members.contains(&rank)
     }
+}
+
+fn change_ranks(reddesc: &mut Reddesc, change: impl Fn(usize) -> usize) {
+    let members = reddesc.members.iter_mut();
+    let ranks = members.chain([&mut reddesc.set_id]);
+    ranks.for_each(|rank| *rank = change(*rank));
 }
 
 /// A rank's part of a dataset, which another rank holds and sends.

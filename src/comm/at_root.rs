@@ -1,7 +1,7 @@
 //! What only rank 0 has.
 
-use super::Communicator;
 use super::collective::{self, agree, decode_verdict, encode_verdict};
+use super::{Communicator, RankList};
 use crate::Result;
 use crate::format::{from_message, to_message};
 use serde::{Serialize, de::DeserializeOwned};
@@ -78,8 +78,8 @@ impl<T: Serialize + DeserializeOwned> AtRoot<Result<T>> {
     }
 }
 
-impl AtRoot<Result<Vec<Vec<u8>>>> {
-    /// Gives each rank its message, one for each. If rank 0 has no messages, all ranks return the same
+impl AtRoot<Result<Vec<(RankList, Vec<u8>)>>> {
+    /// Gives each rank its message; there is one for each, and one may be for several. If rank 0 has no messages, all ranks return the same
     /// [`Error::Remote`](crate::Error::Remote). Collective; one round.
     pub fn scatter(self, comm: &dyn Communicator, node: &str) -> Result<Vec<u8>> {
         const MADE: u8 = 0;
@@ -89,13 +89,16 @@ impl AtRoot<Result<Vec<Vec<u8>>>> {
             message
         };
         let messages = self.0.map(|made| match made {
-            Ok(all) => all.into_iter().map(|one| marked(one, MADE)).collect(),
+            Ok(all) => {
+                let all = all.into_iter();
+                all.map(|(ranks, one)| (ranks, marked(one, MADE))).collect()
+            }
             Err(error) => {
                 let verdict = encode_verdict(comm.rank(), node, 1, error).unwrap_or_default();
-                vec![marked(verdict, FAILED); comm.size()]
+                vec![(RankList::all(comm.size()), marked(verdict, FAILED))]
             }
         });
-        let mut message = collective::scatter(comm, 0, messages)?;
+        let mut message = collective::scatter_alike(comm, messages)?;
         match message.pop() {
             Some(MADE) => Ok(message),
             _ => Err(decode_verdict(&message)),
@@ -106,7 +109,7 @@ impl AtRoot<Result<Vec<Vec<u8>>>> {
 #[cfg(test)]
 mod tests {
     use super::AtRoot;
-    use crate::comm::threads;
+    use crate::comm::{RankList, threads};
     use crate::{Error, Result};
 
     fn failure() -> Error {
@@ -125,7 +128,8 @@ mod tests {
 
     #[test]
     fn each_rank_gets_its_message_or_the_error_of_rank_0() {
-        let messages = |size| (0..size).map(|rank| vec![rank as u8]).collect();
+        let message = |rank| (RankList::one(rank), vec![rank as u8]);
+        let messages = |size| (0..size).map(message).collect();
         for fails in [false, true] {
             let received = threads::run(3, |comm| {
                 let made = AtRoot::new(&*comm, || {

@@ -9,7 +9,9 @@
 //! of step, and the group cannot be used any more.
 
 use super::packet::{Packet, pack, unpack};
-use super::{Agreed, Agreement, AtRoot, Communicator, FIRST_RESERVED_TAG, Pending, Tag, Term};
+use super::{
+    Agreed, Agreement, AtRoot, Communicator, FIRST_RESERVED_TAG, Pending, RankList, Tag, Term,
+};
 use crate::format::{from_message, to_message};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -20,6 +22,10 @@ const GATHER: Tag = FIRST_RESERVED_TAG + 1;
 const SCATTER: Tag = FIRST_RESERVED_TAG + 2;
 const EXCHANGE: Tag = FIRST_RESERVED_TAG + 3;
 const SCAN: Tag = FIRST_RESERVED_TAG + 4;
+pub(super) const MEET: Tag = FIRST_RESERVED_TAG + 5;
+
+/// Data, with the rank that has sent them.
+pub type FromRank = (usize, Vec<u8>);
 
 /// Longest error text in a verdict, bytes.
 const VERDICT_LIMIT: usize = 16 * 1024;
@@ -49,13 +55,31 @@ pub fn bcast(comm: &dyn Communicator, root: usize, data: &mut Vec<u8>) -> Result
 /// Sends the data of all ranks to `root`, which gets them in rank order. The others get `None`.
 /// Collective; binomial tree, in which each rank holds the data of its subtree.
 pub fn gather(comm: &dyn Communicator, root: usize, data: Vec<u8>) -> Result<Option<Vec<Vec<u8>>>> {
+    let gathered = gather_some(comm, root, Some(data))?;
+    let complete = |all: &Vec<FromRank>| all.iter().map(|(from, _)| *from).eq(0..comm.size());
+    match gathered {
+        Some(all) if !complete(&all) => {
+            Err(Error::comm("gather", "a rank's data got lost on the way"))
+        }
+        all => Ok(all.map(|all| all.into_iter().map(|(_, data)| data).collect())),
+    }
+}
+
+/// Sends the data of the ranks that have some to `root`, which gets them with their ranks, in rank order. The
+/// others get `None`. Collective; as [`gather`].
+pub fn gather_some(
+    comm: &dyn Communicator,
+    root: usize,
+    data: Option<Vec<u8>>,
+) -> Result<Option<Vec<FromRank>>> {
     comm.count_round("gather");
     let tree = BinomialTree::new(comm, root)?;
-    let mut packets = vec![Packet {
+    let own = |body| Packet {
         from: comm.rank(),
         to: root,
-        body: data,
-    }];
+        body,
+    };
+    let mut packets: Vec<Packet> = data.map(own).into_iter().collect();
     let mut damage = None;
     for (child, _) in tree.children() {
         match unpack(&comm.recv(child, GATHER)?, comm.size()) {
@@ -73,12 +97,8 @@ pub fn gather(comm: &dyn Communicator, root: usize, data: Vec<u8>) -> Result<Opt
         return Ok(None);
     }
     packets.sort_by_key(|packet| packet.from);
-    if !packets.iter().map(|packet| packet.from).eq(0..comm.size()) {
-        return Err(Error::comm("gather", "a rank's data got lost on the way"));
-    }
-    Ok(Some(
-        packets.into_iter().map(|packet| packet.body).collect(),
-    ))
+    let data = packets.into_iter().map(|packet| (packet.from, packet.body));
+    Ok(Some(data.collect()))
 }
 
 /// Sends each rank its element of `data`, the list of `root` with one element for each rank. The
@@ -127,6 +147,57 @@ pub fn scatter(
     }
     let mine = packets.into_iter().find(|packet| packet.to == comm.rank());
     mine.map(|packet| packet.body)
+        .ok_or_else(|| Error::comm("scatter", "nothing for this rank came from the root"))
+}
+
+/// Sends each rank the message of rank 0 that is for it; each is for a list of ranks, and for each rank there is one.
+/// The other ranks pass `None`. Collective; binomial tree. A message for many ranks is sent once to each child
+/// that has some of them below it.
+pub fn scatter_alike(
+    comm: &dyn Communicator,
+    messages: Option<Vec<(RankList, Vec<u8>)>>,
+) -> Result<Vec<u8>> {
+    comm.count_round("scatter");
+    let tree = BinomialTree::new(comm, 0)?;
+    let size = comm.size();
+    let packets = match (tree.parent(), messages) {
+        (Some(parent), _) => unpack(&comm.recv(parent, SCATTER)?, size).and_then(|packets| {
+            let unpacked = packets
+                .iter()
+                .map(|packet| RankList::unpack_with(&packet.body, size));
+            unpacked.collect()
+        }),
+        (None, Some(messages)) => Ok(messages),
+        (None, None) => Err(Error::comm("scatter", "the root must give messages")),
+    };
+    // After an error the children still get a message, though an empty one.
+    let (messages, damage) = match packets {
+        Ok(messages) => (messages, None),
+        Err(error) => (Vec::new(), Some(error)),
+    };
+    let mut sends = Vec::new();
+    for (child, span) in tree.children() {
+        let below = messages
+            .iter()
+            .map(|(ranks, body)| (ranks.within(&span), body));
+        let theirs = below.filter(|(ranks, _)| !ranks.is_empty());
+        let packets: Vec<Packet> = theirs
+            .map(|(ranks, body)| Packet {
+                from: 0,
+                to: child,
+                body: ranks.pack_with(body),
+            })
+            .collect();
+        sends.push(comm.isend(child, SCATTER, pack(&packets))?);
+    }
+    wait_all(sends)?;
+    if let Some(error) = damage {
+        return Err(error);
+    }
+    let me = comm.rank();
+    let is_mine = |(ranks, _): &(RankList, Vec<u8>)| !ranks.within(&(me..me + 1)).is_empty();
+    let mine = messages.into_iter().find(is_mine);
+    mine.map(|(_, body)| body)
         .ok_or_else(|| Error::comm("scatter", "nothing for this rank came from the root"))
 }
 

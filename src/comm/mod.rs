@@ -7,12 +7,16 @@
 mod at_root;
 pub mod collective;
 mod local;
+mod meet;
 mod packet;
+mod rank_list;
 pub mod solo;
 pub mod threads;
 
 pub use at_root::AtRoot;
 pub use local::{Agreed, Agreement, Local, VerdictExt};
+pub use meet::meet;
+pub use rank_list::RankList;
 
 use crate::{Error, Result};
 

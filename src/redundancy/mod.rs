@@ -36,7 +36,7 @@ pub use parity_file::{ParityFileName, final_name, temporary_name};
 pub use rebuild::offline;
 pub use relocate::{HeldPart, move_parts};
 pub use scheme::{RedundancyScheme, redundancy_file, scheme_and_set, scheme_of};
-pub use sets::{Set, make_sets, survives};
+pub use sets::{Set, survives};
 
 use crate::comm::{Communicator, Tag};
 use crate::format::Name;

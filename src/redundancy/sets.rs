@@ -1,4 +1,4 @@
-//! Which ranks protect each other. Pure, so that every rank computes the same answer.
+//! Which ranks protect each other.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -49,10 +49,8 @@ impl Set {
     }
 }
 
-/// Divides all ranks into sets; entry `r` of the result is the set of world rank `r`.
-///
-/// `failure_group[r]` is the number of the group of ranks (commonly a node) that is lost together
-/// with rank `r`. In order of importance:
+/// Into how many sets all ranks are divided, if the largest failure group (commonly a node) has so many of
+/// them. In order of importance:
 ///
 /// 1. sets have at least 2 members (unless there is only one rank);
 /// 2. no set holds two members of one failure group, unless a group is larger than half of
@@ -60,8 +58,39 @@ impl Set {
 /// 3. sets have at least `set_size` members, unless a group is larger than the number of
 ///    such sets.
 ///
-/// Set sizes always differ by at most one. Members are in rising order of world rank.
-pub fn make_sets(failure_group: &[usize], set_size: usize) -> Vec<Set> {
+/// The ranks are dealt out to the sets in turn: those of the larger groups first, of groups of one size those of
+/// the group with the lowest rank, in a group the lower ones. So set sizes differ by at most one. A group has at most
+/// as many ranks as there are sets, and no set gets two of them. Members are in rising order of world rank.
+pub fn number_of_sets(ranks: usize, largest: usize, set_size: usize) -> usize {
+    largest.max(ranks / set_size.max(2)).min(ranks / 2).max(1)
+}
+
+/// What [`survives`] says of such sets: only the largest group can have several ranks in one.
+pub fn survived(
+    ranks: usize,
+    largest: usize,
+    sets: usize,
+    losses: impl Fn(usize) -> usize,
+) -> usize {
+    // Set n has the ranks at the places n, n + sets, ... So size and share of the largest group change at these.
+    let kinds = [0, ranks % sets, largest % sets];
+    let kinds = kinds.into_iter().filter(|set| *set < sets);
+    let of_kind = |set: usize| {
+        let share = |places: usize| places / sets + usize::from(set < places % sets);
+        let (members, of_largest) = (share(ranks), share(largest));
+        let losses = losses(members);
+        if members <= losses || of_largest > losses {
+            return 0;
+        }
+        let others = (members - of_largest).min(losses - of_largest);
+        others + usize::from(of_largest > 0)
+    };
+    kinds.map(of_kind).min().unwrap_or(0)
+}
+
+/// The sets for all ranks at once: entry `r` of the result is the set of world rank `r`, whose failure group has the
+/// number `failure_group[r]`. `sets` is from [`number_of_sets`].
+pub(super) fn deal_out(failure_group: &[usize], sets: usize) -> Vec<Set> {
     let ranks = failure_group.len();
     let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (rank, group) in failure_group.iter().enumerate() {
@@ -69,17 +98,12 @@ pub fn make_sets(failure_group: &[usize], set_size: usize) -> Vec<Set> {
     }
     let mut groups: Vec<Vec<usize>> = groups.into_values().collect();
     groups.sort_by_key(|g| (std::cmp::Reverse(g.len()), g.first().copied()));
-
-    let largest = groups.first().map_or(1, Vec::len);
-    let count = largest.max(ranks / set_size.max(2)).min(ranks / 2).max(1);
-
-    // A group has at most `count` ranks. They go to consecutive sets, so no set gets two of them.
-    let mut sets: Vec<Vec<usize>> = vec![Vec::new(); count];
-    for (rank, at) in groups.into_iter().flatten().zip((0..count).cycle()) {
-        sets[at].push(rank);
+    let mut dealt: Vec<Vec<usize>> = vec![Vec::new(); sets];
+    for (rank, at) in groups.into_iter().flatten().zip((0..sets).cycle()) {
+        dealt[at].push(rank);
     }
     let mut seen: Vec<(usize, Set)> = Vec::with_capacity(ranks);
-    for mut members in sets {
+    for mut members in dealt {
         members.sort_unstable();
         let members: Arc<[usize]> = members.into();
         let views = (0..members.len()).filter_map(|i| Set::new(i, members.clone()));
@@ -87,6 +111,20 @@ pub fn make_sets(failure_group: &[usize], set_size: usize) -> Vec<Set> {
     }
     seen.sort_unstable_by_key(|(rank, _)| *rank);
     seen.into_iter().map(|(_, set)| set).collect()
+}
+
+/// The sets of ranks in these failure groups, of at least `set_size` members where that is possible.
+#[cfg(test)]
+pub(super) fn make_sets(failure_group: &[usize], set_size: usize) -> Vec<Set> {
+    let mut sizes: BTreeMap<usize, usize> = BTreeMap::new();
+    for group in failure_group {
+        *sizes.entry(*group).or_default() += 1;
+    }
+    let largest = sizes.into_values().max().unwrap_or(1);
+    deal_out(
+        failure_group,
+        number_of_sets(failure_group.len(), largest, set_size),
+    )
 }
 
 /// How many failure groups, whichever they are, can be lost together if a set of `n` members can rebuild
@@ -174,6 +212,14 @@ mod tests {
             usize::from(apart && ranks > 1),
             "{shape}"
         );
+        let count = number_of_sets(ranks, largest.max(1), set_size);
+        if ranks > 0 {
+            for most in 0..4 {
+                let losses = |members: usize| members.saturating_sub(1).min(most);
+                let expected = survives(&sets, groups, losses);
+                assert_eq!(survived(ranks, largest, count, losses), expected, "{shape}");
+            }
+        }
         if ranks >= set_size && largest <= ranks / set_size.max(2) {
             assert!(smallest_set >= set_size, "{shape}");
         }

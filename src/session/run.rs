@@ -28,6 +28,8 @@ pub(super) struct Store {
     pub leader: bool,
     /// With which ranks this one shares the directory.
     pub sharing: Sharing,
+    /// The lowest rank of those whose datasets in it are lost together with this rank's.
+    pub lost_with: usize,
 }
 
 /// What `SCR_Init` finds out. It does not change afterwards.

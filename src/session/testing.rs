@@ -48,6 +48,7 @@ pub(super) fn run_in(dir: &tempfile::TempDir, more: &[(&str, &str)]) -> (Run, Ar
             layout,
             leader: true,
             sharing: Sharing::default(),
+            lost_with: 0,
         }
     };
     let messages = Arc::new(Memory::default());

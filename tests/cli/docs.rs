@@ -161,6 +161,7 @@ fn long_options_in_the_documentation_exist() {
         "--list-presets",
         "--bench",
         "--no-default-features",
+        "--nocapture",
         "--features",
         "--version",
     ];

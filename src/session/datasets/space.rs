@@ -200,6 +200,7 @@ pub(in crate::session) fn send_size(
         layout,
         leader,
         sharing,
+        ..
     } = &run.stores[store];
     let own = own_size(run, &layout.at(level), filemap);
     let pending = if sharing.all || *leader {

@@ -23,10 +23,9 @@ pub(in crate::session) type DatasetKey = (u64, u64);
 /// What rank 0 has found, and what is left to try.
 #[derive(Default)]
 pub(in crate::session) struct Survey {
-    /// For each store, the leader of each rank.
+    /// For each store, the leader of each rank. Empty until leaders have reported, as `domains` is.
     pub leaders: Vec<Vec<usize>>,
-    /// For each store, the failure domain of each rank; see
-    /// [`domains_of_nodes`](crate::redundancy::topology::domains_of_nodes).
+    /// For each store, the failure domain of each rank: the lowest rank whose datasets are lost with its.
     pub domains: Vec<Vec<usize>>,
     pub last_run: LastRun,
     /// Ids of checkpoints that were found to be of another program.

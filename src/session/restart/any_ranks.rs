@@ -8,7 +8,7 @@
 use crate::cache::plan::{Candidate, Slot};
 use crate::comm::{Agreement, Term, collective};
 use crate::events::Severity;
-use crate::format::{Dataset, to_message};
+use crate::format::Dataset;
 use crate::messages::NOT_COPIED;
 use crate::prefix::index;
 use crate::scavenge::copy::CopySettings;
@@ -20,7 +20,7 @@ use crate::session::datasets::survey::PassedOver;
 use crate::session::datasets::unavailable::{Cause, Unavailable};
 use crate::session::progress::CopyProgress;
 use crate::session::restart::recovery_plan::{Planner, cannot_be_used_now};
-use crate::session::restart::step::{OfOtherRanks, RecoveryStep};
+use crate::session::restart::step::{Messages, OfOtherRanks, RecoveryStep};
 use crate::session::run::{Run, time_now};
 use crate::system::time::Instant;
 use crate::{Error, Result};
@@ -28,7 +28,7 @@ use std::collections::BTreeSet;
 
 impl Planner<'_> {
     /// The messages to use a candidate that another number of ranks wrote. Local.
-    pub fn orders_of_other_ranks(&mut self, candidate: Candidate) -> Result<Vec<Vec<u8>>> {
+    pub fn orders_of_other_ranks(&mut self, candidate: Candidate) -> Result<Messages> {
         let run = self.run;
         let Dataset { id, created, .. } = candidate.dataset;
         let index = index::read(&*run.files, &run.prefix)?;
@@ -46,7 +46,7 @@ impl Planner<'_> {
             of_other_ranks: Some(found),
             ..RecoveryStep::default()
         };
-        Ok(vec![to_message(&step)?; run.comm.size()])
+        step.for_all(run.comm.size())
     }
 }
 

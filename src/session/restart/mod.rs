@@ -3,6 +3,7 @@
 pub(super) mod any_ranks;
 pub(super) mod classify;
 pub(super) mod fetch;
+mod leader_report;
 pub(super) mod make_room;
 pub(super) mod node_copies;
 pub(super) mod recover;

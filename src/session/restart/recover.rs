@@ -8,7 +8,7 @@ use crate::cache::recover::{self, CacheAccess, Recovered, RecoveryFailure};
 use crate::cache::{dataset, inventory};
 use crate::comm::{Term, collective};
 use crate::events::{Event, Severity};
-use crate::format::{from_message, to_message};
+use crate::format::to_message;
 use crate::messages::{NOT_RECOVERED, NOT_VERIFIED};
 use crate::session::datasets::cached::{CachedDataset, OwnPart, title};
 use crate::session::datasets::deletion::Trash;
@@ -17,9 +17,10 @@ use crate::session::datasets::search::Restart;
 use crate::session::datasets::space::share_size;
 use crate::session::datasets::survey::{PassedOver, Rejected};
 use crate::session::datasets::unavailable::{Cause, Unavailable};
+use crate::session::restart::leader_report::{self, LeaderReport};
 use crate::session::restart::make_room::Needs;
 use crate::session::restart::recovery_plan::{Planner, cannot_be_used_now};
-use crate::session::restart::step::{Known, RecoveryStep, Rest, Step};
+use crate::session::restart::step::{Known, Messages, RecoveryStep, Rest, Step};
 use crate::session::run::Store;
 use crate::system::time::Instant;
 use crate::text::counted;
@@ -46,20 +47,11 @@ impl Restart<'_> {
             }
             return Ok(());
         }
-        if let Some(messages) = collective::gather(&*run.comm, 0, to_message(&found)?)? {
-            let mut inventories: Vec<(usize, Inventory)> = Vec::new();
-            for (rank, bytes) in messages.iter().enumerate() {
-                match from_message(bytes) {
-                    Ok(inventory) => inventories.push((rank, inventory)),
-                    Err(error) => {
-                        let text = format!("what rank {rank} found in its cache: {error}");
-                        run.tell(Severity::Warning, text);
-                    }
-                }
-            }
-            if let Some(survey) = self.search.survey.get_mut() {
-                survey.classify(run, &inventories);
-            }
+        let report = LeaderReport::new(run, found)?.map(|report| to_message(&report));
+        let gathered = collective::gather_some(&*run.comm, 0, report.transpose()?)?;
+        if let Some((reports, survey)) = gathered.zip(self.search.survey.get_mut()) {
+            let inventories = leader_report::read(run, reports, survey);
+            survey.classify(run, &inventories);
         }
         let begun = Instant::now();
         let found = self.try_candidates();
@@ -125,14 +117,11 @@ impl Restart<'_> {
     }
 
     /// Sends the steps that rank 0 makes to the ranks, and removes what they reject. Collective.
-    fn next_step(
-        &mut self,
-        make: impl FnOnce(&mut Planner) -> Result<Vec<Vec<u8>>>,
-    ) -> Result<Step> {
+    fn next_step(&mut self, make: impl FnOnce(&mut Planner) -> Result<Messages>) -> Result<Step> {
         let run = self.run;
         let made = self.planner().map(|mut planner| make(&mut planner));
         let message = made.scatter(&*run.comm, run.node())?;
-        let next: RecoveryStep = from_message(&message)?;
+        let next = RecoveryStep::read(&message, run.rank())?;
         self.remove_rejected(&next.rejected);
         Ok(next.step())
     }

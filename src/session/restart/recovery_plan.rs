@@ -6,7 +6,7 @@ use crate::cache::plan::{Candidate, Slot};
 use crate::comm::AtRoot;
 use crate::config::descriptors::StoreDescriptor;
 use crate::events::Severity;
-use crate::format::{Dataset, Name, to_message};
+use crate::format::{Dataset, Name};
 use crate::messages::{LOST_FILES, OUTPUT_LOST};
 use crate::prefix::index;
 use crate::redundancy::EVERYTHING;
@@ -17,7 +17,7 @@ use crate::session::datasets::prefix_state::PrefixState;
 use crate::session::datasets::search::{Offer, Restart, RestartSearch};
 use crate::session::datasets::survey::{InPrefix, PassedOver, Survey};
 use crate::session::datasets::unavailable::{Cause, Unavailable};
-use crate::session::restart::step::{Known, RecoveryStep, Remaining, Rest};
+use crate::session::restart::step::{Known, Messages, RecoveryStep, Remaining, Rest};
 use crate::session::run::Run;
 use crate::text::{plural, ranks_in_words};
 use std::collections::BTreeSet;
@@ -66,7 +66,7 @@ impl Restart<'_> {
 
 impl Planner<'_> {
     /// The orders for the newest candidate that may be complete, or the last step. Local.
-    pub fn choose_candidate(&mut self) -> Result<Vec<Vec<u8>>> {
+    pub fn choose_candidate(&mut self) -> Result<Messages> {
         self.survey.tried = None;
         self.judge_outputs()?;
         let mut unavailable = None;
@@ -102,7 +102,7 @@ impl Planner<'_> {
         let unavailable = unavailable.or_else(|| self.unread_after(&Dataset::default()));
         let mut last = self.last_step()?;
         last.rest.unavailable = unavailable;
-        Ok(vec![to_message(&last)?; self.run.comm.size()])
+        last.for_all(self.run.comm.size())
     }
 
     /// What becomes of the newest candidate. Local.
@@ -164,7 +164,7 @@ impl Planner<'_> {
 
     /// The messages with the orders for a candidate; `None` if it cannot be recovered.
     /// Local.
-    fn orders(&mut self, candidate: &Candidate) -> Option<Result<Vec<Vec<u8>>>> {
+    fn orders(&mut self, candidate: &Candidate) -> Option<Result<Messages>> {
         let leaders = self.survey.leaders.get(candidate.store)?;
         let orders = candidate.orders(leaders)?;
         let named = title(&candidate.dataset);
@@ -185,31 +185,24 @@ impl Planner<'_> {
             Ok(known) => known,
             Err(error) => return Some(Err(error)),
         };
-        let rejected = std::mem::take(&mut self.survey.rejected);
-        let message = |order| {
-            to_message(&RecoveryStep {
-                rejected: rejected.clone(),
-                order: Some(order),
-                known,
-                ..RecoveryStep::default()
-            })
+        let mut step = RecoveryStep {
+            rejected: std::mem::take(&mut self.survey.rejected),
+            known,
+            ..RecoveryStep::default()
         };
-        Some(orders.into_iter().map(message).collect())
+        Some(step.with_orders(orders))
     }
 
     /// The messages for a dataset that was not tried yet; empty ones if it cannot be
     /// recovered. Local.
-    pub fn orders_for(&mut self, slot: Slot) -> Result<Vec<Vec<u8>>> {
+    pub fn orders_for(&mut self, slot: Slot) -> Result<Messages> {
         let at = self.survey.cached.iter().rposition(|c| c.slot() == slot);
         let candidate = at.map(|at| self.survey.cached.remove(at));
         let orders = candidate.as_ref().and_then(|one| self.orders(one));
         self.survey.tried = candidate;
         match orders {
             Some(orders) => orders,
-            None => Ok(vec![
-                to_message(&RecoveryStep::default())?;
-                self.run.comm.size()
-            ]),
+            None => RecoveryStep::default().for_all(self.run.comm.size()),
         }
     }
 
@@ -422,7 +415,7 @@ pub(in crate::session) fn cannot_be_used_now(why: &str) -> String {
 mod tests {
     use super::*;
     use crate::cache::plan::Inventory;
-    use crate::format::{flush_file, from_message};
+    use crate::format::flush_file;
     use crate::session::datasets::cached::note;
     use crate::session::testing::{checkpoint, found, joined, recovered, run_in};
 
@@ -457,7 +450,8 @@ mod tests {
 
         /// The step after which rank 0 tells to the only rank.
         fn next(&mut self) -> RecoveryStep {
-            from_message(&self.step(|planner| planner.choose_candidate())[0]).unwrap()
+            let messages = self.step(|planner| planner.choose_candidate());
+            RecoveryStep::read(&messages[0].1, 0).unwrap()
         }
     }
 

@@ -1,13 +1,16 @@
 //! What the ranks do next at a restart, and rank 0's messages about it.
 
+use crate::Result;
 use crate::cache::plan::{RecoveryOrder, Slot};
-use crate::format::Dataset;
+use crate::comm::RankList;
+use crate::format::{Dataset, from_message, to_message};
 use crate::session::datasets::cached::CachedDataset;
 use crate::session::datasets::location::Location;
 use crate::session::datasets::prefix_state::PrefixState;
 use crate::session::datasets::survey::Rejected;
 use crate::session::datasets::unavailable::Unavailable;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// What the ranks do next. The same on all, but for their orders.
 pub(in crate::session) enum Step {
@@ -31,7 +34,38 @@ pub(in crate::session) struct RecoveryStep {
     pub rest: Rest,
 }
 
+/// Rank 0's messages, each for some ranks.
+pub(in crate::session) type Messages = Vec<(RankList, Vec<u8>)>;
+
 impl RecoveryStep {
+    /// This step for all of so many ranks. Rank 0.
+    pub fn for_all(&self, size: usize) -> Result<Messages> {
+        Ok(vec![(RankList::all(size), to_message(self)?)])
+    }
+
+    /// This step with the orders of the ranks, in rank order. Orders name ranks by their distance from the rank that
+    /// gets them: so those of most ranks are alike, and are one message. Rank 0.
+    pub fn with_orders(&mut self, orders: Vec<RecoveryOrder>) -> Result<Messages> {
+        let mut messages: BTreeMap<Vec<u8>, RankList> = BTreeMap::new();
+        for (rank, mut order) in orders.into_iter().enumerate() {
+            order.change_ranks(|other| other.wrapping_sub(rank));
+            self.order = Some(order);
+            let ranks = messages.entry(to_message(self)?).or_default();
+            ranks.append(&RankList::one(rank));
+        }
+        let messages = messages.into_iter();
+        Ok(messages.map(|(message, ranks)| (ranks, message)).collect())
+    }
+
+    /// The step in a message to this rank. Local.
+    pub fn read(message: &[u8], rank: usize) -> Result<Self> {
+        let mut step: RecoveryStep = from_message(message)?;
+        if let Some(order) = &mut step.order {
+            order.change_ranks(|distance| distance.wrapping_add(rank));
+        }
+        Ok(step)
+    }
+
     pub fn step(self) -> Step {
         match (self.order, self.of_other_ranks) {
             (Some(order), _) => Step::Recover(Box::new(order), self.known),

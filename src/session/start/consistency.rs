@@ -2,10 +2,12 @@
 //! different values on different nodes. Ranks with different settings would wait for each other for
 //! ever, or keep the parts of a dataset in different stores.
 
+use crate::comm::{Communicator, Term, collective};
 use crate::config::{Config, Descriptors, Settings};
-use crate::format::{Name, Tree, to_message, unpack};
+use crate::format::{Name, Tree, from_tree, to_message, unpack};
 use crate::text::excerpt;
 use crate::{Error, Result};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Settings and descriptors of this rank as bytes. What may differ between ranks is not serialized. In
@@ -19,6 +21,51 @@ pub fn pack(settings: &Settings, descriptors: &Descriptors) -> Result<Vec<u8>> {
         warnings: _,
     } = descriptors;
     to_message(&(settings, stores, control, schemes))
+}
+
+/// Two terms of an allreduce that are equal afterwards if the settings of all ranks are, by a fingerprint of them.
+/// `common` is from [`pack`], and empty if this rank has no settings.
+pub fn terms(common: &[u8]) -> [Term; 2] {
+    let number = collective::fingerprint(common).cast_signed();
+    [Term::Min(number), Term::Max(number)]
+}
+
+/// Where rank 0 is, before its settings in its message.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+struct RootPlace {
+    node: Name,
+}
+
+/// The error that names the difference, where [`terms`] has shown that settings differ: that of the lowest rank
+/// with other settings than rank 0. `common` is from [`pack`]. Collective: a broadcast, an allreduce, a verdict.
+pub fn report_difference(
+    comm: &dyn Communicator,
+    node: &str,
+    common: &[u8],
+    config: &Config,
+    descriptors: &Descriptors,
+) -> Result<()> {
+    let place = RootPlace { node: node.into() };
+    let mut message = [&to_message(&place)?, common].concat();
+    collective::bcast(comm, 0, &mut message)?;
+    let compared = unpack(&message).and_then(|(tree, used)| {
+        let root = from_tree::<RootPlace>(&tree)?;
+        let packed = message.get(used..).unwrap_or_default();
+        if packed == common {
+            return Ok(());
+        }
+        let root = RootSettings {
+            node: &root.node,
+            packed,
+        };
+        Err(difference(common, &root, config, descriptors))
+    });
+    let me = comm.rank() as i64;
+    let first = compared.as_ref().map_or(me, |()| i64::MAX);
+    let [first] = collective::combine(comm, [Term::Min(first)])?;
+    let told = if first.get() == me { compared } else { Ok(()) };
+    collective::agree(comm, node, told)
 }
 
 /// The settings of rank 0, as another rank gets them.

@@ -1,8 +1,8 @@
 //! How the ranks of a run come together: each learns from rank 0 what is common, finds its own directories, and
-//! gets its redundancy sets.
+//! those with which it shares a node, a store or a redundancy set.
 
 use super::Setup;
-use super::exchange::exchange;
+use super::consistency;
 use super::local_setup::LocalSetup;
 use super::run_info::{RootSetup, RootState, receive};
 use crate::Result;
@@ -13,7 +13,7 @@ use crate::config::descriptors::{Descriptors, View};
 use crate::events::Speaker;
 use crate::job::Environment;
 use crate::prefix::paths::Prefix;
-use crate::redundancy::topology::{Note, RankAssignment};
+use crate::redundancy::topology::{Divisions, Note, SetPlan, Topology};
 use crate::session::datasets::survey::Survey;
 use crate::session::ids::Ids;
 use crate::session::log;
@@ -27,7 +27,7 @@ pub(super) struct Joined {
     pub ids: Ids,
     pub root: AtRoot<RootState>,
     pub survey: AtRoot<Survey>,
-    /// Rank 0: about descriptors that cannot protect as configured.
+    /// About descriptors that cannot protect as configured.
     pub notes: Vec<Note>,
     /// What the configuration permits of it.
     pub environment: Environment,
@@ -57,17 +57,28 @@ impl Joined {
         if let Ok(local) = &local {
             speaker.node.clone_from(&local.node);
         }
-        let local = collective::agree(&*setup.comm, &speaker.node, local)?;
-        Self::assigned(setup, speaker, local, config, root).map(Some)
+        let common = local.as_ref().map_or(&[][..], |local| &local.common);
+        let terms = consistency::terms(common);
+        let agreement = collective::agree_with(&*setup.comm, &speaker.node, local, terms)?;
+        let (local, [lowest, highest]) = agreement.all_done()?;
+        if lowest.get() != highest.get() {
+            let LocalSetup {
+                common,
+                descriptors,
+                ..
+            } = &local;
+            let (comm, node) = (&*setup.comm, &speaker.node);
+            consistency::report_difference(comm, node, common, config, descriptors)?;
+        }
+        Self::placed(setup, speaker, local, root).map(Some)
     }
 
-    /// The ranks know their settings: rank 0 makes the sets, and finds out which ranks share a store.
+    /// The ranks know their settings: they find those with which they share a node, a store or a set.
     /// Collective.
-    fn assigned(
+    fn placed(
         setup: Setup,
         speaker: Speaker,
         local: LocalSetup,
-        config: &Config,
         root: AtRoot<RootState>,
     ) -> Result<Self> {
         let LocalSetup {
@@ -75,7 +86,6 @@ impl Joined {
             settings,
             descriptors,
             stores,
-            common,
             ..
         } = local;
         let Setup {
@@ -85,16 +95,17 @@ impl Joined {
             environment,
             ..
         } = setup;
-        let (assignment, sets, survey) =
-            exchange(&*comm, &speaker.node, config, &descriptors, &common)?;
-        let stores = stores_of(&*comm, stores, &descriptors, &assignment);
+        let (divisions, plans) = (Divisions::of(&descriptors), SetPlan::all(&descriptors));
+        let topology = Topology::find(&*comm, &divisions, &plans)?;
+        let stores = stores_of(&*comm, stores, &descriptors, &topology);
+        let survey = AtRoot::new(&*comm, Survey::default);
         let prefix = Prefix::new(&settings.prefix);
         let files = prefix.confine(&*files, stores.iter().map(|store| store.layout.job()));
         let mut ids = Ids::default();
         ids.know(info.dataset, Some(info.checkpoint));
         let mut run = Run {
-            nodes: assignment.nodes,
-            of_node: assignment.of_node,
+            nodes: topology.of_node.groups as u64,
+            of_node: topology.of_node,
             user: info.user,
             job: info.job,
             comm,
@@ -105,8 +116,8 @@ impl Joined {
             descriptors,
             prefix,
             stores,
-            sets,
-            tolerates: assignment.tolerates,
+            sets: topology.sets,
+            tolerates: topology.tolerates,
             log: None,
         };
         confirm_shared(&run, info.run)?;
@@ -116,7 +127,7 @@ impl Joined {
             ids,
             root,
             survey,
-            notes: assignment.notes,
+            notes: topology.notes,
             environment,
         })
     }
@@ -127,16 +138,17 @@ fn stores_of(
     comm: &dyn Communicator,
     layouts: Vec<Layout>,
     descriptors: &Descriptors,
-    assignment: &RankAssignment,
+    topology: &Topology,
 ) -> Vec<Store> {
     let of_store = layouts.into_iter().zip(&descriptors.stores);
     of_store
-        .zip(&assignment.stores)
-        .map(|((layout, store), sharing)| Store {
-            layout: layout.at((store.view == View::Global).then_some(assignment.node)),
+        .zip(topology.stores.iter().zip(&topology.lost_with))
+        .map(|((layout, store), (sharing, lost_with))| Store {
+            layout: layout.at((store.view == View::Global).then_some(topology.of_node.number)),
             // A disabled store may be out of order: nobody looks into it.
             leader: sharing.leader == comm.rank() && store.enabled,
             sharing: sharing.clone(),
+            lost_with: *lost_with,
         })
         .collect()
 }

@@ -1,7 +1,6 @@
 //! `SCR_Init`: finds out the settings and who takes part, then recovers what the cache still has.
 
 pub(super) mod consistency;
-pub(super) mod exchange;
 pub(super) mod join;
 pub(super) mod local_setup;
 pub(super) mod locks;
