@@ -97,7 +97,10 @@ fn restarts(comm: Box<dyn Communicator>, directory: &Path) -> scr::Result<Vec<Co
     Ok(noted)
 }
 
-const RUNS: [fn(Box<dyn Communicator>, &Path) -> scr::Result<Vec<Counts>>; 2] = [writes, restarts];
+/// What the calls of a run cost this rank.
+type CountedRun = fn(Box<dyn Communicator>, &Path) -> scr::Result<Vec<Counts>>;
+
+const RUNS: [CountedRun; 2] = [writes, restarts];
 
 /// What one call costs on all ranks.
 struct Cost {
