@@ -123,7 +123,7 @@ impl SetPlan {
 impl Topology {
     /// Finds it. All ranks have the same divisions, and plans for as many descriptors. Collective: a meeting, an
     /// exchange, a scan, an allreduce and two exchanges; more where failure domains are of several sizes
-    /// ([`offsets`]), or where groups and instances of a store overlap ([`joined`]).
+    /// (`offsets`), or where groups and instances of a store overlap (`joined`).
     pub fn find(comm: &dyn Communicator, own: &Divisions, plans: &[SetPlan]) -> Result<Topology> {
         let mut groups = grouping::find(comm, &own.keys)?;
         let wanted = [&own.schemes[..], &own.lost_with].concat();
