@@ -167,10 +167,18 @@ fn on_threads(ranks: usize, directory: &Path) -> scr::Result<Vec<Cost>> {
     Ok(costs)
 }
 
-/// Compares both, and prints a line for each call. `directory` is empty, or does not exist. Collective.
+/// Compares both, and prints a line for each call. Writes to two directories in `directory`, from which it removes what
+/// the last comparison has left. Collective.
 pub fn compare(comm: &dyn Communicator, directory: &Path) -> Result<(), String> {
     let text = |error: scr::Error| error.to_string();
+    let directory = std::path::absolute(directory).map_err(|error| error.to_string())?;
     let (mpi, threads) = (directory.join("over_mpi"), directory.join("on_threads"));
+    if comm.rank() == 0 {
+        for left in [&mpi, &threads].into_iter().filter(|dir| dir.exists()) {
+            std::fs::remove_dir_all(left).map_err(|error| error.to_string())?;
+        }
+    }
+    comm.barrier().map_err(text)?;
     std::fs::create_dir_all(&mpi).map_err(|error| error.to_string())?;
     let here = over_mpi(&mpi).map_err(text)?;
     if comm.rank() > 0 {
