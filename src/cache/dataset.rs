@@ -45,8 +45,8 @@ pub fn make_empty_directories_of(
     make_directories(files, layout, id, rank)
 }
 
-/// Removes what an earlier attempt of a rank left of a dataset, and what is no directory at the paths of its
-/// directories.
+/// Removes the files that an earlier attempt of a rank left of a dataset. Also removes other things than
+/// directories that stand where the rank's directories will be.
 fn remove_earlier(files: &dyn Files, layout: &Layout, id: u64, rank: usize) -> Result<()> {
     remove_non_directories(files, layout, id, rank)?;
     files.remove_tree(&layout.filemap(id, rank))?;

@@ -152,7 +152,7 @@ impl RankList {
     /// The list from the numbers of a rank of a group of `size`.
     ///
     /// # Errors
-    /// They are none, or name ranks that are not in the group, or more ranks than it has.
+    /// The list is empty, has more ranks than the group, or names a rank that is not in the group.
     pub fn from_numbers(numbers: &[u32], size: usize) -> Result<Self> {
         let (runs, more) = numbers.as_chunks::<3>();
         let run = |[first, step, count]: &[u32; 3]| {

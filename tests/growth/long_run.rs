@@ -209,7 +209,7 @@ fn a_long_run_costs_as_much_at_its_end_as_at_its_beginning() {
     }
 }
 
-/// When a thread does what is not the same each time.
+/// The threads work at other times in each run, so the counts may differ a little.
 #[test]
 fn a_long_run_with_flushes_in_the_background_keeps_nothing() {
     let _alone = alone();

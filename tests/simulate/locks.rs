@@ -1,4 +1,4 @@
-//! Locks where the file system has none: `src/store/lock_directory.rs`, on the virtual clock.
+//! The lock of `src/store/lock_directory.rs`, for file systems without locks, is tested on the virtual clock.
 
 use scr::store::posix::Posix;
 use scr::store::{LOCK_DIRECTORY, lock_by_directory};

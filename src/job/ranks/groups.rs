@@ -162,7 +162,7 @@ impl Group<'_> {
         escaped(&line).into_owned()
     }
 
-    /// Uses no processor and is not in a call, or uses all of it there.
+    /// The share of a processor that each of its ranks used, on average.
     fn processor(&self) -> f64 {
         let all: f64 = self.members.iter().map(|one| one.processor).sum();
         all / self.members.len().max(1) as f64

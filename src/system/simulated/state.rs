@@ -13,7 +13,7 @@ pub type TaskId = u64;
 /// A simulated process.
 pub type ProcessId = u32;
 
-/// What a task waits for. Whoever wakes tasks and whoever waits use the same number.
+/// The number of an event that tasks wait for. A task that waits and a task that wakes it use the same number.
 pub type Key = u64;
 
 /// The key of a task's end.
@@ -97,7 +97,8 @@ impl State {
         (resumed != Some(Duration::MAX)).then(|| wakes.max(resumed.unwrap_or_default()))
     }
 
-    /// Draws one of the tasks that can go on, after the clock has jumped if there is none. No process is stopped.
+    /// Draws one of the tasks that can go on. If no task can, the clock first jumps to the time at which one can. No
+    /// process may be stopped.
     pub(super) fn draw_ready(&mut self) -> Option<usize> {
         self.end_sleep();
         if self.ready.count() == 0 {
