@@ -17,10 +17,11 @@ install(FILES ${SCR_GENERATED}/scr-config.cmake ${SCR_GENERATED}/scr-config-vers
     DESTINATION ${SCR_PACKAGE_DIR})
 
 # Documentation, with the directories that links in it name. docs/scr.conf.sample has all parameters.
+# A directory without a page is left out by name: CMake would make it, and uninstall would leave it.
 install(FILES README.md CHANGELOG.md CONTRIBUTING.md LICENSE-MIT LICENSE-APACHE
     THIRD-PARTY-NOTICES.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs
-    FILES_MATCHING PATTERN "*.md" PATTERN "*.svg")
+    FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "scaling" EXCLUDE)
 install(FILES docs/scr.conf.sample DESTINATION ${CMAKE_INSTALL_DATADIR}/scr)
 install(DIRECTORY examples/ DESTINATION ${CMAKE_INSTALL_DATADIR}/scr/examples
     USE_SOURCE_PERMISSIONS
