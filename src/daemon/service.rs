@@ -95,7 +95,11 @@ impl Service {
     pub fn serve(&self, process: &mut Process, begins: &dyn Fn()) -> Result<Ended> {
         let claim = self.claim()?;
         begins();
-        let ended = self.daemon(process, &claim, false)?;
+        let ended = match self.daemon(process, &claim, false) {
+            // `scr clean`, which began before this daemon, has removed the directory.
+            Err(error) if error.is_not_found() && !self.exists()? => Ended::Gone,
+            ended => ended?,
+        };
         match ended {
             // Another daemon may serve by now.
             Ended::Gone => self.control.sweep()?,

@@ -9,7 +9,7 @@ use super::{Context, RankRecord, Set, scheme_and_set};
 use crate::format::parity::{Group, ParityHeader};
 use crate::format::scheme::Scheme;
 use crate::format::{encode_record, files::RankFiles, read_header};
-use crate::store::{File, Files};
+use crate::store::{File, FileKind, Files};
 use crate::text::list_of_ranks;
 use crate::{Error, Result};
 use crc32fast::Hasher;
@@ -133,7 +133,7 @@ pub struct ParityWriter {
 }
 
 impl ParityWriter {
-    /// Removes the file `path` and starts its successor, with space for header and blocks. All
+    /// Starts the successor of the file `path`, if there is one, with space for header and blocks. All
     /// checksums must be present in `header`, since they have a fixed width, but their values may
     /// still change.
     pub fn create(files: &dyn Files, path: PathBuf, header: &ParityHeader) -> Result<Self> {
@@ -148,11 +148,22 @@ impl ParityWriter {
         let start = encode_record(header)?.len() as u64;
         let bounds = bounds(header)?;
         let size = total_size([start, bounds.last().copied().unwrap_or(0)])?;
-        // A rank without a record has not removed obstacles at this path.
-        files.remove_tree(&path)?;
+        // A rank without a record has not removed obstacles at this path. A file there is replaced by the end: it may be
+        // good, and only have looked lost by an error that passes.
+        let there = files.stat(&path)?;
+        if there.is_some_and(|there| there.kind != FileKind::File) {
+            files.remove_tree(&path)?;
+        }
         let temporary = temporary_path(&path);
         let file = files.rewrite(&temporary, 0o600)?;
-        file.allocate(size)?;
+        match file.allocate(size) {
+            // There is room for one of them.
+            Err(error) if error.is_full() => {
+                files.remove_tree(&path)?;
+                file.allocate(size)?;
+            }
+            other => other?,
+        }
         let blocks = header.partners().map(|_| (0, Hasher::new())).collect();
         Ok(ParityWriter {
             path,
@@ -345,6 +356,46 @@ impl ParityReader {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::format::Dataset;
+    use crate::format::Reddesc;
+    use crate::store::posix::Posix;
+
+    /// A rebuild that fails must not cost a file that only could not be read for a moment.
+    #[test]
+    fn the_file_before_stays_until_its_successor_is_complete() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("1_of_2_in_0.xor");
+        let header = ParityHeader {
+            chunk: 0,
+            crc: Some(0),
+            current: RankFiles::default(),
+            dataset: Dataset::default(),
+            further: Vec::new(),
+            group: Group(vec![0, 1]),
+            partner: RankFiles::default(),
+            ranks: 2,
+            reddesc: Reddesc {
+                scheme: Scheme::Xor.into(),
+                group: "NODE".into(),
+                set_id: 0,
+                set_rank: 0,
+                members: vec![0, 1],
+                set_size: 2,
+                set_failures: 1,
+                interval: 1,
+                store: "/s".into(),
+            },
+        };
+        let create = || ParityWriter::create(&Posix, path.clone(), &header);
+        std::fs::write(&path, "before").unwrap();
+        drop(create().unwrap());
+        assert_eq!(std::fs::read(&path).unwrap(), b"before");
+        // What is no file could not be replaced.
+        std::fs::remove_file(&path).unwrap();
+        std::fs::create_dir_all(path.join("below")).unwrap();
+        drop(create().unwrap());
+        assert!(!path.exists());
+    }
 
     #[test]
     fn names_of_redundancy_files_are_read_as_they_are_written() {

@@ -1,5 +1,6 @@
 //! A cluster of thread ranks with real files, for tests of the schemes.
 
+use super::parity_file::final_name;
 use super::{
     Context, LocalPart, PartHealth, RankRecord, RebuildOutcome, RedundancyScheme, Set, Verification,
 };
@@ -201,16 +202,18 @@ impl Cluster {
         })
     }
 
-    /// Everything that a rank has on disk.
+    /// Everything that a rank has on disk. Temporary redundancy files are left out: the next that is written takes
+    /// their place.
     pub fn snapshot(&self, rank: usize) -> Snapshot {
         let mut found = Snapshot::new();
         let mut queue = vec![self.data(rank), self.meta(rank)];
         while let Some(dir) = queue.pop() {
             for entry in std::fs::read_dir(&dir).into_iter().flatten() {
                 let path = entry.unwrap().path();
+                let name = path.file_name().unwrap();
                 if path.is_dir() {
                     queue.push(path);
-                } else {
+                } else if final_name(name) == name {
                     let stat = Posix.stat(&path).unwrap().unwrap();
                     // The time of redundancy files is not kept.
                     let time = if path.starts_with(self.data(rank)) {

@@ -21,9 +21,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Default, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE", default)]
 struct NamedCurrent {
-    /// `None` if the index has no such checkpoint.
+    /// `None` if neither index nor cache has such a checkpoint.
     id: Option<u64>,
     ckpt: Option<u64>,
+    /// True if it is that of the index.
+    indexed: bool,
 }
 
 impl Session {
@@ -38,15 +40,26 @@ impl Session {
         let run = &self.run;
         let named = |c: &&CachedDataset| c.dataset.name == *name && c.dataset.is_checkpoint();
         let cached = self.cached.entries.iter().filter(named);
-        let cached = cached.max_by_key(|c| c.dataset.id);
+        // Those that another number of ranks wrote are only known to the survey.
+        let others = self.search.survey.get().map(|survey| &survey.cached);
+        let others = others.into_iter().flatten();
+        let others = others.filter(|c| c.ranks != run.comm.size() && c.is_whole());
+        let others = others.map(|c| &c.dataset);
+        let others = others.filter(|dataset| dataset.name == *name && dataset.is_checkpoint());
+        let cached = cached.map(|c| &c.dataset).chain(others);
+        let cached = cached.max_by_key(|dataset| dataset.id);
         let found: NamedCurrent = run.share_from_root(|| {
             // Else the end of a flush that lacks its entry in the index would make a newer one current.
             finish_and_tell(run)?;
             index::update(&*run.files, &run.prefix, |index| {
                 // A newer one of the name may be in the cache only.
-                let replaced = cached.is_some_and(|c| index.id(name) < Some(c.dataset.id));
+                let replaced = cached.is_some_and(|dataset| index.id(name) < Some(dataset.id));
                 if replaced || !index.set_current(name) {
-                    return Ok(NamedCurrent::default());
+                    return Ok(NamedCurrent {
+                        id: cached.map(|dataset| dataset.id),
+                        ckpt: cached.and_then(|dataset| dataset.ckpt),
+                        indexed: false,
+                    });
                 }
                 if run.settings.drop_after_current {
                     index.drop_after(name);
@@ -54,13 +67,15 @@ impl Session {
                 let id = index.id(name);
                 let entry = id.and_then(|id| index.get(id));
                 let ckpt = entry.and_then(|entry| entry.dataset.as_ref()?.ckpt);
-                Ok(NamedCurrent { id, ckpt })
+                Ok(NamedCurrent {
+                    id,
+                    ckpt,
+                    indexed: true,
+                })
             })
         })?;
-        let (id, ckpt) = match (found.id, cached) {
-            (Some(id), _) => (id, found.ckpt),
-            (None, Some(c)) => (c.dataset.id, c.dataset.ckpt),
-            (None, None) => return Err(no_such(Call::Current, name)),
+        let Some(id) = found.id else {
+            return Err(no_such(Call::Current, name));
         };
         let newer = self.cached.slots(|c| c.dataset.id > id);
         self.cached.remove(run, &mut self.search, &newer);
@@ -69,7 +84,7 @@ impl Session {
         }
         self.search.offer.files = None;
         self.search.offer.unavailable = None;
-        self.ids.know(id, ckpt);
+        self.ids.know(id, found.ckpt);
         self.search.offer.chosen = Some(id);
         self.cached.newest_evicted = None;
         self.cached.went_back = true;
@@ -77,9 +92,8 @@ impl Session {
         // and no older cached one may come before it.
         let complete = self.cached.get(id).is_some_and(CachedDataset::is_whole);
         if let (false, Some(survey)) = (complete, self.search.survey.get_mut()) {
-            let indexed = found.id.is_some();
             let candidates = &mut survey.cached;
-            candidates.retain(|c| c.dataset.id == id || (!indexed && c.dataset.id < id));
+            candidates.retain(|c| c.dataset.id == id || (!found.indexed && c.dataset.id < id));
         }
         Ok(())
     }

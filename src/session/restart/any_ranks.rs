@@ -126,8 +126,12 @@ fn save(run: &Run, found: &OfOtherRanks) -> Result<(Result<()>, bool)> {
             node: run.node(),
             redundancy,
             only_redundancy: false,
-            // The ranks read the files where they are.
-            containers: None,
+            // A copy that is killed must leave no part of a plain file: it would be in the way when files are
+            // extracted from the containers of a later copy.
+            containers: run
+                .settings
+                .use_containers
+                .then_some(run.settings.container_size),
             checksums: run.settings.crc_on_flush,
             buffer: run.settings.file_buf_size,
             metadata: run.settings.copy_metadata,

@@ -263,6 +263,27 @@ fn a_rejected_one_is_marked_and_the_older_one_is_offered() {
     assert!(!index(&site).get(2).unwrap().is_good());
 }
 
+/// Also one that is in the cache only.
+#[test]
+fn the_user_can_choose_an_older_one() {
+    let site = site("0", "0");
+    site.run(&EIGHT, |rank| {
+        rank.checkpoint("ck.1").unwrap();
+        rank.checkpoint("ck.2").unwrap();
+    });
+    let site = site.set("SCR_FLUSH", "1");
+    site.run(&TWELVE, |rank| {
+        rank.session.allow_other_ranks(true).unwrap();
+        assert_eq!(rank.session.have_restart().unwrap(), Some("ck.2".into()));
+        rank.session.current(&Name::from("ck.9")).unwrap_err();
+        rank.session.current(&Name::from("ck.1")).unwrap();
+        assert_eq!(read_all(rank, 8).as_deref(), Some("ck.1"));
+        rank.checkpoint("ck.3").unwrap();
+    });
+    let found = index(&site);
+    assert!(found.id(&Name::from("ck.3")) > found.id(&Name::from("ck.2")));
+}
+
 /// They are overwritten as those of the same number of ranks are: under the same names and paths.
 #[test]
 fn old_names_and_paths_may_be_written_again() {

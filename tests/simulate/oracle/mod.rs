@@ -303,7 +303,10 @@ impl Oracle {
             let one = &self.datasets[*at];
             one.checkpoint && one.is_finished() && counts(one)
         });
-        let Some(newest) = newest.filter(|at| self.plan.flush > 0 && self.is_promised(*at)) else {
+        // One of another number of ranks is brought to the prefix directory when it is to be read.
+        let is_flushed =
+            |at: &usize| self.plan.flush > 0 && self.datasets[*at].ranks() == self.ranks();
+        let Some(newest) = newest.filter(|at| is_flushed(at) && self.is_promised(*at)) else {
             return;
         };
         self.datasets[newest].saved = true;

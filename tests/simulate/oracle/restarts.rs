@@ -65,7 +65,11 @@ impl Oracle {
             let one = &self.datasets[**at];
             one.checkpoint && one.is_finished()
         };
-        let newest = all.iter().rev().find(finished).copied();
+        // Another number of ranks may have written a newer one of the name.
+        let takes_others = self.plan.takes_other_ranks(&self.plan.runs[self.run]);
+        let may_be = |at: &&usize| takes_others || self.datasets[**at].ranks() == self.ranks();
+        let mut newer = all.iter().rev().filter(finished);
+        let newest = newer.clone().find(may_be).or(newer.next()).copied();
         self.check(Promise::Finished, newest.is_some(), || {
             format!("{name} is offered, which not all ranks had finished")
         });
@@ -86,8 +90,8 @@ impl Oracle {
                 format!("{name} is offered, and SCR_Current has named {wanted}")
             });
         }
-        let (ranks, run) = (self.datasets[newest].ranks(), &self.plan.runs[self.run]);
-        let may = ranks == self.ranks() || self.plan.takes_other_ranks(run);
+        let ranks = self.datasets[newest].ranks();
+        let may = takes_others || ranks == self.ranks();
         self.check(Promise::OtherRanks, may, || {
             format!("{name} of {ranks} ranks is offered")
         });
