@@ -62,8 +62,9 @@ impl Oracle {
         let newest = !newer
             .clone()
             .any(|other| other.checkpoint && other.is_finished());
-        // Output takes the place of the newest only when that is in the prefix directory.
-        let saved = self.plan.flush > 0 && self.plan.fetch;
+        // Output takes the place of the newest only when that is in the prefix directory. What was damaged there
+        // since counts as saved.
+        let saved = self.plan.flush > 0 && self.plan.fetch && !one.damaged;
         let harmless = |other: &Dataset| !other.checkpoint && newest && saved;
         let after = newer.filter(here).filter(|other| !harmless(other)).count();
         let count = places.stores[store].count as usize;
