@@ -62,6 +62,7 @@ mod prerun;
 mod print;
 mod progress;
 mod rebuild;
+mod rehearse;
 mod report;
 mod retries_halt;
 mod run;
@@ -89,6 +90,7 @@ pub const COMMANDS: &[Command] = &[
     diff::COMMAND,
     run::COMMAND,
     stacks::COMMAND,
+    rehearse::COMMAND,
     rebuild::COMMAND,
     halt::COMMAND,
     print::COMMAND,

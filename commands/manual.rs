@@ -70,6 +70,11 @@ pub const MANUALS: &[Manual] = &[
         ("scr stacks --long n[0-3]", "Show the stacks and all else that is known of the ranks on these nodes."),
         ("scr stacks --pid 4711,4712", "Look at two processes of this node."),
     ], &["run", "watchdog", "get-jobstep-id"]),
+    page("rehearse", &[
+        ("scr rehearse --compare result.dat -- ./app", "Kill a rank and a node of 8 ranks on 4 nodes, and compare the file with that of an undisturbed run."),
+        ("scr rehearse --kill node=n2@3 --restart-ranks 6 -- ./app", "Kill one node after the third checkpoint, and go on with 6 ranks."),
+        ("scr rehearse --launcher \"srun --overlap\" --compare out --compare-with \"numdiff -a 1e-9\" -- ./app", "Launch with srun, and compare with a tolerance."),
+    ], &["run", "report", "stacks"]),
     page("rebuild", &[
         ("scr rebuild --dir .scr/scr.dataset.10 --dry-run", "Tell what is missing, and whether it can be rebuilt."),
         ("scr rebuild --dir .scr/scr.dataset.10 xor", "Rebuild lost files with the XOR redundancy files."),

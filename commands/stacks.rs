@@ -119,7 +119,8 @@ pub(super) struct Stacks {
 }
 
 impl Stacks {
-    fn of(reports: Vec<NodeReport>, silent: Vec<(String, String)>) -> Self {
+    /// What these nodes have told; `silent`: nodes that did not answer, and why.
+    pub fn of(reports: Vec<NodeReport>, silent: Vec<(String, String)>) -> Self {
         // Where names of nodes stand for one machine, two of them may see one process.
         let mut seen = BTreeSet::new();
         let mut processes: Vec<RankProcess> = Vec::new();

@@ -5,6 +5,8 @@ mod signals;
 mod steps;
 mod words;
 
+pub(super) use words::split as split_words;
+
 use super::call::{Failure, Invocation};
 use super::job::Job;
 use super::test_runtime::missing_programs;

@@ -73,7 +73,7 @@ fn command(word: &OsStr) -> Option<(&'static str, Option<OsString>)> {
 ///
 /// # Errors
 /// A quote is not closed, or the command ends with a backslash.
-pub(super) fn split(text: &str) -> Result<Vec<String>, Failure> {
+pub(in super::super) fn split(text: &str) -> Result<Vec<String>, Failure> {
     shlex::split(text)
         .ok_or_else(|| Failure::said(format!("a quote in the command is not closed: {text}")))
 }

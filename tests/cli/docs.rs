@@ -74,9 +74,9 @@ fn options(definition: &clap::Command) -> BTreeSet<String> {
     all
 }
 
-/// The words of a call, up to a comment, another command, or a launcher with options of its own.
+/// The words of a call, up to a comment, another command, or a program or launcher with options of its own.
 fn words(call: &str) -> Vec<&str> {
-    let ends = ["|", "||", ";", "&&", "#", "srun", "mpirun", "mpiexec"];
+    let ends = ["|", "||", ";", "&&", "#", "--", "srun", "mpirun", "mpiexec"];
     let words = call.split_whitespace();
     words.take_while(|word| !ends.contains(word)).collect()
 }

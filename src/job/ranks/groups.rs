@@ -175,16 +175,17 @@ pub fn summary(processes: &[RankProcess], silent: &[(String, String)], most: usi
     let (all, missing) = (groups(processes), missing(processes));
     let mut rest = Vec::new();
     if !missing.is_empty() {
-        let (ranks, verb) = (
-            text::ranks_in_words(&missing),
-            if missing.len() == 1 { "has" } else { "have" },
-        );
+        let (words, verb) = match missing.len() {
+            1 => ("rank", "has"),
+            _ => ("ranks", "have"),
+        };
         let or = if silent.is_empty() {
             ""
         } else {
-            ", or its node does not answer"
+            ", or are on a node that does not answer"
         };
-        rest.push(format!("* {ranks} {verb} no process any more{or}"));
+        let ranks = ranges(&missing);
+        rest.push(format!("* {words} {ranks} {verb} no process any more{or}"));
     }
     let more = most.saturating_sub(1 + rest.len());
     for (node, why) in silent.iter().take(more.div_ceil(2)) {
@@ -351,6 +352,42 @@ mod tests {
         assert_eq!(summary(&processes, &[], 4)[3], "* 2 more groups");
         assert_eq!(groups(&[]), []);
         assert_eq!(summary(&[], &[], 10), ["0 ranks on 0 nodes in 0 groups"]);
+    }
+
+    /// The text of docs/running-jobs.md.
+    #[test]
+    fn a_job_of_64_nodes_fits_into_ten_lines() {
+        let wait = ["poll", "progress", "PMPI_Allreduce", "dot", "solve", "main"];
+        let mut processes: Vec<RankProcess> = (0..512)
+            .map(|number| RankProcess {
+                ranks: Some(512),
+                node: format!("n{}", number / 8),
+                ..rank(number, &wait)
+            })
+            .collect();
+        let mut does = |number: usize, functions: &[&str]| {
+            processes[number].stack = rank(number, functions).stack;
+        };
+        does(139, &["__exp_fma", "react", "chemistry", "step", "main"]);
+        does(
+            70,
+            &["poll", "progress", "PMPI_Recv", "halo", "step", "main"],
+        );
+        does(
+            71,
+            &["poll", "progress", "PMPI_Recv", "halo", "step", "main"],
+        );
+        processes[300].state = 'T';
+        processes[201].stack.clear();
+        processes[201].state = 'D';
+        processes.retain(|one| one.node != "n40" && one.rank != Some(433));
+        let silent = [("n40".to_string(), "no answer within 60 s".to_string())];
+        assert_eq!(
+            summary(&processes, &silent, 10),
+            include_str!("sixty_four_nodes.txt")
+                .lines()
+                .collect::<Vec<_>>()
+        );
     }
 
     #[test]

@@ -1,0 +1,54 @@
+//! What a launcher starts in place of the program: takes the place of a rank on its emulated node, and becomes the program.
+
+use super::super::call::Failure;
+use super::stage::{NODES, PIDS, PLACES, rank_variable};
+use scr_engine::Error;
+use scr_engine::system::process;
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+/// Becomes the program. Returns only if that fails.
+pub(super) fn become_rank(stage: &Path, words: &[OsString]) -> Failure {
+    match command(stage, words) {
+        Ok((word, mut command)) => Error::io("run", word, command.exec()).into(),
+        Err(failure) => failure,
+    }
+}
+
+fn command(stage: &Path, words: &[OsString]) -> Result<(OsString, Command), Failure> {
+    let (word, arguments) = words
+        .split_first()
+        .ok_or_else(|| Failure::said("there is no program to launch"))?;
+    let rank = rank_variable().ok_or_else(|| {
+        Failure::said(
+            "the launcher tells its processes no rank (PMI, PMIx, Open MPI, Slurm and Flux do); name another one with \
+             --launcher",
+        )
+    })?;
+    let places = stage.join(PLACES);
+    let text = std::fs::read_to_string(&places);
+    let text = text.map_err(|error| Error::io("read", &places, error))?;
+    let node = text.lines().nth(rank).ok_or_else(|| {
+        Failure::said(format!(
+            "rank {rank} is more than {} was asked for: does the launcher take -n?",
+            text.lines().count()
+        ))
+    })?;
+    let own = stage.join(NODES).join(node);
+    for below in ["cache", "control"] {
+        let path = own.join(below);
+        std::fs::create_dir_all(&path).map_err(|error| Error::io("create", &path, error))?;
+    }
+    let pid = stage.join(PIDS).join(rank.to_string());
+    let written = std::fs::write(&pid, format!("{} {node}\n", process::id()));
+    written.map_err(|error| Error::io("write", &pid, error))?;
+    let mut command = Command::new(word);
+    command
+        .args(arguments)
+        .env("SCR_NODE_NAME", node)
+        .env("SCR_CACHE_BASE", own.join("cache"))
+        .env("SCR_CNTL_BASE", own.join("control"));
+    Ok((word.clone(), command))
+}

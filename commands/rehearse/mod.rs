@@ -1,0 +1,312 @@
+//! `scr rehearse`: kills a program on emulated nodes, restarts it, and compares how it ends.
+//!
+//! [`plan`] says on which node each rank is and what is killed when, [`stage`] carries out one launch, [`seen`] reads what
+//! the event log has of it, and [`judge`] says whether the program has recovered, and if not, why.
+
+mod agent;
+mod judge;
+mod outside;
+mod plan;
+mod seen;
+mod stage;
+
+use super::call::{Failure, Invocation};
+use super::{Command, CommandGroup, Outcome, RunCommand};
+use judge::{Comparison, Launch, Rehearsal};
+use plan::{Placement, Strike, Victim};
+use scr_engine::job::Environment;
+use scr_engine::job::program::{self, find};
+use seen::Seen;
+use stage::{Ending, Stage};
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// The command.
+pub(super) const COMMAND: Command = Command::of::<Options>("rehearse", &[], CommandGroup::Job);
+
+/// Try whether a program survives failures, before they happen
+///
+/// Launches the program on emulated nodes of this machine: once undisturbed, and once more, where processes or nodes are
+/// killed after some checkpoints and the program is launched again. A node that is killed loses its cache, and another one takes its
+/// place. Then compares how both runs have ended, and says what was restored from where, how much time was lost, and what
+/// to change if the program did not recover: it starts from the beginning, a part of its state is not saved, files are written
+/// elsewhere than SCR_Route_file said, or it hangs in its restart. A program that is not linked with SCR is tested, too, with the restart
+/// that it has itself.
+///
+/// Each run has a directory of its own, which is its prefix directory and its current directory. Name input files with
+/// --copy, and files with results with --compare.
+///
+/// Exit status: 0 the program has recovered, 1 it has not, or could not be tried, 2 wrong options.
+#[derive(clap::Args)]
+struct Options {
+    /// Number of ranks
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=4096))]
+    ranks: u32,
+    /// Number of nodes
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=4096))]
+    nodes: u32,
+    /// What to kill, and when: node, node=n2, rank or rank=5, then @3 for after the third checkpoint of a launch, or @20s for
+    /// after 20 seconds. Without a number it is drawn. Each one ends a launch; may be repeated
+    #[arg(short, long, value_name = "WHAT", value_parser = Strike::parse)]
+    kill: Vec<Strike>,
+    /// Number of ranks of the last launch, for programs that restart on another number of ranks
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    restart_ranks: Option<u32>,
+    /// A file with results, relative to the current directory of the program; may be repeated
+    #[arg(short, long, value_name = "FILE")]
+    compare: Vec<PathBuf>,
+    /// Compare these files by a command, to which the undisturbed file and the other one are added: exit code 0 for alike
+    #[arg(long, value_name = "CMD", requires = "compare")]
+    compare_with: Option<String>,
+    /// A file or directory that the program reads from its current directory; may be repeated
+    #[arg(long, value_name = "PATH")]
+    copy: Vec<PathBuf>,
+    /// The launcher with its options; -n and the number of ranks are added
+    #[arg(short, long, value_name = "CMD", default_value = "mpiexec")]
+    launcher: String,
+    /// Longest time of a launch, seconds; otherwise ten times that of the undisturbed run, and a minute more
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    limit: Option<u64>,
+    /// Another number draws other ranks, nodes and checkpoints
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Directory for both runs, which must not exist
+    #[arg(long, value_name = "DIR", default_value = "scr-rehearsal")]
+    dir: PathBuf,
+    /// Write a page with pictures of the disturbed run to this file, as scr report does
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// This process is a rank of the stage in this directory
+    #[arg(long, value_name = "DIR", hide = true)]
+    as_rank: Option<PathBuf>,
+    /// The program and its arguments
+    #[arg(trailing_var_arg = true, required = true, value_name = "PROGRAM")]
+    words: Vec<OsString>,
+}
+
+impl RunCommand for Options {
+    fn run(&self, call: &mut Invocation) -> Outcome {
+        if let Some(stage) = &self.as_rank {
+            return Err(agent::become_rank(stage, &self.words));
+        }
+        let rehearsal = self.rehearse(call)?;
+        for line in judge::lines(&rehearsal) {
+            writeln!(call.out, "{line}")?;
+        }
+        if let Some(file) = &self.html {
+            write_page(&self.dir.join("struck"), file)?;
+        }
+        Ok(if judge::recovered(&rehearsal) {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::FAILURE
+        })
+    }
+}
+
+impl Options {
+    fn rehearse(&self, call: &mut Invocation) -> Result<Rehearsal, Failure> {
+        if self.nodes > self.ranks {
+            return Err(Failure::said(format!(
+                "{} nodes need a rank each, and there are {} ranks (--ranks)",
+                self.nodes, self.ranks
+            )));
+        }
+        let program = self.program()?;
+        let launcher = self.launcher()?;
+        let dir = self.directory()?;
+        let mut place = Placement::new(self.ranks as usize, self.nodes as usize);
+        let new_stage = |name: &str| Stage::new(&dir.join(name), &launcher, &program, &self.copy);
+
+        let mut whole = new_stage("whole")?;
+        say(
+            call,
+            format_args!("undisturbed run in {}", whole.dir().display()),
+        )?;
+        let limit = self.limit.map(Duration::from_secs);
+        let undisturbed = self.launch(&mut whole, &place, None, limit)?;
+        let count = undisturbed.seen.completed.len();
+        say(
+            call,
+            format_args!("{}", judge::ended_in_words(&undisturbed)),
+        )?;
+        let mut found = Rehearsal {
+            outside: outside::find(&whole, &undisturbed.seen, &self.compare)?,
+            undisturbed,
+            launches: Vec::new(),
+            compared: Vec::new(),
+        };
+        if found.undisturbed.ending != Ending::Code(0) {
+            return Ok(found);
+        }
+
+        let seconds = found.undisturbed.seconds;
+        let limit = limit.unwrap_or(Duration::from_secs_f64(60.0 + 10.0 * seconds));
+        let mut struck = new_stage("struck")?;
+        let mut draw = plan::Draw::new(self.seed);
+        for strike in self.strikes() {
+            let strike = strike.settle(&place, count, seconds, &mut draw)?;
+            say(
+                call,
+                format_args!("launch {}: {strike}", found.launches.len() + 1),
+            )?;
+            let launch = self.launch(&mut struck, &place, Some(&strike), Some(limit))?;
+            say(call, format_args!("{}", judge::ended_in_words(&launch)))?;
+            if let (Victim::Node(node), Ending::Struck) = (&strike.victim, &launch.ending) {
+                struck.lose(node)?;
+                place.replace(node);
+            }
+            let goes_on = launch.ending == Ending::Struck;
+            found.launches.push(launch);
+            if !goes_on {
+                return Ok(found);
+            }
+        }
+        if let Some(ranks) = self.restart_ranks {
+            place.spread(ranks as usize);
+        }
+        say(
+            call,
+            format_args!("launch {}: to the end", found.launches.len() + 1),
+        )?;
+        let last = self.launch(&mut struck, &place, None, Some(limit))?;
+        say(call, format_args!("{}", judge::ended_in_words(&last)))?;
+        found.launches.push(last);
+        for file in &self.compare {
+            let same = self.same(&whole.dir().join(file), &struck.dir().join(file))?;
+            found.compared.push(Comparison {
+                file: file.clone(),
+                same,
+            });
+        }
+        Ok(found)
+    }
+
+    fn launch(
+        &self,
+        stage: &mut Stage,
+        place: &Placement,
+        strike: Option<&Strike>,
+        limit: Option<Duration>,
+    ) -> Result<Launch, Failure> {
+        let from = stage.records()?;
+        let outcome = stage.launch(place, strike, limit)?;
+        Ok(Launch {
+            ending: outcome.ending,
+            seconds: outcome.seconds,
+            begun: outcome.begun,
+            ended: outcome.ended,
+            stacks: outcome.stacks,
+            log: outcome.log,
+            seen: Seen::of(&stage.read_log(from)?),
+        })
+    }
+
+    /// Without --kill: a rank, and then a node, each after a checkpoint that is drawn.
+    fn strikes(&self) -> Vec<Strike> {
+        match &self.kill[..] {
+            [] => vec![Strike::any(Victim::AnyRank), Strike::any(Victim::AnyNode)],
+            some => some.to_vec(),
+        }
+    }
+
+    /// The program with its whole path, and its arguments.
+    fn program(&self) -> Result<Vec<OsString>, Failure> {
+        let (word, rest) = match self.words.split_first() {
+            Some((word, rest)) => (word.to_string_lossy(), rest),
+            None => return Err(Failure::said("there is no program to launch")),
+        };
+        let path = need(&word)?;
+        Ok([vec![path.into_os_string()], rest.to_vec()].concat())
+    }
+
+    fn launcher(&self) -> Result<Vec<OsString>, Failure> {
+        let words = super::run::split_words(&self.launcher)?;
+        let word = words
+            .first()
+            .ok_or_else(|| Failure::said("--launcher is empty"))?;
+        need(word)?;
+        Ok(words.into_iter().map(OsString::from).collect())
+    }
+
+    fn directory(&self) -> Result<PathBuf, Failure> {
+        std::fs::create_dir(&self.dir).map_err(|error| match error.kind() {
+            std::io::ErrorKind::AlreadyExists => Failure::said(format!(
+                "{} exists already; remove it, or name another directory with --dir",
+                self.dir.display()
+            )),
+            _ => scr_engine::Error::io("create", &self.dir, error).into(),
+        })?;
+        std::fs::canonicalize(&self.dir)
+            .map_err(|error| scr_engine::Error::io("resolve", &self.dir, error).into())
+    }
+
+    /// True if the two files with results are alike.
+    fn same(&self, one: &Path, other: &Path) -> Result<bool, Failure> {
+        if let Some(command) = &self.compare_with {
+            let words = super::run::split_words(command)?;
+            let (word, rest) = words
+                .split_first()
+                .ok_or_else(|| Failure::said("--compare-with is empty"))?;
+            let mut arguments: Vec<OsString> = rest.iter().map(OsString::from).collect();
+            arguments.extend([one.into(), other.into()]);
+            let done = program::run(&need(word)?, &arguments, &[], COMPARING)?;
+            return match done.code {
+                Some(0) => Ok(true),
+                Some(1) => Ok(false),
+                _ => Err(Failure::said(format!("{word}: {}", done.why()))),
+            };
+        }
+        let read = |path: &Path| std::fs::read(path).ok();
+        match (read(one), read(other)) {
+            (None, _) => Err(Failure::said(format!(
+                "the undisturbed run has not written {} (--compare)",
+                one.display()
+            ))),
+            (one, other) => Ok(one == other),
+        }
+    }
+}
+
+/// How long a comparison may take.
+const COMPARING: Duration = Duration::from_secs(3600);
+
+fn need(word: &str) -> Result<PathBuf, Failure> {
+    let environment = Environment::of_process();
+    find(&environment, word).ok_or_else(|| {
+        Failure::said(format!(
+            "there is no program {word} that can be run; name one with its path, or one on PATH"
+        ))
+    })
+}
+
+/// Prints what goes on at once, since launches take long.
+fn say(call: &mut Invocation, text: std::fmt::Arguments) -> std::io::Result<()> {
+    writeln!(call.out, "{text}")?;
+    call.out.flush()
+}
+
+/// Has `scr report` draw the disturbed run.
+fn write_page(prefix: &Path, file: &Path) -> Result<(), Failure> {
+    let own = std::env::current_exe().map_err(|error| {
+        Failure::said(format!("cannot find out where this program is: {error}"))
+    })?;
+    let words = [
+        "report".into(),
+        "--ended".into(),
+        "--prefix".into(),
+        prefix.into(),
+    ];
+    let words = [&words[..], &["--html".into(), file.into()]].concat();
+    let done = program::run(&own, &words, &[], COMPARING)?;
+    if done.good() {
+        return Ok(());
+    }
+    let why = done.why();
+    Err(Failure::said(format!(
+        "no page was written: scr report: {why}"
+    )))
+}

@@ -1,0 +1,63 @@
+//! Files that a program writes in its checkpoints, but not where SCR_Route_file says.
+
+use super::super::call::Failure;
+use super::super::place;
+use super::seen::Seen;
+use super::stage::Stage;
+use scr_engine::Error;
+use scr_engine::prefix::paths::Prefix;
+use scr_engine::prefix::{index, rank2file};
+use std::collections::BTreeSet;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// The files in the current directory of the undisturbed run that were last written in one of its checkpoints, and belong to no
+/// dataset. Files of `results` do not count.
+pub(super) fn find(
+    stage: &Stage,
+    seen: &Seen,
+    results: &[PathBuf],
+) -> Result<Vec<PathBuf>, Failure> {
+    let known = routed(stage.dir())?;
+    let mut found = Vec::new();
+    let mut queue = vec![PathBuf::new()];
+    while let Some(below) = queue.pop() {
+        let dir = stage.dir().join(&below);
+        let entries = std::fs::read_dir(&dir).map_err(|error| Error::io("read", &dir, error))?;
+        for entry in entries.flatten() {
+            let path = below.join(entry.file_name());
+            // A file may go meanwhile.
+            let Ok(stat) = entry.metadata() else { continue };
+            let ours = below.as_os_str().is_empty() && entry.file_name() == ".scr";
+            if stat.is_dir() && !ours {
+                queue.push(path);
+            } else if stat.is_file() && !known.contains(&path) && !results.contains(&path) {
+                let written = stat.mtime() as f64 + stat.mtime_nsec() as f64 / 1e9;
+                let mut checkpoints = seen.completed.iter();
+                if checkpoints.any(|one| (one.begun..=one.at).contains(&written)) {
+                    found.push(path);
+                }
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// The files of all datasets in the index, relative to the prefix directory.
+fn routed(root: &Path) -> Result<BTreeSet<PathBuf>, Failure> {
+    let prefix = Prefix::new(root);
+    let mut files = BTreeSet::new();
+    if !prefix.meta().exists() {
+        return Ok(files);
+    }
+    let store = place::files(&prefix);
+    for id in index::read(&*store, &prefix)?.datasets().keys() {
+        // One that is not complete has no list.
+        let _ = rank2file::for_each(&*store, &prefix.dataset(*id), |_, entry| {
+            files.extend(entry.files.keys().map(|name| name.as_path().to_path_buf()));
+            Ok(())
+        });
+    }
+    Ok(files)
+}

@@ -1,0 +1,92 @@
+//! What the event log has of a launch.
+
+use scr_engine::events::Event;
+use scr_engine::log::Record;
+
+/// A checkpoint in the log.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Checkpoint {
+    pub name: String,
+    /// When it began and when it was complete, seconds since the epoch.
+    pub begun: f64,
+    pub at: f64,
+}
+
+/// How the program came to read a checkpoint.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Restart {
+    pub name: String,
+    /// When it was read, seconds since the epoch.
+    pub at: f64,
+    /// Why a rank could not read it.
+    pub why_not: Option<String>,
+    /// What was done to bring it back.
+    pub from: String,
+}
+
+/// What a launch has done.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Seen {
+    /// It called SCR_Init.
+    pub begun: bool,
+    /// It called SCR_Finalize.
+    pub finalized: bool,
+    pub completed: Vec<Checkpoint>,
+    /// Checkpoints that could not be completed: names and reasons.
+    pub failed: Vec<(String, String)>,
+    /// The checkpoint that was brought back, if there was one: name and how.
+    pub offered: Option<(String, String)>,
+    /// Why checkpoints could not be brought back.
+    pub not_brought_back: Vec<String>,
+    pub restart: Option<Restart>,
+}
+
+impl Seen {
+    pub fn of(records: &[Record]) -> Self {
+        let mut seen = Seen::default();
+        let mut started = 0.0;
+        for record in records {
+            let name = || record.name.clone().unwrap_or_default();
+            let note = || record.note.clone().unwrap_or_default();
+            match record.event {
+                Event::Start => seen.begun = true,
+                Event::End => seen.finalized = true,
+                Event::CheckpointStart => started = record.at(),
+                Event::CheckpointEnd => seen.completed.push(Checkpoint {
+                    name: name(),
+                    begun: started,
+                    at: record.at(),
+                }),
+                Event::CheckpointFail => seen.failed.push((name(), note())),
+                Event::FetchSuccess => {
+                    seen.offered = Some((name(), "from the prefix directory".into()));
+                }
+                Event::RebuildSuccess => {
+                    let how = match note() {
+                        note if note.is_empty() => "from the cache".to_string(),
+                        note => format!("from the cache: {note}"),
+                    };
+                    seen.offered = Some((name(), how));
+                }
+                Event::RebuildFail | Event::FetchFail => {
+                    seen.not_brought_back
+                        .push(format!("{}: {}", name(), note()));
+                }
+                Event::RestartEnd => {
+                    let from = seen
+                        .offered
+                        .as_ref()
+                        .filter(|(offered, _)| *offered == name());
+                    seen.restart = Some(Restart {
+                        name: name(),
+                        at: record.at(),
+                        why_not: record.note.clone(),
+                        from: from.map_or(String::new(), |(_, how)| how.clone()),
+                    });
+                }
+                _ => {}
+            }
+        }
+        seen
+    }
+}

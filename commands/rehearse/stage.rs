@@ -1,0 +1,338 @@
+//! The directory of a run, and its launches.
+
+use super::super::call::Failure;
+use super::super::stacks::Stacks;
+use super::plan::{Moment, Placement, Strike, Victim};
+use super::seen::Seen;
+use rustix::process::{Pid, Signal, kill_process};
+use scr_engine::Error;
+use scr_engine::job::program::{code, signal};
+use scr_engine::job::ranks::{NodeReport, Wanted};
+use scr_engine::job::{Environment, clock};
+use scr_engine::log::{Record, read_text};
+use scr_engine::system::process;
+use scr_engine::system::time::{Instant, sleep};
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// The node of each rank, one a line.
+pub(super) const PLACES: &str = "places";
+/// A file for each rank: its process id and its node.
+pub(super) const PIDS: &str = "pids";
+/// What each node has for itself.
+pub(super) const NODES: &str = "nodes";
+
+/// How often it is looked whether the moment has come.
+const TICK: Duration = Duration::from_millis(20);
+
+/// How long a launcher may take to end when a rank has gone.
+const TO_END: Duration = Duration::from_secs(20);
+
+/// Variables in which launchers tell a process its rank.
+const RANKS: [&str; 6] = [
+    "OMPI_COMM_WORLD_RANK",
+    "PMI_RANK",
+    "PMIX_RANK",
+    "PALS_RANKID",
+    "FLUX_TASK_RANK",
+    "SLURM_PROCID",
+];
+
+/// The rank of this process, as the launcher tells it.
+pub(super) fn rank_variable() -> Option<usize> {
+    let value = RANKS.iter().find_map(|name| std::env::var(name).ok())?;
+    value.parse().ok()
+}
+
+/// How a launch ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// By itself, with this exit code.
+    Code(i32),
+    /// It was struck.
+    Struck,
+    /// It was over before the moment of the strike came.
+    TooEarly(i32),
+    /// Its time was over.
+    Hung,
+}
+
+/// What is known of a launch beside the event log.
+pub(super) struct Outcome {
+    pub ending: Ending,
+    pub seconds: f64,
+    /// When it began, and when it ended or was struck: seconds since the epoch.
+    pub begun: f64,
+    pub ended: f64,
+    /// If it hung: what the ranks did.
+    pub stacks: Vec<String>,
+    /// What the program printed.
+    pub log: PathBuf,
+}
+
+/// A run: its current directory, which is its prefix directory, and beside it what belongs to the rehearsal.
+pub(super) struct Stage {
+    /// The current directory of the program.
+    dir: PathBuf,
+    /// For the agents.
+    behind: PathBuf,
+    command: Vec<OsString>,
+    program: Vec<OsString>,
+    job: String,
+    launches: u32,
+}
+
+impl Stage {
+    /// Makes the directory `dir`, with copies of the files that the program reads.
+    pub fn new(
+        dir: &Path,
+        launcher: &[OsString],
+        program: &[OsString],
+        copies: &[PathBuf],
+    ) -> Result<Self, Failure> {
+        let name = dir.file_name().unwrap_or_default().to_string_lossy();
+        let behind = dir.with_file_name(format!("{name}.nodes"));
+        for each in [dir, &behind.join(PIDS), &behind.join(NODES)] {
+            std::fs::create_dir_all(each).map_err(|error| Error::io("create", each, error))?;
+        }
+        for from in copies {
+            let to = from.file_name().map(|name| dir.join(name)).ok_or_else(|| {
+                Failure::said(format!("--copy {}: it has no name", from.display()))
+            })?;
+            copy(from, &to)?;
+        }
+        Ok(Stage {
+            dir: dir.to_path_buf(),
+            behind,
+            command: launcher.to_vec(),
+            program: program.to_vec(),
+            job: format!("rehearsal.{}.{name}", process::id()),
+            launches: 0,
+        })
+    }
+
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The number of records in the event log.
+    pub fn records(&self) -> Result<usize, Failure> {
+        Ok(self.read_log(0)?.len())
+    }
+
+    /// The records of the event log from number `from` on; none if there is no log.
+    pub fn read_log(&self, from: usize) -> Result<Vec<Record>, Failure> {
+        let path = self.dir.join(".scr/log");
+        let mut all = Vec::new();
+        if path.exists() {
+            read_text(&path, |record| {
+                all.push(record);
+                Ok::<(), Error>(())
+            })?;
+        }
+        Ok(all.into_iter().skip(from).collect())
+    }
+
+    /// Launches the program, strikes it when the moment comes, and waits for its end.
+    pub fn launch(
+        &mut self,
+        place: &Placement,
+        strike: Option<&Strike>,
+        limit: Option<Duration>,
+    ) -> Result<Outcome, Failure> {
+        self.launches += 1;
+        let log = self.behind.join(format!("output.{}", self.launches));
+        let from = self.records()?;
+        let mut child = self.start(place, &log)?;
+        let (start, begun) = (Instant::now(), now());
+        let mut stacks = Vec::new();
+        let ending = loop {
+            let status = child.try_wait();
+            let status = status.map_err(|error| Error::io("wait for", &self.command[0], error))?;
+            if let Some(status) = status {
+                break match strike {
+                    None => Ending::Code(code(status)),
+                    Some(_) => Ending::TooEarly(code(status)),
+                };
+            }
+            if limit.is_some_and(|limit| start.elapsed() > limit) {
+                stacks = self.stacks();
+                break Ending::Hung;
+            }
+            if let Some(strike) = strike
+                && self.has_come(strike.moment, start, from)?
+            {
+                self.kill(|rank, node| match &strike.victim {
+                    Victim::Node(name) => node == name,
+                    Victim::Rank(number) => rank == *number,
+                    _ => false,
+                });
+                break Ending::Struck;
+            }
+            sleep(TICK);
+        };
+        let ended = now();
+        let seconds = start.elapsed().as_secs_f64();
+        self.bury(&mut child)?;
+        Ok(Outcome {
+            ending,
+            seconds,
+            begun,
+            ended,
+            stacks,
+            log,
+        })
+    }
+
+    /// A node is lost with all that it has.
+    pub fn lose(&self, node: &str) -> Result<(), Failure> {
+        let path = self.behind.join(NODES).join(node);
+        std::fs::remove_dir_all(&path).map_err(|error| Error::io("remove", path, error).into())
+    }
+
+    fn start(&self, place: &Placement, log: &Path) -> Result<Child, Failure> {
+        let own = std::env::current_exe().map_err(|error| {
+            Failure::said(format!("cannot find out where this program is: {error}"))
+        })?;
+        let pids = self.behind.join(PIDS);
+        for rank in std::fs::read_dir(&pids).into_iter().flatten().flatten() {
+            // One that stays is of a process that has gone, and nothing is done to it.
+            let _ = std::fs::remove_file(rank.path());
+        }
+        let places: Vec<&str> = (0..place.ranks()).map(|rank| place.node_of(rank)).collect();
+        let path = self.behind.join(PLACES);
+        std::fs::write(&path, places.join("\n") + "\n")
+            .map_err(|error| Error::io("write", &path, error))?;
+        let create = |path: &Path| {
+            std::fs::File::create(path).map_err(|error| Error::io("create", path, error))
+        };
+        let output = create(log)?;
+        let errors = output
+            .try_clone()
+            .map_err(|error| Error::io("open", log, error))?;
+        Command::new(&self.command[0])
+            .args(&self.command[1..])
+            .arg("-n")
+            .arg(place.ranks().to_string())
+            .arg(own)
+            .arg("rehearse")
+            .arg("--as-rank")
+            .arg(&self.behind)
+            .arg("--")
+            .args(&self.program)
+            .current_dir(&self.dir)
+            .env("SCR_PREFIX", &self.dir)
+            .env("SCR_JOB_ID", &self.job)
+            .env("SCR_LOG_ENABLE", "1")
+            .env("SCR_LOG_TXT_ENABLE", "1")
+            .env("SCR_LOG_SYSLOG_ENABLE", "0")
+            .env("SCR_LOG_DB_ENABLE", "0")
+            // One machine may have fewer processors than the job has ranks.
+            .env("OMPI_MCA_rmaps_base_oversubscribe", "1")
+            .env("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe")
+            .stdin(Stdio::null())
+            .stdout(output)
+            .stderr(errors)
+            .process_group(0)
+            .spawn()
+            .map_err(|error| Error::io("run", &self.command[0], error).into())
+    }
+
+    fn has_come(&self, moment: Moment, start: Instant, from: usize) -> Result<bool, Failure> {
+        Ok(match moment {
+            Moment::Seconds(seconds) => start.elapsed().as_secs_f64() >= seconds,
+            Moment::Checkpoint(count) => Seen::of(&self.read_log(from)?).completed.len() >= count,
+            Moment::Any => true,
+        })
+    }
+
+    /// Kills ranks.
+    fn kill(&self, which: impl Fn(usize, &str) -> bool) {
+        for (rank, node, pid) in self.ranks() {
+            if let Some(pid) = Pid::from_raw(pid).filter(|_| which(rank, &node)) {
+                // One that has ended meanwhile needs no signal.
+                let _ = kill_process(pid, Signal::KILL);
+            }
+        }
+    }
+
+    /// The ranks that live: number, node and process.
+    fn ranks(&self) -> Vec<(usize, String, i32)> {
+        let entries = std::fs::read_dir(self.behind.join(PIDS));
+        let entries = entries.into_iter().flatten().flatten();
+        let one = |entry: std::fs::DirEntry| {
+            let rank = entry.file_name().to_str()?.parse().ok()?;
+            let text = std::fs::read_to_string(entry.path()).ok()?;
+            let (pid, node) = text.trim_end().split_once(' ')?;
+            let pid: i32 = pid.parse().ok()?;
+            self.is_ours(pid).then(|| (rank, node.to_string(), pid))
+        };
+        entries.filter_map(one).collect()
+    }
+
+    /// True if this is a process of this stage, and not another one that has its number by now.
+    fn is_ours(&self, pid: i32) -> bool {
+        let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        let ours = format!("SCR_JOB_ID={}", self.job);
+        environment
+            .split(|byte| *byte == 0)
+            .any(|word| word == ours.as_bytes())
+    }
+
+    /// What the ranks do, in lines.
+    fn stacks(&self) -> Vec<String> {
+        let wanted = Wanted {
+            job: Some(self.job.clone()),
+            node: String::new(),
+            pids: self
+                .ranks()
+                .into_iter()
+                .filter_map(|(.., pid)| pid.try_into().ok())
+                .collect(),
+        };
+        let report = NodeReport::here(&Environment::of_process(), &wanted);
+        Stacks::of(vec![report], Vec::new()).summary()
+    }
+
+    /// Waits until the launcher has ended, and ends what is left.
+    fn bury(&self, child: &mut Child) -> Result<(), Failure> {
+        let end = Instant::now() + TO_END;
+        let mut signals = [libc::SIGTERM, libc::SIGKILL].into_iter();
+        while let Ok(None) = child.try_wait() {
+            if self.ranks().is_empty() || Instant::now() > end {
+                if let Some(number) = signals.next() {
+                    signal(child.id(), number);
+                }
+                sleep(Duration::from_millis(500));
+            }
+            // The launcher ends the others when one has gone; a hung launch has lost none.
+            if Instant::now() > end {
+                self.kill(|_, _| true);
+            }
+            sleep(TICK);
+        }
+        self.kill(|_, _| true);
+        Ok(())
+    }
+}
+
+fn now() -> f64 {
+    clock::now_millis() as f64 / 1000.0
+}
+
+fn copy(from: &Path, to: &Path) -> Result<(), Failure> {
+    let failed = |error| Error::io("copy", from, error);
+    if !from.is_dir() {
+        std::fs::copy(from, to).map_err(failed)?;
+        return Ok(());
+    }
+    std::fs::create_dir_all(to).map_err(|error| Error::io("create", to, error))?;
+    for entry in std::fs::read_dir(from).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        copy(&entry.path(), &to.join(entry.file_name()))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# Usage: rehearse.sh SCR PROGRAM HEAT2D LAUNCHER...
+# scr rehearse names what is wrong with a program, and finds nothing in one that is right. Run through
+# tests/in_empty_directory.sh.
+set -euo pipefail
+
+scr=$1 program=$2 heat=$3
+shift 3
+# Without the option for the number of ranks, which scr rehearse adds.
+launcher="${*:1:$#-1}"
+export SCR_CACHE_BYPASS=0 SCR_CACHE_SIZE=2 SCR_COPY_TYPE=XOR SCR_FLUSH=0
+
+fail() {
+    echo "FAILED: $*"
+    [[ ! -f log ]] || cat log
+    exit 1
+}
+
+# rehearse STATUS MISTAKE OPTION...: with the program that has this mistake.
+rehearse() {
+    local wanted=$1 mistake=$2 status=0
+    shift 2
+    rm -rf stage
+    "$scr" rehearse --launcher "$launcher" --dir stage --ranks 4 --nodes 2 --compare result "$@" -- \
+        "$program" "$mistake" >log 2>&1 || status=$?
+    [[ $status == "$wanted" ]] || fail "$mistake: exit status $status, not $wanted"
+}
+
+# told PATTERN...: what the report says.
+told() {
+    local pattern
+    for pattern; do grep -q -- "$pattern" log || fail "the report does not say: $pattern"; done
+}
+
+rehearse 0 right
+told '^RECOVERED$' 'result: as undisturbed' 'launch 2 went on from ck\.' 'launch 3 went on from ck\..*rebuilt with XOR'
+echo "ok: a program that is right recovers"
+
+rehearse 0 right --kill rank=1@2 --kill node=n1@1 --html page.html
+told 'launch 1: rank 1 is killed after checkpoint 2' 'launch 2: node n1 is killed after checkpoint 1'
+grep -q '</html>' page.html || fail "there is no page"
+echo "ok: what is killed can be chosen"
+
+rehearse 1 forgets --kill rank@2
+told '^NOT RECOVERED$' 'the results are others: result' 'A part of the state is not saved'
+rehearse 1 beside --kill rank@2
+told 'a checkpoint also writes extra.txt, which SCR does not know'
+rehearse 1 elsewhere --kill rank@2
+told 'no checkpoint is complete' 'at the path that SCR_Route_file returns'
+rehearse 1 begins --kill rank@2
+told 'launch 2 started from the beginning, although ck\.[0-9]* was there: the program did not read it'
+rehearse 1 hangs --kill rank@2 --limit 20
+told 'launch 2 hangs in its restart: it made no end within'
+echo "ok: each mistake is named"
+
+rehearse 0 without --kill rank@1
+told '^RECOVERED$' 'the program does not call SCR_Init' 'result: as undisturbed'
+echo "ok: a program without SCR is tried with its own restart"
+
+rm -rf stage
+"$scr" rehearse --launcher "$launcher" --dir stage --ranks 4 --nodes 4 --compare field -- \
+    "$heat" size 64 steps 200 every 20 delay 10 output field >log 2>&1 || fail "the example"
+told '^RECOVERED$' 'field: as undisturbed'
+echo "ok: the example recovers"
+
+# wrong PATTERN OPTION...: is refused with one line.
+wrong() {
+    local pattern=$1
+    shift
+    "$scr" rehearse "$@" >log 2>&1 && fail "$* is taken"
+    told "$pattern"
+}
+wrong 'exists already; remove it' --dir stage -- "$program"
+rm -rf stage
+wrong 'no program there/is/none' -- there/is/none
+wrong 'no program no-launcher' --launcher no-launcher -- "$program"
+wrong '8 nodes need a rank each' --ranks 4 --nodes 8 -- "$program"
+wrong 'no node n9' --launcher "$launcher" --dir stage --ranks 2 --nodes 2 --kill node=n9@1 -- "$program"
+wrong 'is no number of checkpoints' --kill rank@0 -- "$program"
+echo "ok: wrong options are named"
