@@ -50,8 +50,8 @@ pub(super) const COMMAND: Command = Command::of::<Options>(
 /// themselves.
 ///
 /// There is no other launch when the program has ended with exit code 0 or called SCR_Finalize,
-/// when a halt condition holds (see scr halt), when SCR_RUNS launches were made, when fewer
-/// nodes are left than SCR_MIN_NODES, or when mpirun or mpiexec would start it from a node that is down.
+/// when a halt condition holds (see scr halt), when SCR_RUNS launches were made, when the last
+/// SCR_SAME_FAILURES launches failed alike without a new dataset, when fewer nodes are left than SCR_MIN_NODES, or when mpirun or mpiexec would start it from a node that is down.
 /// Outside of Slurm and LSF these two need scr run on a node of the job. Each decision is one line with its reason. SIGTERM, SIGINT,
 /// SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 are passed on to the launcher; after the first four there
 /// is no other launch.
@@ -75,6 +75,9 @@ struct Options {
     /// Program and arguments to launch if there is one
     #[arg(long, value_name = "CMD")]
     restart_cmd: Option<String>,
+    /// Print for each decision what it depends on
+    #[arg(long)]
+    explain: bool,
     /// The launcher with its options, the program and its arguments
     #[arg(trailing_var_arg = true, required = true, value_name = "LAUNCHER")]
     words: Vec<OsString>,

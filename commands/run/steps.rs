@@ -17,7 +17,7 @@ use scr_engine::job::health::EXCLUDED;
 use scr_engine::job::hostlist::{compress, minus, named_in};
 use scr_engine::job::{Down, HealthReport, Launcher, launcher, node_name};
 use scr_engine::policy::run::{
-    LoopState, NextStep, NodeCount, StopReason, limit, next_step, pause,
+    LaunchEnd, LoopState, NextStep, NodeCount, StopReason, limit, next_step, pause,
 };
 use scr_engine::policy::watchdog::Limits;
 use scr_engine::prefix::records;
@@ -77,6 +77,9 @@ impl<'a> Steps<'a> {
         Ok(Steps {
             state: LoopState {
                 limit: limit(job.number("SCR_RUNS")?, job.number("SCR_RETRIES")?),
+                most_alike: job
+                    .number("SCR_SAME_FAILURES")?
+                    .map_or(SAME_FAILURES, |most| most.unsigned_abs()),
                 ..LoopState::default()
             },
             daemons: false,
@@ -137,7 +140,11 @@ impl<'a> Steps<'a> {
             let seconds = halt_seconds(self.job)?;
             self.state.halts = halt_reasons(&self.job.prefix, seconds, || Ok(self.end))?;
             self.state.signal = self.signals.end();
-            match next_step(&self.state) {
+            let step = next_step(&self.state);
+            if self.options.explain {
+                self.explain(&step);
+            }
+            match step {
                 NextStep::Test => self.test()?,
                 NextStep::Launch if !waited => {
                     self.rest();
@@ -148,11 +155,53 @@ impl<'a> Steps<'a> {
                     waited = false;
                 }
                 NextStep::Stop(why) => {
+                    if let StopReason::SameFailure(_) = why {
+                        self.tell_alike();
+                    }
                     self.say(&stopped(&why, self.state.launches));
                     return Ok(());
                 }
             }
         }
+    }
+
+    /// Prints a decision, and what it depends on.
+    fn explain(&mut self, step: &NextStep) {
+        let what = match step {
+            NextStep::Test => "the nodes are tested",
+            NextStep::Launch => "the program is launched",
+            NextStep::Stop(_) => "the loop ends",
+        };
+        self.say(&format!("decision: {what}, because of:"));
+        for line in self.state.explained() {
+            self.say(&format!("  {line}"));
+        }
+    }
+
+    /// Prints the launches that failed alike.
+    fn tell_alike(&mut self) {
+        for end in self.state.alike().to_vec() {
+            let LaunchEnd {
+                number,
+                code,
+                seconds,
+                newest,
+                nodes,
+                ..
+            } = &end;
+            let hung = if end.hung {
+                ", ended because it made no progress"
+            } else {
+                ""
+            };
+            self.say(&format!(
+                "launch {number} on {nodes}: exit code {code} after {seconds:.0} s{hung}; the newest dataset was {newest}"
+            ));
+        }
+        self.say(
+            "the fault may be in the program, its input or this checkpoint: see its output; an older checkpoint is chosen by scr \
+             index --current NAME",
+        );
     }
 
     /// Finds the nodes that can be used. A node that was down once is not used again.
@@ -177,6 +226,9 @@ impl<'a> Steps<'a> {
         self.state.own_node = own.map(|down| format!("{}: {}", down.node, down.reason));
         let HealthReport { down, .. } = report;
         self.lost = !first && !down.is_empty();
+        if let Some(end) = self.state.ends.last_mut() {
+            end.node_lost |= self.lost;
+        }
         let up = left.len() - down.len().min(left.len());
         self.down.extend(down);
         self.state.nodes = Some(NodeCount {
@@ -282,7 +334,17 @@ impl<'a> Steps<'a> {
         self.state.code = Some(code);
         self.state.hung = hung;
         self.state.nodes = None;
-        self.fruitless = if self.newest() > before {
+        let newest = self.newest();
+        self.state.ends.push(LaunchEnd {
+            number,
+            code,
+            hung,
+            newest,
+            node_lost: false,
+            seconds,
+            nodes: compress(&up),
+        });
+        self.fruitless = if newest > before {
             0
         } else {
             self.fruitless.saturating_add(1)
@@ -328,6 +390,9 @@ pub(super) fn own_node(job: &Job, nodes: &[String]) -> Result<Option<String>, Fa
 
 /// Default of SCR_SETTLE_SECONDS.
 const SETTLE: u64 = 2;
+
+/// Default of SCR_SAME_FAILURES.
+const SAME_FAILURES: u64 = 3;
 
 /// Prints a line at once. An error of the output does not stop the loop.
 fn say(call: &mut Invocation, text: &str) {

@@ -327,6 +327,8 @@ pub const PARAMETERS: &[Parameter] = &[
         "How many times scr_run launches the program at most; -1 for no limit; SCR_RETRIES plus one if unset."),
     row("SCR_RETRIES", COUNT, "", "launches", Commands, Works,
         "How many times scr_run launches the program again; used if SCR_RUNS is unset."),
+    row("SCR_SAME_FAILURES", COUNT, "3", "launches", Commands, Works,
+        "After so many launches in a row that failed alike, scr_run does not launch the program again: the same exit code, no newer dataset, and no node lost. 0: no limit. Not in SCR v3.1.0."),
     row("SCR_SETTLE_SECONDS", COUNT, "2", "seconds", Commands, Works,
         "How long scr_run waits, after nodes were lost, before it launches the program again, so that the resource manager can settle. Not in SCR v3.1.0."),
     row("SCR_MIN_NODES", COUNT, "", "nodes", Commands, Works,

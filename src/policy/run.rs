@@ -22,6 +22,37 @@ pub struct LoopState {
     pub nodes: Option<NodeCount>,
     /// The node that the launcher starts the program from, and why it must not be used.
     pub own_node: Option<String>,
+    /// The launches that have ended, oldest first.
+    pub ends: Vec<LaunchEnd>,
+    /// After so many launches in a row that failed alike there is no other; 0 for no limit.
+    pub most_alike: u64,
+}
+
+/// How a launch has ended.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct LaunchEnd {
+    /// Its number, from 1 on.
+    pub number: u64,
+    /// Exit code.
+    pub code: i32,
+    /// True if it was killed because it made no progress.
+    pub hung: bool,
+    /// The newest dataset at its end; 0 if there is none.
+    pub newest: u64,
+    /// True if a node was found to be down after it.
+    pub node_lost: bool,
+    /// How long it ran, seconds.
+    pub seconds: f64,
+    /// The nodes that it ran on.
+    pub nodes: String,
+}
+
+impl LaunchEnd {
+    /// True if the program failed at the same step, and the nodes do not explain it.
+    fn is_like(&self, other: &LaunchEnd) -> bool {
+        let what = |end: &LaunchEnd| (end.code, end.hung, end.newest);
+        what(self) == what(other) && !self.node_lost && !other.node_lost
+    }
 }
 
 /// Usable nodes, and nodes that a launch needs.
@@ -61,6 +92,8 @@ pub enum StopReason {
     OwnNode(String),
     /// Too few nodes can be used.
     TooFewNodes(NodeCount),
+    /// The last launches, so many, failed alike.
+    SameFailure(usize),
 }
 
 /// The next step. Reasons of the user and of the program come first, then limits. Nodes are tested
@@ -93,11 +126,64 @@ pub fn next_step(state: &LoopState) -> NextStep {
         LoopState {
             nodes: Some(nodes), ..
         } if nodes.up == 0 || nodes.up < nodes.needed => StopReason::TooFewNodes(*nodes),
+        _ if state.most_alike > 0 && state.alike().len() as u64 >= state.most_alike => {
+            StopReason::SameFailure(state.alike().len())
+        }
         _ => return NextStep::Launch,
     })
 }
 
 impl LoopState {
+    /// The last launches that have ended alike: with the same exit code, with no dataset that is newer than that of
+    /// the first of them, and without the loss of a node.
+    pub fn alike(&self) -> &[LaunchEnd] {
+        let Some(last) = self.ends.last() else {
+            return &[];
+        };
+        let count = self.ends.iter().rev().take_while(|end| end.is_like(last));
+        &self.ends[self.ends.len() - count.count()..]
+    }
+
+    /// What the next decision depends on, in lines.
+    pub fn explained(&self) -> Vec<String> {
+        let known = |text: Option<String>| text.unwrap_or_else(|| "not known yet".into());
+        let last = self.ends.last().map(|end| {
+            let LaunchEnd { code, seconds, .. } = end;
+            let hung = if end.hung { ", without progress" } else { "" };
+            let lost = if end.node_lost {
+                "; a node was lost"
+            } else {
+                ""
+            };
+            format!("exit code {code} after {seconds:.0} s{hung}{lost}")
+        });
+        let nodes = self
+            .nodes
+            .map(|NodeCount { up, needed }| format!("{up}, and {needed} needed"));
+        let halts = match self.halts.join(", ") {
+            none if none.is_empty() => "none holds".into(),
+            some => some,
+        };
+        let limit = self
+            .limit
+            .map_or("no limit".into(), |limit| limit.to_string());
+        vec![
+            format!("launches: {} of {limit} (SCR_RUNS)", self.launches),
+            format!("last launch: {}", known(last)),
+            format!(
+                "newest dataset: {}",
+                known(self.ends.last().map(|end| end.newest.to_string()))
+            ),
+            format!(
+                "launches in a row that failed alike: {} of {} (SCR_SAME_FAILURES)",
+                self.alike().len(),
+                self.most_alike
+            ),
+            format!("halt conditions: {halts}"),
+            format!("nodes that can be used: {}", known(nodes)),
+        ]
+    }
+
     fn finalized(&self) -> bool {
         self.halts.iter().any(|reason| reason == FINALIZED)
     }
@@ -169,6 +255,11 @@ impl fmt::Display for StopReason {
             StopReason::TooFewNodes(NodeCount { up, needed }) => write!(
                 f,
                 "nodes_remaining={up} < nodes_needed={needed} (SCR_MIN_NODES says how many are needed)"
+            ),
+            StopReason::SameFailure(count) => write!(
+                f,
+                "the last {count} launches failed alike, without a new dataset and without the loss of a node, so another one would \
+                 do the same (SCR_SAME_FAILURES)"
             ),
         }
     }
@@ -296,6 +387,56 @@ mod tests {
         ];
         for (state, expected) in cases {
             assert_eq!(next_step(&state), expected, "{state:?}");
+        }
+    }
+
+    #[test]
+    fn a_program_that_fails_at_the_same_step_is_not_launched_for_ever() {
+        let end = |code, newest| LaunchEnd {
+            code,
+            newest,
+            ..LaunchEnd::default()
+        };
+        let after = |ends: &[LaunchEnd]| LoopState {
+            limit: None,
+            launches: ends.len() as u64,
+            nodes: ENOUGH,
+            ends: ends.to_vec(),
+            most_alike: 3,
+            ..after(1)
+        };
+        let hung = LaunchEnd {
+            hung: true,
+            ..end(1, 4)
+        };
+        let lost = LaunchEnd {
+            node_lost: true,
+            ..end(1, 4)
+        };
+        for (ends, alike) in [
+            (vec![], 0),
+            (vec![end(1, 0); 2], 2),
+            // The first one has written dataset 4, and all fail after it.
+            (vec![end(1, 3), end(1, 4), end(1, 4), end(1, 4)], 3),
+            (vec![end(1, 4), end(1, 4), end(139, 4)], 1),
+            (vec![end(1, 4), end(1, 4), hung.clone()], 1),
+            (vec![end(1, 4), lost.clone(), end(1, 4), end(1, 4)], 2),
+            (vec![end(1, 4), end(1, 4), lost], 0),
+            (vec![hung; 3], 3),
+        ] {
+            let state = after(&ends);
+            assert_eq!(state.alike().len(), alike, "{ends:?}");
+            let expected = if alike >= 3 {
+                NextStep::Stop(StopReason::SameFailure(alike))
+            } else {
+                NextStep::Launch
+            };
+            assert_eq!(next_step(&state), expected, "{ends:?}");
+            let without = LoopState {
+                most_alike: 0,
+                ..state
+            };
+            assert_eq!(next_step(&without), NextStep::Launch);
         }
     }
 

@@ -73,6 +73,31 @@ fn unlimited_launches_go_on_until_exit_code_0() {
 }
 
 #[test]
+fn a_program_that_fails_alike_three_times_is_given_up_with_the_evidence() {
+    let (programs, sandbox) = (launcher("exit 4"), Sandbox::empty());
+    let set = [&QUICK[..], &[("SCR_RUNS", "-1")]].concat();
+    let args = ["run", "--explain", "mpirun", "./app"];
+    let said = run(&programs, &sandbox, &set, &args);
+    assert_eq!((said.code, calls(&sandbox).len()), (4, 3), "{said:?}");
+    for text in [
+        "no other launch: the last 3 launches failed alike",
+        "launch 1 on ",
+        ": exit code 4 after 0 s; the newest dataset was 0",
+        "decision: the loop ends, because of:",
+        "launches in a row that failed alike: 3 of 3 (SCR_SAME_FAILURES)",
+        "launches: 3 of no limit (SCR_RUNS)",
+    ] {
+        assert!(said.out.contains(text), "{text}: {said:?}");
+    }
+
+    let sandbox = Sandbox::empty();
+    let set = [&QUICK[..], &[("SCR_RUNS", "4"), ("SCR_SAME_FAILURES", "0")]].concat();
+    let said = run(&programs, &sandbox, &set, &["run", "mpirun", "./app"]);
+    assert_eq!(calls(&sandbox).len(), 4, "{said:?}");
+    assert!(!said.out.contains("decision:"), "{said:?}");
+}
+
+#[test]
 fn the_environment_of_a_launch() {
     let script = r#"echo "$SCR_PREFIX|$SCR_JOB_ID|$SCR_END_TIME" > told"#;
     let (programs, sandbox) = (launcher(script), Sandbox::empty());
