@@ -12,6 +12,7 @@ use scr_engine::job::{HealthReport, Launcher, NodeTests, health};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// The command.
 pub(super) const COMMAND: Command = Command::of::<Options>(
@@ -24,7 +25,8 @@ pub(super) const COMMAND: Command = Command::of::<Options>(
 ///
 /// A node is listed if --down or SCR_EXCLUDE_NODES names it, if the resource manager says that it is
 /// down, or if it fails one of SCR_NODE_TESTS: ping, echo (a command runs there), dir_capacity (its
-/// directories can be used, see scr check-node). SCR_REMOTE says how nodes are reached.
+/// directories can be used, see scr check-node), or a command that is named with its path (it ends with exit code 0). SCR_REMOTE says
+/// how nodes are reached.
 ///
 /// Prints the host list of these nodes, or an empty line.
 ///
@@ -98,6 +100,9 @@ impl RunCommand for Options {
     }
 }
 
+/// Default of SCR_NODE_TEST_SECONDS.
+const SITE_PATIENCE: Duration = Duration::from_secs(60);
+
 /// Makes the tests that the configuration asks for.
 pub(super) fn report(
     job: &Job,
@@ -116,6 +121,10 @@ pub(super) fn report(
         lookup: &lookup,
         tests: &tests,
         check_node: &check_node::command(job, free)?,
+        site_patience: job
+            .number("SCR_NODE_TEST_SECONDS")?
+            .and_then(|seconds| u64::try_from(seconds).ok())
+            .map_or(SITE_PATIENCE, Duration::from_secs),
     };
     Ok(health.report(nodes, known)?)
 }

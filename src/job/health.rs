@@ -2,8 +2,9 @@
 //!
 //! The tests run in this order until one excludes the node: known to be down, excluded by the user, down
 //! according to the resource manager, then the tests of SCR_NODE_TESTS: `ping`, `echo` (a command runs
-//! there) and `dir_capacity` (`scr check-node` accepts its directories). A test that cannot run on any
-//! node excludes none and gives a note. A missing ping gives no note, because many machines lack it.
+//! there), `dir_capacity` (`scr check-node` accepts its directories), and commands of the site. A test that cannot run on
+//! any node excludes none and gives a note, and so does a command of the site that fails on all of them. A missing ping gives
+//! no note, because many machines lack it.
 
 use super::identity::parameter;
 use super::manager::{Manager, list};
@@ -23,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const AT_A_TIME: usize = 64;
 
 /// A test of SCR_NODE_TESTS.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Test {
     /// The node answers on the network.
     Ping,
@@ -31,9 +32,11 @@ pub enum Test {
     Echo,
     /// The directories of the node can be used.
     DirCapacity,
+    /// A command of the site, by its path, ends with exit code 0.
+    Site(String),
 }
 
-/// The tests in SCR_NODE_TESTS, or `default` if it is not set. NONE means no tests.
+/// The tests in SCR_NODE_TESTS, or `default` if it is not set. NONE means no tests. A word with a slash is a command.
 ///
 /// # Errors
 /// A word in it is no test.
@@ -43,6 +46,7 @@ pub fn tests(environment: &Environment, lookup: Lookup, default: &str) -> Result
     let words = text.as_deref().unwrap_or(default).split([',', ' ', '\t']);
     let words = words.filter(|word| !word.is_empty() && !word.eq_ignore_ascii_case("none"));
     let test = |word: &str| match word.to_ascii_lowercase().as_str() {
+        _ if word.starts_with('/') => Ok(Test::Site(word.to_string())),
         "ping" => Ok(Test::Ping),
         // The second name is that of earlier releases.
         "echo" | "pdsh_echo" => Ok(Test::Echo),
@@ -50,7 +54,7 @@ pub fn tests(environment: &Environment, lookup: Lookup, default: &str) -> Result
         _ => Err(Error::config(
             NAME,
             format!(
-                "'{}' is no node test; use ping, echo, dir_capacity or none",
+                "'{}' is no node test; use ping, echo, dir_capacity, none, or the whole path of a command",
                 excerpt(word, 80)
             ),
         )),
@@ -101,6 +105,8 @@ pub struct NodeTests<'a> {
     /// The command that tests directories, as it is to be run on each node: it prints
     /// `scr_check_node: FAIL: REASON` if they are not in order.
     pub check_node: &'a [OsString],
+    /// How long a command of the site may take.
+    pub site_patience: Duration,
 }
 
 impl NodeTests<'_> {
@@ -133,6 +139,7 @@ impl NodeTests<'_> {
                 Test::Ping => self.ping(&up, &mut report.notes),
                 Test::Echo => self.echo(&up),
                 Test::DirCapacity => self.dir_capacity(&up, &mut report.notes),
+                Test::Site(command) => self.site(command, &up, &mut report.notes),
             };
             up.retain(|node| !found.iter().any(|down| down.node == *node));
             report.down.extend(found);
@@ -204,8 +211,7 @@ impl NodeTests<'_> {
             })
             .collect();
         // The command is the same for all nodes, so if it exists on none, no node is faulty.
-        let missing = |answer: &NodeResult| matches!(answer.code, Some(126 | 127));
-        if verdicts.iter().all(|(answer, _)| missing(answer)) {
+        if verdicts.iter().all(|(answer, _)| is_missing(answer)) {
             let program = self.check_node.first().map(|word| word.to_string_lossy());
             notes.push(format!(
                 "test dir_capacity is left out: no node can run {}",
@@ -219,6 +225,37 @@ impl NodeTests<'_> {
         });
         down.collect()
     }
+
+    fn site(&self, command: &str, nodes: &[String], notes: &mut Vec<String>) -> Vec<Down> {
+        let task = RemoteCommand {
+            command: vec![OsString::from(command)],
+            set: Vec::new(),
+        };
+        let answers = self.remote.run(nodes, &task, self.site_patience);
+        let failed: Vec<NodeResult> = answers.into_iter().filter(|one| !one.good()).collect();
+        let reason = |answer: &NodeResult| {
+            let mut lines = answer.out.lines().rev().map(str::trim);
+            let last = lines.find(|line| !line.is_empty());
+            last.map_or_else(|| answer.why(), |line| excerpt(line, 300))
+        };
+        if failed.len() == nodes.len() && (nodes.len() > 1 || is_missing(&failed[0])) {
+            notes.push(format!(
+                "test {command} is left out: it fails on all nodes: {}",
+                reason(&failed[0])
+            ));
+            return Vec::new();
+        }
+        let down = failed.into_iter().map(|answer| Down {
+            reason: format!("Failed {command}: {}", reason(&answer)),
+            node: answer.node,
+        });
+        down.collect()
+    }
+}
+
+/// True if the node could not run the command.
+fn is_missing(answer: &NodeResult) -> bool {
+    matches!(answer.code, Some(126 | 127))
 }
 
 /// The reason why a node's directories cannot be used, if there is one.

@@ -42,6 +42,7 @@ fn report(
         lookup: &nothing,
         tests,
         check_node: &[check.into_os_string()],
+        site_patience: Duration::from_secs(10),
     };
     health.report(&strings("n[1-7]"), &strings(known)).unwrap()
 }
@@ -123,6 +124,40 @@ fn a_test_that_works_nowhere_blames_nobody() {
 }
 
 #[test]
+fn a_command_of_the_site_rules_a_node_out_with_its_last_line() {
+    let programs = Programs::new();
+    programs.add(
+        "ssh",
+        "while [ $# -gt 2 ]; do shift; done; export NODE=$1; eval \"$2\"",
+    );
+    programs.add(
+        "gpu",
+        "[ $NODE != n2 ] || { echo begin; echo; echo 'card 3 is lost'; exit 1; }",
+    );
+    programs.add("slow", "[ $NODE != n3 ] || /bin/sleep 1000");
+    programs.add("bad", "echo 'no such option'; exit 2");
+    let environment = programs.environment().with("SCR_REMOTE", "ssh");
+    let path = |name: &str| programs.dir().join(name).display().to_string();
+    let tests = ["gpu", "slow", "bad", "absent"].map(|name| Test::Site(path(name)));
+    let found_all = report(&programs, &environment, "", &tests);
+    let found = found(&found_all);
+    assert_eq!(
+        found[0],
+        format!("n2: Failed {}: card 3 is lost", path("gpu"))
+    );
+    assert!(
+        found[1].contains("n3: ") && found[1].contains("took too long"),
+        "{found:?}"
+    );
+    assert_eq!(found.len(), 2);
+    let notes = found_all.notes.join("\n");
+    for left_out in ["bad", "absent"] {
+        let note = format!("test {} is left out: it fails on all nodes", path(left_out));
+        assert!(notes.contains(&note), "{notes}");
+    }
+}
+
+#[test]
 fn tests_are_chosen_by_name() {
     let chosen = |text: &str| {
         let environment = Environment::empty().with("SCR_NODE_TESTS", text);
@@ -134,6 +169,9 @@ fn tests_are_chosen_by_name() {
         [Test::DirCapacity, Test::Ping]
     );
     assert_eq!(chosen("none").unwrap(), []);
+    let site = Test::Site("/site/Check_GPU".into());
+    assert_eq!(chosen("/site/Check_GPU,echo").unwrap(), [site, Test::Echo]);
+    assert!(chosen("site/check").is_err());
     let error = chosen("pnig").unwrap_err().to_string();
     assert!(error.starts_with("SCR_NODE_TESTS: 'pnig'"), "{error}");
 }
