@@ -8,6 +8,7 @@ pub mod eviction;
 pub mod failure_rate;
 pub mod flush;
 pub mod halt;
+pub mod hang;
 pub mod interval;
 pub mod run;
 pub mod save;
