@@ -46,6 +46,7 @@ mod json;
 mod kill_jobstep;
 mod list_dir;
 mod list_down_nodes;
+mod lock;
 mod log;
 mod log_event;
 mod log_source;
@@ -72,6 +73,7 @@ mod stacks;
 mod terminal;
 mod test_runtime;
 mod transfer;
+mod watch;
 mod watchdog;
 
 pub use help::definition;
@@ -90,6 +92,7 @@ pub const COMMANDS: &[Command] = &[
     diff::COMMAND,
     run::COMMAND,
     stacks::COMMAND,
+    watch::COMMAND,
     rehearse::COMMAND,
     rebuild::COMMAND,
     halt::COMMAND,

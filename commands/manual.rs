@@ -64,12 +64,18 @@ pub const MANUALS: &[Manual] = &[
     page("run", &[
         ("scr run srun -N 4 ./heat", "Launch a program with srun, and again if it fails."),
         ("scr run --run-cmd ./first --restart-cmd ./again srun -N 4", "Launch another command if there is a checkpoint."),
-    ], &["prerun", "postrun", "halt", "watchdog", "stacks"]),
+        ("scr run --watch calls,file=run.log --after 10m srun -n 64 ./heat", "End it, and launch it again, when it has made no progress for 10 minutes."),
+    ], &["prerun", "postrun", "halt", "watch", "watchdog", "stacks"]),
     page("stacks", &[
         ("scr stacks", "Tell what the ranks of the job do, and which of them do something else."),
         ("scr stacks --long n[0-3]", "Show the stacks and all else that is known of the ranks on these nodes."),
         ("scr stacks --pid 4711,4712", "Look at two processes of this node."),
-    ], &["run", "watchdog", "get-jobstep-id"]),
+    ], &["run", "watch", "watchdog", "get-jobstep-id"]),
+    page("watch", &[
+        ("scr watch 4711 --watch file=run.log,cpu --after 10m", "End process 4711 and all that it has started when it hangs."),
+        ("scr watch 123.0 --watch calls --after auto --signal USR1", "Ask a job step of Slurm for a checkpoint when it hangs, then end it."),
+        ("scr watch 4711 --watch file=run.log --no-kill", "Only tell what its ranks do."),
+    ], &["run", "stacks", "watchdog"]),
     page("rehearse", &[
         ("scr rehearse --compare result.dat -- ./app", "Kill a rank and a node of 8 ranks on 4 nodes, and compare the file with that of an undisturbed run."),
         ("scr rehearse --kill node=n2@3 --restart-ranks 6 -- ./app", "Kill one node after the third checkpoint, and go on with 6 ranks."),

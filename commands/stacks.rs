@@ -7,6 +7,8 @@ use scr_engine::job::hostlist::{expand, unique};
 use scr_engine::job::ranks::{NodeReport, PATIENCE, RankProcess, Wanted, page, summary};
 use scr_engine::job::{Launcher, RemoteCommand, node_name};
 use scr_engine::store::Durability;
+use scr_engine::system::sync::mpsc::channel;
+use scr_engine::system::thread;
 use scr_engine::text::excerpt;
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -19,6 +21,9 @@ pub(super) const COMMAND: Command = Command::of::<Options>("stacks", &[], Comman
 
 /// How long a node may take to answer, beyond the stacks.
 const ANSWER: Duration = Duration::from_secs(20);
+
+/// How long the prefix directory may take to take the stacks.
+const WRITE: Duration = Duration::from_secs(20);
 
 /// Lines of the summary.
 const LINES: usize = 10;
@@ -34,7 +39,7 @@ const LINES: usize = 10;
 /// are read by eu-stack (elfutils) or gdb. Without them, or where tracing is forbidden, only what /proc
 /// tells is shown. The processes go on afterwards. Only processes of the same user can be looked at.
 ///
-/// scr run does this before it ends a run that makes no progress (SCR_WATCHDOG).
+/// scr run does this before it ends a run that makes no progress (--watch, SCR_WATCHDOG).
 ///
 /// Exit status: 0 printed, 1 there is no such process, or the nodes of the job are not known.
 #[derive(clap::Args)]
@@ -102,11 +107,13 @@ impl RunCommand for Options {
     }
 }
 
-fn wanted(job: &Job, pids: &[u32]) -> Result<Wanted, Failure> {
+/// The ranks of a job on this node, or these processes.
+pub(super) fn wanted(job: &Job, pids: &[u32]) -> Result<Wanted, Failure> {
     Ok(Wanted {
         job: job.id().ok(),
         node: node_name(&job.environment, &|name| job.get(name))?.value,
         pids: pids.to_vec(),
+        below: None,
     })
 }
 
@@ -116,6 +123,8 @@ pub(super) struct Stacks {
     processes: Vec<RankProcess>,
     /// Nodes that did not answer, and why.
     silent: Vec<(String, String)>,
+    /// Those of them that could not be reached, although others were.
+    lost: Vec<String>,
 }
 
 impl Stacks {
@@ -134,6 +143,7 @@ impl Stacks {
             reports,
             processes,
             silent,
+            lost: Vec::new(),
         }
     }
 
@@ -162,17 +172,51 @@ impl Stacks {
             ],
             set,
         };
-        let (mut reports, mut silent) = (Vec::new(), Vec::new());
+        let (mut reports, mut silent, mut lost) = (Vec::new(), Vec::new(), Vec::new());
         for answer in job.remote(launcher)?.run(nodes, &task, PATIENCE + ANSWER) {
             let line = answer.out.lines().find(|line| line.starts_with('{'));
             let read = line.map(serde_json::from_str::<NodeReport>);
+            if answer.code.is_none() {
+                lost.push(answer.node.clone());
+            }
             match read {
                 Some(Ok(report)) if answer.good() => reports.push(report),
                 Some(Err(error)) => silent.push((answer.node, error.to_string())),
                 _ => silent.push((answer.node.clone(), excerpt(&answer.why(), 200))),
             }
         }
-        Ok(Self::of(reports, silent))
+        // Where nobody answers, it may be the way to the nodes that is broken.
+        if reports.is_empty() {
+            lost.clear();
+        }
+        Ok(Stacks {
+            lost,
+            ..Self::of(reports, silent)
+        })
+    }
+
+    /// Nodes that are taken as down: they did not answer, and others did.
+    pub fn lost_nodes(&self) -> &[String] {
+        &self.lost
+    }
+
+    /// Writes all that is known to a file in the prefix directory. Returns the summary, and a line that names the file. A file
+    /// system that hangs does not hold up the caller.
+    pub fn tell(&self, job: &Job, name: &str) -> Vec<String> {
+        let mut lines = self.summary();
+        let (path, page) = (job.prefix.file(name), self.page());
+        let (send, done) = channel();
+        let (files, to) = (place::files(&job.prefix), path.clone());
+        thread::spawn(move || send.send(files.replace(&to, page.as_bytes(), Durability::Atomic)));
+        lines.push(match done.recv_timeout(WRITE) {
+            Ok(Ok(())) => format!("all stacks are in {}", path.display()),
+            Ok(Err(error)) => format!("the stacks could not be written: {error}"),
+            Err(_) => format!(
+                "{} does not answer, so the stacks are not written",
+                path.display()
+            ),
+        });
+        lines
     }
 
     /// At most ten lines.
@@ -182,13 +226,5 @@ impl Stacks {
 
     fn page(&self) -> String {
         page(&self.reports, &self.processes, &self.silent)
-    }
-
-    /// Writes all that is known to a file in the prefix directory, and returns its path.
-    pub fn keep(&self, job: &Job, name: &str) -> scr_engine::Result<PathBuf> {
-        let path = job.prefix.file(name);
-        let files = place::files(&job.prefix);
-        files.replace(&path, self.page().as_bytes(), Durability::Atomic)?;
-        Ok(path)
     }
 }

@@ -50,6 +50,7 @@ const ROOMS: &[&str] = &[
     "log",
     "datasets",
     "progress",
+    "calls",
     "statistics",
     "wait_for",
     "ids",

@@ -292,6 +292,7 @@ impl Stage {
                 .into_iter()
                 .filter_map(|(.., pid)| pid.try_into().ok())
                 .collect(),
+            below: None,
         };
         let report = NodeReport::here(&Environment::of_process(), &wanted);
         Stacks::of(vec![report], Vec::new()).summary()

@@ -1,14 +1,15 @@
 //! One launch: the process of the launcher.
 
 use super::super::call::Failure;
+use super::super::watch::{Ending, Ladder, LadderStep, Lookout};
 use super::super::watchdog::Watch;
 use super::signals::{Signals, name};
 use rustix::process::{Pid, Signal, kill_process};
 use scr_engine::Error;
+use scr_engine::job::launcher::LauncherKind;
 use scr_engine::job::program::{code, signal};
 use scr_engine::job::{Environment, Launcher};
 use scr_engine::prefix::paths::Prefix;
-use scr_engine::system::time::Instant;
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::os::unix::process::CommandExt;
@@ -17,9 +18,6 @@ use std::time::Duration;
 
 /// Longest pause between two checks.
 const TICK: Duration = Duration::from_secs(1);
-
-/// How long a step may take to end before its launcher is killed.
-const GRACE: Duration = Duration::from_secs(60);
 
 /// The position of standard input. Each launch reads it from where it was at the start of the loop.
 pub(super) fn input() -> Option<u64> {
@@ -61,6 +59,9 @@ pub(super) struct Launch<'a> {
     pub environment: &'a Environment,
     pub prefix: &'a Prefix,
     pub watch: Option<Watch>,
+    /// What else shows whether it makes progress.
+    pub lookout: Option<Lookout>,
+    pub ladder: Ladder,
 }
 
 /// How a launch ended.
@@ -81,7 +82,7 @@ impl Launch<'_> {
         mut say: impl FnMut(&str),
         look: impl Fn() -> Vec<String>,
     ) -> Result<Ended, Failure> {
-        let mut ended: Option<Instant> = None;
+        let mut ended: Option<Ending> = None;
         loop {
             let status = self.child.try_wait();
             let status =
@@ -92,11 +93,7 @@ impl Launch<'_> {
                     hung: ended.is_some(),
                 });
             }
-            let pause = self
-                .watch
-                .as_ref()
-                .map_or(TICK, |watch| watch.pause().min(TICK));
-            for number in signals.wait(pause) {
+            for number in signals.wait(self.pause()) {
                 say(&format!(
                     "{} is passed on to {}",
                     name(number),
@@ -104,31 +101,49 @@ impl Launch<'_> {
                 ));
                 self.pass_on(number);
             }
-            match ended {
-                None => {
-                    let late = self
-                        .watch
-                        .as_mut()
-                        .and_then(|watch| watch.look(self.prefix));
-                    if let Some(limit) = late {
-                        let seconds = limit.as_secs();
-                        say(&format!(
-                            "no progress for {seconds} s (SCR_WATCHDOG), so the run is ended"
-                        ));
-                        look().iter().for_each(|line| say(line));
-                        self.end(&mut say);
-                        ended = Some(Instant::now());
-                    }
-                }
-                Some(at) if at.elapsed() > GRACE => {
-                    say(&format!(
-                        "{} did not end, so it is killed",
-                        self.launcher.word()
-                    ));
-                    signal(self.child.id(), libc::SIGKILL);
-                    ended = Some(Instant::now());
-                }
-                Some(_) => {}
+            if ended.is_none()
+                && let Some(why) = self.hangs(&mut say)
+            {
+                say(&format!("{why}, so the run is ended"));
+                look().iter().for_each(|line| say(line));
+                ended = Some(Ending::new(self.ladder));
+            }
+            if let Some(step) = ended.as_mut().and_then(Ending::next) {
+                self.go_down(step, &mut say);
+            }
+        }
+    }
+
+    /// The time until the next check.
+    fn pause(&self) -> Duration {
+        let dog = self.watch.as_ref().map(Watch::pause);
+        let lookout = self.lookout.as_ref().map(Lookout::pause);
+        dog.into_iter().chain(lookout).fold(TICK, Duration::min)
+    }
+
+    /// Why the run counts as one that hangs, if it does.
+    fn hangs(&mut self, say: &mut impl FnMut(&str)) -> Option<String> {
+        let late = self.watch.as_mut();
+        let late = late.and_then(|watch| watch.look(self.prefix));
+        if let Some(limit) = late {
+            let seconds = limit.as_secs();
+            return Some(format!("no progress for {seconds} s (SCR_WATCHDOG)"));
+        }
+        let hang = self.lookout.as_mut()?.look(say)?;
+        Some(hang.to_string())
+    }
+
+    fn go_down(&self, step: LadderStep, say: &mut impl FnMut(&str)) {
+        let word = self.launcher.word();
+        match step {
+            LadderStep::Ask(name, number) => {
+                say(&format!("SIG{name} asks the program for a checkpoint"));
+                self.pass_on(number);
+            }
+            LadderStep::Terminate => self.end(say),
+            LadderStep::Kill => {
+                say(&format!("{word} did not end, so it is killed"));
+                signal(self.child.id(), libc::SIGKILL);
             }
         }
     }
@@ -145,7 +160,15 @@ impl Launch<'_> {
     /// Ends the job step, or if it is not known, the launcher.
     fn end(&self, say: &mut impl FnMut(&str)) {
         let pid = self.child.id();
-        let step = self.launcher.step(self.environment, pid);
+        let scheduled = matches!(
+            self.launcher.kind(),
+            LauncherKind::Srun | LauncherKind::Flux
+        );
+        let step = if scheduled {
+            self.launcher.step(self.environment, pid)
+        } else {
+            Ok(None)
+        };
         let killed = step.and_then(|step| match step {
             Some(step) => self.launcher.kill(self.environment, &step).map(|()| true),
             None => Ok(false),

@@ -9,16 +9,14 @@ pub(super) use words::split as split_words;
 
 use super::call::{Failure, Invocation};
 use super::job::Job;
+use super::lock::only_one;
 use super::test_runtime::missing_programs;
-use super::{Command, CommandGroup, Outcome, RunCommand, place, prerun};
+use super::watch::WatchArgs;
+use super::{Command, CommandGroup, Outcome, RunCommand, prerun};
 use scr_engine::Error;
 use scr_engine::job::Launcher;
 use scr_engine::job::hostlist::compress;
 use scr_engine::job::node_name;
-use scr_engine::store::{Lock, LockAttempt, wait_for_lock};
-use scr_engine::system::process;
-use scr_engine::system::time::Instant;
-use scr_engine::text::escaped_bytes;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -56,6 +54,12 @@ pub(super) const COMMAND: Command = Command::of::<Options>(
 /// SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 are passed on to the launcher; after the first four there
 /// is no other launch.
 ///
+/// With --watch or SCR_WATCH, a run that makes no progress for --after is ended, and launched again as after a failure: as soon
+/// as none of the sources moves any more. calls: the calls of the library, counted on each node. file=PATH: size and time of a
+/// file, which may not exist yet; there may be several. cpu: processor time of the ranks, which counts only if nothing else can
+/// be read, since a loop without end uses it up, too. command=CMD, as the last one: its output, or exit code 0 for progress and 1
+/// for none. What ranks do is printed first, as by scr stacks. Then comes --signal, if given, SIGTERM, and SIGKILL.
+///
 /// --run-cmd and --restart-cmd, or -rc and -rs, may be anywhere on the command line. One of the two
 /// commands is added after the launcher and its options: the second if there is a checkpoint to
 /// restart from. In it, SCR_CKPT_NAME is replaced by the checkpoint's name.
@@ -78,6 +82,8 @@ struct Options {
     /// Print for each decision what it depends on
     #[arg(long)]
     explain: bool,
+    #[command(flatten)]
+    watch: WatchArgs,
     /// The launcher with its options, the program and its arguments
     #[arg(trailing_var_arg = true, required = true, value_name = "LAUNCHER")]
     words: Vec<OsString>,
@@ -109,7 +115,13 @@ impl RunCommand for Options {
         require_own_node(&job, &launcher, &nodes)?;
         call.verbose = job.debug();
         prerun::make(call, &job)?;
-        let _lock = only_one(&job)?;
+        let _lock = only_one(&job, "run.lock", |holder| {
+            format!(
+                "scr run is at work in {} already ({holder}); wait for its end, or give each job its own \
+                 SCR_PREFIX",
+                job.prefix.root().display()
+            )
+        })?;
         steps::Steps::new(call, &job, &launcher, self, nodes)?.go()
     }
 }
@@ -172,29 +184,4 @@ fn require_own_node(job: &Job, launcher: &Launcher, nodes: &[String]) -> Result<
         compress(nodes),
         launcher.word()
     )))
-}
-
-/// A lock that keeps a second loop off the prefix directory. `None` if the file system has no locks.
-fn only_one(job: &Job) -> Result<Option<Box<dyn Lock>>, Failure> {
-    let (files, path) = (place::files(&job.prefix), job.prefix.file("run.lock"));
-    let file = files.rewrite(&path, 0o666)?;
-    match wait_for_lock(&*files, &path, Instant::now())? {
-        LockAttempt::Acquired(lock) => {
-            // The content is for the message of a second loop.
-            let me = format!("process {} on {}\n", process::id(), job.environment.host);
-            let write = |()| file.write_at(0, me.as_bytes());
-            let _ = file.allocate(0).and_then(write);
-            Ok(Some(lock))
-        }
-        LockAttempt::HeldByOther => {
-            let holder = files.read(&path, 200).unwrap_or_default();
-            Err(Failure::said(format!(
-                "scr run is at work in {} already ({}); wait for its end, or give each job its own \
-                 SCR_PREFIX",
-                job.prefix.root().display(),
-                escaped_bytes(holder.trim_ascii())
-            )))
-        }
-        LockAttempt::Unsupported => Ok(None),
-    }
 }

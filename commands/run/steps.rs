@@ -5,6 +5,7 @@ use super::super::job::Job;
 use super::super::retries_halt::{halt_reasons, halt_seconds};
 use super::super::should_exit::needed_nodes;
 use super::super::stacks::Stacks;
+use super::super::watch::{Ladder, Lookout, WatchLock, WatchSettings};
 use super::super::watchdog::{Watch, limits};
 use super::super::{Outcome, daemons, have_restart, list_down_nodes, place, postrun, prerun};
 use super::child::{self, Ended, Launch};
@@ -22,6 +23,7 @@ use scr_engine::policy::run::{
 use scr_engine::policy::watchdog::Limits;
 use scr_engine::prefix::records;
 use scr_engine::system::time::{Instant, SystemTime};
+use std::cell::RefCell;
 use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
@@ -46,6 +48,8 @@ pub(super) struct Steps<'a> {
     fruitless: u32,
     settle: u64,
     watchdog: Option<Limits>,
+    watch: Option<WatchSettings>,
+    ladder: Ladder,
     end: Option<i64>,
     input: Option<u64>,
     signals: Signals,
@@ -88,6 +92,8 @@ impl<'a> Steps<'a> {
             fruitless: 0,
             settle: settle.and_then(|n| u64::try_from(n).ok()).unwrap_or(SETTLE),
             watchdog,
+            watch: options.watch.settings(job)?,
+            ladder: options.watch.ladder(job)?,
             end: end.ok().flatten(),
             input: child::input(),
             signals: Signals::new()?,
@@ -317,16 +323,21 @@ impl<'a> Steps<'a> {
         let before = self.newest();
         self.log(Event::RunStart, None);
         let begun = Instant::now();
+        let child = child::start(&command, &set, self.input)?;
+        let (lookout, _lock) = self.lookout(&up, child.id());
         let launch = Launch {
             watch: self.watchdog.map(|limits| Watch::new(limits, &job.prefix)),
-            child: child::start(&command, &set, self.input)?,
+            lookout,
+            ladder: self.ladder,
+            child,
             launcher: self.launcher,
             environment: &job.environment,
             prefix: &job.prefix,
         };
         self.state.launches = number;
         let call = &mut *self.call;
-        let look = || ranks_of_hung(job, self.launcher, &up, number);
+        let lost = RefCell::new(Vec::new());
+        let look = || ranks_of_hung(job, self.launcher, &up, number, &lost);
         let waited = launch.wait(&mut self.signals, |text| say(call, text), look)?;
         let Ended { code, hung } = waited;
         let seconds = begun.elapsed().as_secs_f64();
@@ -334,16 +345,22 @@ impl<'a> Steps<'a> {
         self.state.code = Some(code);
         self.state.hung = hung;
         self.state.nodes = None;
+        let lost = lost.into_inner();
         let newest = self.newest();
         self.state.ends.push(LaunchEnd {
             number,
             code,
             hung,
             newest,
-            node_lost: false,
+            node_lost: !lost.is_empty(),
             seconds,
             nodes: compress(&up),
         });
+        for node in lost {
+            let reason = "it did not answer when its ranks were looked at".to_string();
+            self.say(&format!("node {node} is not used any more: {reason}"));
+            self.down.push(Down { node, reason });
+        }
         self.fruitless = if newest > before {
             0
         } else {
@@ -353,6 +370,22 @@ impl<'a> Steps<'a> {
             "launch {number} ended with exit code {code} after {seconds:.0} s"
         ));
         Ok(())
+    }
+
+    /// Begins to watch a launch that has begun. It goes on without, if that fails.
+    fn lookout(&mut self, nodes: &[String], pid: u32) -> (Option<Lookout>, Option<WatchLock>) {
+        let Some(settings) = &self.watch else {
+            return (None, None);
+        };
+        let lookout = Lookout::on_nodes(settings, self.job, Some(self.launcher), nodes);
+        if let Err(Failure::Said(why)) = &lookout {
+            let text = format!("the run is not watched: {why}");
+            self.call.warn(&text);
+        }
+        (
+            lookout.ok(),
+            WatchLock::take(self.job, &pid.to_string()).ok(),
+        )
     }
 
     /// The newest dataset in the flush file.
@@ -413,17 +446,20 @@ fn stopped(why: &StopReason, launches: u64) -> String {
     format!("{what}: {why}")
 }
 
-/// What the ranks of launch `number` do, in lines; all that is known is written to a file in the prefix directory.
-fn ranks_of_hung(job: &Job, launcher: &Launcher, nodes: &[String], number: u64) -> Vec<String> {
+/// What the ranks of launch `number` do, in lines; all that is known is written to a file in the prefix directory. Nodes that do not
+/// answer are added to `lost`.
+fn ranks_of_hung(
+    job: &Job,
+    launcher: &Launcher,
+    nodes: &[String],
+    number: u64,
+    lost: &RefCell<Vec<String>>,
+) -> Vec<String> {
     let found = match Stacks::collect(job, Some(launcher), nodes) {
         Ok(found) => found,
         Err(Failure::Said(text)) => return vec![format!("what its ranks do is not known: {text}")],
         Err(_) => return Vec::new(),
     };
-    let mut lines = found.summary();
-    lines.push(match found.keep(job, &format!("stacks.{number}.txt")) {
-        Ok(path) => format!("all stacks are in {}", path.display()),
-        Err(error) => format!("the stacks could not be written: {error}"),
-    });
-    lines
+    lost.borrow_mut().extend_from_slice(found.lost_nodes());
+    found.tell(job, &format!("stacks.{number}.txt"))
 }

@@ -234,8 +234,10 @@ pub fn run_of_dir(name: &str) -> Option<u64> {
 /// directory, besides the files of the transfer daemon.
 pub fn is_job_file(name: &str) -> bool {
     let known = |name: &str| {
-        matches!(name, ".scr.run" | ".scr.shared" | "cindex.scrinfo")
-            || name.starts_with(".scr.reported.")
+        matches!(
+            name,
+            ".scr.run" | ".scr.shared" | ".scr.calls" | "cindex.scrinfo"
+        ) || name.starts_with(".scr.reported.")
     };
     known(name) || temporary_of(name).is_some_and(known)
 }
@@ -367,7 +369,12 @@ mod tests {
         for odd in ["node.", "node.01", "node.x", "rank_0", ""] {
             assert_eq!(level(odd), None, "{odd}");
         }
-        for ours in [".scr.run", "..scr.run.tmp.12.0", "cindex.scrinfo"] {
+        for ours in [
+            ".scr.run",
+            "..scr.run.tmp.12.0",
+            ".scr.calls",
+            "cindex.scrinfo",
+        ] {
             assert!(is_job_file(ours), "{ours}");
         }
         for foreign in [

@@ -206,6 +206,7 @@ impl Session {
     /// has come to any rank. Collective; one round.
     pub fn should_exit(&mut self) -> Result<bool> {
         self.state.allow(Call::ShouldExit)?;
+        self.count_call();
         self.end_flushes(WaitFor::Nothing)?;
         self.collect_checksums()?;
         let run = &self.run;

@@ -15,6 +15,7 @@
 //! | `SCR_Should_exit`, `SCR_Finalize` | `halt` | `flush` |
 //! | `SCR_Current`, `SCR_Drop`, `SCR_Delete` | `manage` | `flush` |
 
+mod calls;
 mod datasets;
 mod flush;
 mod halt;
@@ -42,6 +43,7 @@ use crate::format::Name;
 use crate::store::Files;
 use crate::system::time::Instant;
 use crate::{Error, Result};
+use calls::CallCount;
 use datasets::cached::CachedDatasets;
 use datasets::other_ranks::OtherRanks;
 use datasets::search::RestartSearch;
@@ -89,6 +91,7 @@ pub struct Session {
     /// Checksums that are taken while the program computes.
     checksums: BackgroundChecksums,
     statistics: Statistics,
+    calls: CallCount,
     /// Since when the program computes, if it does.
     computing: Option<Instant>,
     /// Since when it reads a checkpoint, if it does.
@@ -109,6 +112,11 @@ impl Session {
             self.trouble.get_or_insert_with(|| error.clone());
         }
         done
+    }
+
+    /// Notes that the program gets on. Local.
+    fn count_call(&mut self) {
+        self.calls.add(&self.run);
     }
 
     /// Which phase the program is in. Local.

@@ -45,3 +45,4 @@ mod site;
 mod startup;
 mod terminal;
 mod transfer;
+mod watch;

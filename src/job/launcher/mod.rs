@@ -153,6 +153,23 @@ impl Launcher {
     pub fn kill(&self, environment: &Environment, step: &str) -> Result<()> {
         step::kill(self.kind, environment, step)
     }
+
+    /// Sends a signal, such as `USR1`, to all processes of a job step. For launchers without a scheduler the step is the
+    /// process id of the launcher.
+    ///
+    /// # Errors
+    /// As of [`Launcher::kill`].
+    pub fn signal(&self, environment: &Environment, step: &str, signal: &str) -> Result<()> {
+        step::send_signal(self.kind, environment, step, signal)
+    }
+
+    /// True if a job step has not ended.
+    ///
+    /// # Errors
+    /// The scheduler cannot be asked.
+    pub fn runs(&self, environment: &Environment, step: &str) -> Result<bool> {
+        step::is_there(self.kind, environment, step)
+    }
 }
 
 /// The MPI that an mpirun belongs to.

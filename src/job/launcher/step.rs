@@ -54,8 +54,46 @@ fn started_by(line: &str, host: &str, pid: u32) -> Option<String> {
     found.then(|| field("StepId=").map(str::to_string))?
 }
 
-/// See [`super::Launcher::kill`].
-pub(super) fn kill(kind: LauncherKind, environment: &Environment, step: &str) -> Result<()> {
+/// See [`super::Launcher::signal`].
+pub(super) fn send_signal(
+    kind: LauncherKind,
+    environment: &Environment,
+    step: &str,
+    signal: &str,
+) -> Result<()> {
+    require_name(step)?;
+    let (program, arguments) = match kind {
+        LauncherKind::Flux => ("flux", &["job", "kill", "-s", signal, step][..]),
+        LauncherKind::Srun => ("scancel", &["--signal", signal, step][..]),
+        _ => ("kill", &["-s", signal, step][..]),
+    };
+    ask(environment, program, arguments, &[]).map(drop)
+}
+
+/// See [`super::Launcher::runs`].
+pub(super) fn is_there(kind: LauncherKind, environment: &Environment, step: &str) -> Result<bool> {
+    require_name(step)?;
+    match kind {
+        LauncherKind::Srun => {
+            let arguments = ["--noheader", "--steps", step, "--format", "%i"];
+            match ask(environment, "squeue", &arguments, &[]) {
+                Ok(steps) => Ok(steps.lines().any(|line| line.trim() == step)),
+                Err(error) if error.to_string().contains("Invalid job id") => Ok(false),
+                Err(error) => Err(error),
+            }
+        }
+        LauncherKind::Flux => {
+            let arguments = ["jobs", "--no-header", "--format", "{status_abbrev}", step];
+            let state = ask(environment, "flux", &arguments, &[])?;
+            let over = ["CD", "F", "CA", "TO"];
+            Ok(!over.contains(&state.trim()))
+        }
+        _ => Ok(step.parse().is_ok_and(runs)),
+    }
+}
+
+/// Fails if `step` cannot be the id of a job step.
+fn require_name(step: &str) -> Result<()> {
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '+' | '_');
     if step.is_empty() || !step.chars().all(plain) {
         return Err(Error::config(
@@ -63,6 +101,12 @@ pub(super) fn kill(kind: LauncherKind, environment: &Environment, step: &str) ->
             "is not the id of a job step",
         ));
     }
+    Ok(())
+}
+
+/// See [`super::Launcher::kill`].
+pub(super) fn kill(kind: LauncherKind, environment: &Environment, step: &str) -> Result<()> {
+    require_name(step)?;
     match kind {
         LauncherKind::Srun if step.contains('.') => {
             match ask(environment, "scancel", &[step], &[]) {

@@ -3,10 +3,12 @@
 
 mod groups;
 mod processes;
+mod signs;
 mod stack;
 
 pub use groups::{Group, groups, missing, page, summary};
-pub use processes::{Wanted, find};
+pub use processes::{Wanted, find, started};
+pub use signs::{CALLS_FILE, NodeSigns, UsedTime};
 
 use crate::job::Environment;
 use serde::{Deserialize, Serialize};

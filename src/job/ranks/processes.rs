@@ -4,7 +4,7 @@ use super::RankProcess;
 use crate::job::{Environment, node_name};
 use crate::system::process;
 use crate::system::time::{Instant, sleep};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
@@ -46,11 +46,13 @@ pub struct Wanted {
     pub node: String,
     /// These processes, whatever their job and rank. Empty: all ranks.
     pub pids: Vec<u32>,
+    /// This process and those below it, whatever their job and node.
+    pub below: Option<u32>,
 }
 
 /// One process with what it was started with.
-struct Candidate {
-    pid: u32,
+pub(super) struct Candidate {
+    pub(super) pid: u32,
     parent: u32,
     program: String,
     environment: Environment,
@@ -61,26 +63,59 @@ struct Candidate {
 
 /// The ranks of this node, or the processes that are asked for, by rank. Only processes of this user. Local.
 pub fn find(environment: &Environment, wanted: &Wanted) -> Vec<RankProcess> {
-    let numbers = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-    let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    let pids: Vec<u32> = if wanted.pids.is_empty() {
-        numbers.filter(|pid| *pid != process::id()).collect()
-    } else {
-        wanted.pids.clone()
-    };
-    let all: Vec<Candidate> = pids
-        .into_iter()
-        .filter_map(|pid| candidate(pid, environment))
-        .filter(|one| !wanted.pids.is_empty() || one.is_wanted(wanted))
-        .collect();
-    let chosen = if wanted.pids.is_empty() {
-        without_starters(all)
-    } else {
-        all
-    };
+    let chosen = chosen(environment, wanted);
     let mut found: Vec<RankProcess> = chosen.into_iter().filter_map(described).collect();
     found.sort_by_key(|one| (one.rank, one.pid));
     found
+}
+
+/// Likewise, without a look at each.
+pub(super) fn chosen(environment: &Environment, wanted: &Wanted) -> Vec<Candidate> {
+    if !wanted.pids.is_empty() {
+        let pids = wanted.pids.iter();
+        return pids
+            .filter_map(|pid| candidate(*pid, environment))
+            .collect();
+    }
+    let numbers = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let others = numbers.filter(|pid| *pid != process::id());
+    let all: Vec<Candidate> = others
+        .filter_map(|pid| candidate(pid, environment))
+        .collect();
+    match wanted.below {
+        Some(top) => programs_below(top, all),
+        None => {
+            let all = all.into_iter().filter(|one| one.is_wanted(wanted));
+            without_starters(all.collect())
+        }
+    }
+}
+
+/// Of a process and all that it has started, the ranks; without ranks, the programs that are neither shells nor launchers; else
+/// all.
+fn programs_below(top: u32, mut all: Vec<Candidate>) -> Vec<Candidate> {
+    let mut pids = BTreeSet::from([top]);
+    // Parents may have higher numbers than their children. Each pass finds one more generation.
+    while all
+        .iter()
+        .any(|one| pids.contains(&one.parent) && pids.insert(one.pid))
+    {}
+    all.retain(|one| pids.contains(&one.pid));
+    if all.iter().any(|one| one.rank.is_some()) {
+        all.retain(|one| one.rank.is_some());
+        return without_starters(all);
+    }
+    if !all.iter().all(Candidate::is_starter) {
+        all.retain(|one| !one.is_starter());
+    }
+    all
+}
+
+/// When a process was started, in ticks since the machine was: with its id, this names it for ever. `None` if it does not run.
+pub fn started(pid: u32) -> Option<u64> {
+    let stat = Stat::read(pid)?;
+    (!matches!(stat.state, 'Z' | 'X')).then_some(stat.started)
 }
 
 fn at(pid: u32, name: &str) -> PathBuf {
@@ -164,17 +199,19 @@ fn without_starters(all: Vec<Candidate>) -> Vec<Candidate> {
 }
 
 /// What /proc/PID/stat has.
-struct Stat {
+pub(super) struct Stat {
     program: String,
-    state: char,
+    pub(super) state: char,
     parent: u32,
     threads: u64,
     /// Time on processors, in ticks.
-    ticks: u64,
+    pub(super) ticks: u64,
+    /// When it was started, in ticks since the machine was.
+    started: u64,
 }
 
 impl Stat {
-    fn read(pid: u32) -> Option<Self> {
+    pub(super) fn read(pid: u32) -> Option<Self> {
         Self::parse(&std::fs::read_to_string(at(pid, "stat")).ok()?)
     }
 
@@ -189,6 +226,7 @@ impl Stat {
             parent: number(1)? as u32,
             threads: number(17)?,
             ticks: number(11)? + number(12)?,
+            started: number(19)?,
         })
     }
 }
@@ -323,7 +361,7 @@ mod tests {
         let wanted = Wanted {
             job: Some(job),
             node: "n0".to_string(),
-            pids: Vec::new(),
+            ..Wanted::default()
         };
         let environment = Environment::of_process();
         let mut found = Vec::new();
@@ -367,10 +405,11 @@ mod tests {
             parent,
             threads,
             ticks,
+            started,
         } = stat;
         assert_eq!(
-            (&*program, state, parent, threads, ticks),
-            ("a) b (c", 'S', 12, 3, 12)
+            (&*program, state, parent, threads, ticks, started),
+            ("a) b (c", 'S', 12, 3, 12, 100)
         );
         assert!(Stat::parse("34 (cut) S 1").is_none());
         assert_eq!(field("A: 1 kB\nVmRSS:\t 77 kB\n", "VmRSS"), 77);

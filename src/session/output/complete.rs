@@ -60,6 +60,7 @@ impl Session {
     }
 
     fn complete_open(&mut self, call: Call, valid: bool) -> Result<()> {
+        self.count_call();
         let Some(mut open) = self.open.take() else {
             return Err(Error::usage(call.name(), "no dataset is open"));
         };

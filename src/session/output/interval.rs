@@ -126,6 +126,7 @@ impl Session {
     /// all, unless a signal has come to any rank. Collective; one round.
     pub fn need_checkpoint(&mut self) -> Result<bool> {
         self.state.allow(Call::NeedCheckpoint)?;
+        self.count_call();
         self.interval.history.calls += 1;
         let history = self.interval.history();
         let rules = self.interval.rules(&self.run.settings);

@@ -172,6 +172,7 @@ impl Session {
     fn start_phase(&mut self, request: StartRequest) -> Result<()> {
         let call = request.call;
         let open = self.state.allow(call)?;
+        self.count_call();
         let mut started = self.try_start(&request);
         while matches!(started, Ok(false)) {
             started = self.try_start(&request);

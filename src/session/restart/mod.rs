@@ -147,6 +147,7 @@ impl Session {
     /// is offered. The next call searches again.
     pub fn have_restart(&mut self) -> Result<Option<Name>> {
         self.state.allow(Call::HaveRestart)?;
+        self.count_call();
         if self.search.offer.files.is_none() && self.background.is_busy() {
             self.restart().offer_of_run()?;
         }
@@ -204,6 +205,7 @@ impl Session {
     /// No checkpoint is offered: a failed phase begins, as after [`Session::start_output`].
     pub fn start_restart(&mut self) -> Result<Name> {
         let state = self.state.allow(Call::StartRestart)?;
+        self.count_call();
         let Some(offered) = &self.search.offer.files else {
             self.state = self.state.refused(Call::StartRestart);
             return Err(Error::usage(

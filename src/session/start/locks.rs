@@ -6,6 +6,7 @@ use crate::cache::earlier_runs::take_over_earlier_runs;
 use crate::cache::layout::{Layout, temporary_of};
 use crate::format::{self, Name};
 use crate::job::holders;
+use crate::job::ranks::CALLS_FILE;
 use crate::messages::{CACHE_IN_USE, PREFIX_IN_USE};
 use crate::prefix::paths::Prefix;
 use crate::session::datasets::cached::CachedDatasets;
@@ -170,7 +171,7 @@ impl Locks {
 /// killed run has left of it.
 fn is_of_runs(name: &str) -> bool {
     let name = temporary_of(name).unwrap_or(name);
-    name == OWNER || name == SHARED
+    name == OWNER || name == SHARED || name == CALLS_FILE
 }
 
 /// True if a dataset of this run may be written to a store.

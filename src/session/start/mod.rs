@@ -16,6 +16,7 @@ use crate::messages::{CACHE_OF_ONE, INCOMPLETE_DATASET, PURGED};
 use crate::policy::halt::FINALIZED;
 use crate::prefix::records;
 use crate::redundancy::topology::Note;
+use crate::session::calls::CallCount;
 use crate::session::datasets::cached::{CachedDataset, CachedDatasets, title};
 use crate::session::datasets::other_ranks::OtherRanks;
 use crate::session::datasets::search::{Offer, RestartSearch};
@@ -115,6 +116,7 @@ impl Session {
             background: BackgroundFlushes::default(),
             checksums: BackgroundChecksums::default(),
             statistics: Statistics::new(),
+            calls: CallCount::new(),
             computing: None,
             reading: None,
             trouble: None,

@@ -1,0 +1,258 @@
+//! `scr watch`: watches a job that was started otherwise, and ends it when it hangs.
+
+mod ladder;
+mod readers;
+mod settings;
+mod target;
+
+pub(super) use ladder::{Ending, Ladder, LadderStep};
+pub(super) use readers::Lookout;
+pub(super) use settings::{WatchArgs, WatchSettings};
+
+use super::call::{Failure, Invocation};
+use super::job::Job;
+use super::list_dir::{Which, bases};
+use super::lock::only_one;
+use super::stacks::{Stacks, wanted};
+use super::{Command, CommandGroup, Outcome, RunCommand, place};
+use readers::Where;
+use scr_engine::cache::layout::Layout;
+use scr_engine::job::Environment;
+use scr_engine::job::clock::local_time;
+use scr_engine::job::ranks::{NodeReport, NodeSigns, Wanted};
+use scr_engine::store::{Files, Lock};
+use scr_engine::system::time::{Instant, SystemTime, sleep};
+use std::cell::Cell;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use target::Target;
+
+/// The command.
+pub(super) const COMMAND: Command = Command::of::<Options>("watch", &[], CommandGroup::Job);
+
+/// Exit status when the job hung.
+const HUNG: u8 = 3;
+
+/// Watch a job that was started without scr run, and end it when it hangs
+///
+/// For any program, linked with SCR or not: `scr watch 12345 --watch file=run.log --after 10m`. The job hangs when none of the
+/// sources of --watch has moved for --after. calls: the calls of the library, counted on each node. file=PATH: size and time of
+/// a file, which may not exist yet; there may be several. cpu: processor time of the ranks, which counts only if nothing
+/// else can be read, since a loop without end uses it up, too. command=CMD, as the last one: its output, or exit code 0
+/// for progress and 1 for none. A source that cannot be read is told once, and does not count.
+///
+/// When the job hangs, prints in at most ten lines what its ranks do, as scr stacks, and writes all that is known to
+/// .scr/stacks.watch.txt in the prefix directory. Then it is ended: --signal, if given, so that the program can write a checkpoint;
+/// SIGTERM after SCR_WATCH_SIGNAL_SECONDS; SIGKILL after SCR_WATCH_TERM_SECONDS. With --no-kill it is left alone.
+///
+/// A process id names a launcher or another process of this node, with all that it has started. A step, such as
+/// 123.0, is one of the job whose allocation this is; its scheduler ends it. Parameters replace options, as for scr run:
+/// SCR_WATCH, SCR_WATCH_AFTER, SCR_WATCH_FIRST, SCR_WATCH_SIGNAL.
+///
+/// Exit status: 0 the job has ended by itself, 3 it hung, 1 it cannot be watched.
+#[derive(clap::Args)]
+struct Options {
+    /// Process id on this node, or job step
+    #[arg(value_name = "PID|JOBSTEP", required_unless_present = "here")]
+    target: Option<String>,
+    #[command(flatten)]
+    watch: WatchArgs,
+    /// Only tell what the ranks do: signals nothing
+    #[arg(long)]
+    no_kill: bool,
+    /// The launcher of a job step: srun, flux
+    #[arg(short, long, value_name = "LAUNCHER")]
+    launcher: Option<String>,
+    /// Prefix directory, instead of SCR_PREFIX or the current directory
+    #[arg(short, long, value_name = "DIR")]
+    prefix: Option<PathBuf>,
+    /// Print the signs of this node as JSON, for scr watch on another node
+    #[arg(long, hide = true, requires = "cntldir")]
+    here: bool,
+    /// Print the processor time of the ranks, too
+    #[arg(long, hide = true)]
+    ranks: bool,
+    /// Control directory of the job
+    #[arg(long, hide = true, value_name = "DIR")]
+    cntldir: Option<PathBuf>,
+}
+
+impl RunCommand for Options {
+    fn run(&self, call: &mut Invocation) -> Outcome {
+        let job = Job::here(self.prefix.as_deref())?;
+        if self.here {
+            return self.print_signs(call, &job);
+        }
+        let word = self.target.as_deref().unwrap_or_default();
+        let settings = self.watch.settings(&job)?.ok_or_else(|| {
+            Failure::said("say with --watch what shows progress, as in --watch file=run.log,cpu")
+        })?;
+        let ladder = self.watch.ladder(&job)?;
+        let launcher = job.launcher(self.launcher.as_deref())?;
+        let target = Target::named(word, launcher, &job.environment, !self.no_kill)?;
+        place::begun(call, job.prefix.root())?;
+        let _lock = WatchLock::take(&job, word)?;
+        let watched = WatchedJob {
+            job,
+            target,
+            asked: Cell::new(None),
+        };
+        let mut lookout = watched.lookout(&settings)?;
+        let hang = loop {
+            if !watched.still_runs() {
+                return Ok(ExitCode::SUCCESS);
+            }
+            if let Some(hang) = lookout.look(&mut |line| say(call, line)) {
+                break hang;
+            }
+            sleep(lookout.pause());
+        };
+        say(call, &hang.to_string());
+        watched.tell_stacks(call);
+        if self.no_kill {
+            return Ok(ExitCode::from(HUNG));
+        }
+        let mut ending = Ending::new(ladder);
+        while watched.still_runs() {
+            if let Some(step) = ending.next() {
+                match watched.target.go_down(step, &watched.job.environment) {
+                    Ok(text) => say(call, &text),
+                    Err(error) => say(call, &format!("the job could not be ended: {error}")),
+                }
+            }
+            sleep(lookout.pause());
+        }
+        Ok(ExitCode::from(HUNG))
+    }
+}
+
+impl Options {
+    fn print_signs(&self, call: &mut Invocation, job: &Job) -> Outcome {
+        let wanted = wanted(job, &[])?;
+        let ranks = self.ranks.then_some(&wanted);
+        let signs = NodeSigns::here(
+            &job.environment,
+            &wanted.node,
+            self.cntldir.as_deref(),
+            ranks,
+        );
+        let text = serde_json::to_string(&signs)
+            .map_err(|error| Failure::said(format!("cannot write the signs as JSON: {error}")))?;
+        writeln!(call.out, "{text}")?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// A job that is watched.
+struct WatchedJob {
+    job: Job,
+    target: Target,
+    /// When it was asked last whether it runs.
+    asked: Cell<Option<Instant>>,
+}
+
+impl WatchedJob {
+    /// True if it has not ended, or if that cannot be found out now.
+    fn still_runs(&self) -> bool {
+        let asked = self.asked.get();
+        if asked.is_some_and(|at| at.elapsed() < self.target.interval()) {
+            return true;
+        }
+        self.asked.set(Some(Instant::now()));
+        self.target.runs(&self.job.environment).unwrap_or(true)
+    }
+
+    /// The process, if the whole job is on this node.
+    fn process_here(&self, nodes: &[String]) -> Option<u32> {
+        match self.target {
+            Target::Process { pid, .. } if nodes.len() <= 1 => Some(pid),
+            _ => None,
+        }
+    }
+
+    fn lookout(&self, settings: &WatchSettings) -> Result<Lookout, Failure> {
+        let job = &self.job;
+        let nodes = job.nodes()?;
+        let Some(pid) = self.process_here(&nodes) else {
+            return Lookout::on_nodes(settings, job, None, &nodes);
+        };
+        let bases = bases(job, Which::Control)?;
+        let base = bases.first().cloned().unwrap_or_default();
+        let control = Layout::new(&base, &job.user()?, &job.id()?).job();
+        let place = Where::Here(pid, control);
+        Ok(Lookout::begin(settings, &job.environment, &place))
+    }
+
+    /// Prints what the ranks do, and keeps all that is known.
+    fn tell_stacks(&self, call: &mut Invocation) {
+        let found = self.job.nodes().and_then(|nodes| {
+            let Some(pid) = self.process_here(&nodes) else {
+                return Stacks::collect(&self.job, None, &nodes);
+            };
+            let wanted = Wanted {
+                below: Some(pid),
+                ..wanted(&self.job, &[])?
+            };
+            let report = NodeReport::here(&self.job.environment, &wanted);
+            Ok(Stacks::of(vec![report], Vec::new()))
+        });
+        match found {
+            Ok(found) => found
+                .tell(&self.job, "stacks.watch.txt")
+                .iter()
+                .for_each(|line| say(call, line)),
+            Err(why) => say(call, &format!("what its ranks do is not known: {why}")),
+        }
+    }
+}
+
+/// The signs of a process of this node and those below it.
+fn signs_below(environment: &Environment, pid: u32, control: &Path) -> NodeSigns {
+    let wanted = Wanted {
+        below: Some(pid),
+        ..Wanted::default()
+    };
+    NodeSigns::here(environment, &environment.host, Some(control), Some(&wanted))
+}
+
+/// Keeps a second watch off a job. Its file goes with it.
+pub(super) struct WatchLock {
+    files: Arc<dyn Files>,
+    path: PathBuf,
+    _lock: Option<Box<dyn Lock>>,
+}
+
+impl WatchLock {
+    /// Takes the lock of the process or job step `target`.
+    ///
+    /// # Errors
+    /// Another process has it, or it cannot be made.
+    pub fn take(job: &Job, target: &str) -> Result<Self, Failure> {
+        let name = format!("watch.{}.lock", target.replace('/', "_"));
+        let lock = only_one(job, &name, |holder| {
+            format!("{target} is watched already ({holder}); one watch is enough")
+        })?;
+        Ok(WatchLock {
+            files: place::files(&job.prefix),
+            path: job.prefix.file(&name),
+            _lock: lock,
+        })
+    }
+}
+
+impl Drop for WatchLock {
+    fn drop(&mut self) {
+        // A file that is left behind is no lock.
+        let _ = self.files.remove_file(&self.path);
+    }
+}
+
+/// Prints a line at once. An error of the output does not stop the watch.
+fn say(call: &mut Invocation, text: &str) {
+    let time = local_time(SystemTime::now());
+    let text = scr_engine::text::escaped(text);
+    let _ = writeln!(call.out, "scr_watch: {time}: {text}");
+    let _ = call.out.flush();
+}

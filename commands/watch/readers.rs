@@ -1,0 +1,251 @@
+//! Reads the sources of progress, each in a thread of its own: a command that takes long, or a file system that hangs, holds up
+//! neither the others nor the one who waits for the job.
+
+use super::super::call::Failure;
+use super::super::job::Job;
+use super::super::on_nodes::command_on_nodes;
+use super::settings::WatchSettings;
+use scr_engine::job::clock::asctime;
+use scr_engine::job::program::run;
+use scr_engine::job::ranks::{NodeSigns, UsedTime};
+use scr_engine::job::{Environment, Launcher, Remote, RemoteCommand};
+use scr_engine::policy::hang::{Hang, HangWatch, ProcessTime, Reading, Source};
+use scr_engine::system::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use scr_engine::system::thread;
+use scr_engine::system::time::{Instant, sleep};
+use scr_engine::text::{counted, excerpt};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How long all nodes may take to answer.
+const NODES: Duration = Duration::from_secs(20);
+
+/// How long a command may take to answer.
+const COMMAND: Duration = Duration::from_secs(30);
+
+/// How long a file may take to answer before that counts as no change.
+const FILE: Duration = Duration::from_secs(5);
+
+/// What a thread has read: which source, when that began and ended, and the result.
+type Read = (usize, (Duration, Duration), Result<Reading, String>);
+
+/// Watches a job with a clock and threads. They end with it.
+pub(in super::super) struct Lookout {
+    watch: HangWatch,
+    readings: Receiver<Read>,
+}
+
+/// Where processes and nodes are looked for.
+#[derive(Clone)]
+pub(super) enum Where {
+    /// On these nodes of a job.
+    Nodes(Box<Remote>, Vec<String>, RemoteCommand),
+    /// On this node, a process and those below it.
+    Here(u32, PathBuf),
+}
+
+impl Lookout {
+    /// Begins to watch a job on these nodes, for which `job` need not have an environment.
+    pub fn on_nodes(
+        settings: &WatchSettings,
+        job: &Job,
+        launcher: Option<&Launcher>,
+        nodes: &[String],
+    ) -> Result<Self, Failure> {
+        let sources = &settings.sources;
+        let mut task = command_on_nodes(job, None, &["watch", "--here"])?;
+        if sources.contains(&Source::Cpu) {
+            task.command.push("--ranks".into());
+        }
+        if let Ok(id) = job.id() {
+            task.set.retain(|(name, _)| name != "SCR_JOB_ID");
+            task.set.push(("SCR_JOB_ID".to_string(), id));
+        }
+        let remote = Box::new(job.remote(launcher)?);
+        let place = Where::Nodes(remote, nodes.to_vec(), task);
+        Ok(Lookout::begin(settings, &job.environment, &place))
+    }
+
+    pub(super) fn begin(
+        settings: &WatchSettings,
+        environment: &Environment,
+        place: &Where,
+    ) -> Self {
+        let watch = HangWatch::new(settings.limits, settings.sources.clone());
+        let (send, readings) = channel();
+        let begun = Instant::now();
+        for (number, source) in settings.sources.iter().enumerate() {
+            let reader = Reader {
+                number,
+                source: source.clone(),
+                environment: environment.clone(),
+                place: place.clone(),
+                interval: watch.interval(source),
+                begun,
+                send: send.clone(),
+            };
+            thread::spawn(move || reader.work());
+        }
+        Lookout { watch, readings }
+    }
+
+    /// Time between two calls of [`Lookout::look`].
+    pub fn pause(&self) -> Duration {
+        Duration::from_millis(200)
+    }
+
+    /// Takes what was read since the last call, and returns the hang if there is one. Calls `say` with a line for each
+    /// problem.
+    pub fn look(&mut self, say: &mut impl FnMut(&str)) -> Option<Hang> {
+        while let Ok((number, times, reading)) = self.readings.try_recv() {
+            if let Some(line) = self.watch.observe(number, times, reading) {
+                say(&line);
+            }
+        }
+        self.watch.hang()
+    }
+}
+
+/// Reads one source.
+struct Reader {
+    number: usize,
+    source: Source,
+    environment: Environment,
+    place: Where,
+    interval: Duration,
+    begun: Instant,
+    send: Sender<Read>,
+}
+
+impl Reader {
+    fn work(self) {
+        let mut counts = BTreeMap::new();
+        loop {
+            let begun = self.begun.elapsed();
+            let told = match &self.source {
+                Source::File(path) => self.read_file(path),
+                Source::Command(command) => self.tell(begun, answer_of(command)),
+                Source::Calls => {
+                    let reading = self.signs().map(|signs| calls(&signs, &mut counts));
+                    self.tell(begun, reading)
+                }
+                Source::Cpu => self.tell(begun, self.signs().and_then(|signs| processes(&signs))),
+            };
+            // Nobody listens any more.
+            if !told {
+                return;
+            }
+            sleep(self.interval);
+        }
+    }
+
+    fn tell(&self, begun: Duration, reading: Result<Reading, String>) -> bool {
+        let times = (begun, self.begun.elapsed());
+        self.send.send((self.number, times, reading)).is_ok()
+    }
+
+    /// A file system that does not answer shows no progress. The question stays open meanwhile.
+    fn read_file(&self, path: &Path) -> bool {
+        let (send, answer) = channel();
+        let asked = self.environment.cwd.join(path);
+        let mut begun = self.begun.elapsed();
+        thread::spawn(move || send.send(state_of(&asked)));
+        loop {
+            match answer.recv_timeout(FILE.min(self.interval)) {
+                Ok(reading) => return self.tell(begun, reading),
+                Err(RecvTimeoutError::Timeout) => {
+                    if !self.tell(begun, Ok(Reading::Still)) {
+                        return false;
+                    }
+                    begun = self.begun.elapsed();
+                }
+                Err(RecvTimeoutError::Disconnected) => {
+                    return self.tell(begun, Err("its state cannot be asked".to_string()));
+                }
+            }
+        }
+    }
+
+    /// The signs of all nodes that answer.
+    fn signs(&self) -> Result<Vec<NodeSigns>, String> {
+        let (remote, nodes, task) = match &self.place {
+            Where::Nodes(remote, nodes, task) => (remote, nodes, task),
+            Where::Here(pid, control) => {
+                return Ok(vec![super::signs_below(&self.environment, *pid, control)]);
+            }
+        };
+        let (mut signs, mut why) = (Vec::new(), None);
+        for answer in remote.run(nodes, task, NODES) {
+            let line = answer.out.lines().find(|line| line.starts_with('{'));
+            match line.map(serde_json::from_str::<NodeSigns>) {
+                Some(Ok(sign)) if answer.good() => signs.push(sign),
+                Some(Err(error)) => why = Some(format!("{}: {error}", answer.node)),
+                _ => why = Some(format!("{}: {}", answer.node, excerpt(&answer.why(), 200))),
+            }
+        }
+        match why {
+            Some(why) if signs.is_empty() => Err(format!("no node answers: {why}")),
+            _ => Ok(signs),
+        }
+    }
+}
+
+/// The size of a file, and when it was written last.
+fn state_of(path: &Path) -> Result<Reading, String> {
+    match std::fs::metadata(path) {
+        Ok(meta) => {
+            let size = counted(usize::try_from(meta.len()).unwrap_or(usize::MAX), "byte");
+            let written = asctime(meta.mtime());
+            Ok(Reading::Shows(format!("{size}, written {written}")))
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            Ok(Reading::Shows("it does not exist".to_string()))
+        }
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// What a command says: its output, or yes and no by exit code 0 and 1.
+fn answer_of(command: &str) -> Result<Reading, String> {
+    let arguments = ["-c".into(), OsString::from(command)];
+    let done = run(Path::new("/bin/sh"), &arguments, &[], COMMAND);
+    let done = done.map_err(|error| error.to_string())?;
+    match (done.code, done.out.trim()) {
+        (Some(0), "") => Ok(Reading::Moves),
+        (Some(0), text) => Ok(Reading::Shows(text.to_string())),
+        (Some(1), _) => Ok(Reading::Still),
+        _ => Err(done.why()),
+    }
+}
+
+/// The calls that were counted on all nodes. `known` keeps them, since a node that does not answer once is no change.
+fn calls(signs: &[NodeSigns], known: &mut BTreeMap<String, u64>) -> Reading {
+    let told = signs
+        .iter()
+        .filter_map(|node| Some((node.node.clone(), node.calls?)));
+    known.extend(told);
+    let sum = known
+        .values()
+        .fold(0, |sum: u64, one| sum.saturating_add(*one));
+    Reading::Shows(format!("{sum} on {}", counted(known.len(), "node")))
+}
+
+fn processes(signs: &[NodeSigns]) -> Result<Reading, String> {
+    let named = signs.iter().flat_map(|node| {
+        let time = |one: &UsedTime| ProcessTime {
+            ticks: one.ticks,
+            stuck: one.is_stuck(),
+        };
+        let of_node = node.processes.iter();
+        of_node.map(move |one| ((node.node.clone(), one.pid), time(one)))
+    });
+    let all: BTreeMap<_, _> = named.collect();
+    if all.is_empty() {
+        return Err("no process of the job was found".to_string());
+    }
+    Ok(Reading::Processes(all))
+}

@@ -1,0 +1,73 @@
+//! What a node shows of the progress of a job: the calls of the library, and the processor time of its ranks.
+
+use super::Wanted;
+use super::processes::{Stat, chosen};
+use crate::job::Environment;
+use serde::{Deserialize, Serialize};
+use std::io::Read;
+use std::path::Path;
+
+/// The file in the control directory of a job in which the library counts its calls.
+pub const CALLS_FILE: &str = ".scr.calls";
+
+/// The signs of one node.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeSigns {
+    /// Its name in SCR.
+    pub node: String,
+    /// How many calls a rank there has made; `None` if it has not told yet.
+    pub calls: Option<u64>,
+    /// Its ranks.
+    pub processes: Vec<UsedTime>,
+}
+
+/// The processor time of a process.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UsedTime {
+    /// Its process id.
+    pub pid: u32,
+    /// What all its threads have used, in ticks.
+    pub ticks: u64,
+    /// Its state, as in /proc: R, S, D, T, t, Z, X.
+    pub state: char,
+}
+
+impl UsedTime {
+    /// True if it is stopped, or waits for a file system or another device.
+    pub fn is_stuck(&self) -> bool {
+        matches!(self.state, 'T' | 't' | 'D')
+    }
+}
+
+impl NodeSigns {
+    /// Looks at this node. `control` is the control directory of the job, if calls are asked for, and `wanted` its ranks, if
+    /// their processor time is. Local.
+    pub fn here(
+        environment: &Environment,
+        node: &str,
+        control: Option<&Path>,
+        wanted: Option<&Wanted>,
+    ) -> Self {
+        let all = wanted.map(|wanted| chosen(environment, wanted));
+        let used = all.unwrap_or_default().into_iter().filter_map(|one| {
+            let stat = Stat::read(one.pid)?;
+            Some(UsedTime {
+                pid: one.pid,
+                ticks: stat.ticks,
+                state: stat.state,
+            })
+        });
+        NodeSigns {
+            node: node.to_string(),
+            calls: control.and_then(|control| calls(&control.join(CALLS_FILE))),
+            processes: used.collect(),
+        }
+    }
+}
+
+fn calls(path: &Path) -> Option<u64> {
+    let mut text = String::new();
+    let file = std::fs::File::open(path).ok()?;
+    file.take(64).read_to_string(&mut text).ok()?;
+    text.trim().parse().ok()
+}
