@@ -7,6 +7,7 @@ use crate::store::{Durability, Files};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 use std::path::Path;
 
 /// The version that is read and written.
@@ -267,6 +268,22 @@ impl Index {
             self.current = Some(name.clone());
         }
         known
+    }
+
+    /// True if a good checkpoint is newer than `id`. Only the current one counts, where it is good. Where none is
+    /// current, as after the index was made again, all count.
+    pub fn has_newer_checkpoint(&self, id: u64) -> bool {
+        let good = |entry: &IndexEntry| entry.is_good() && entry.is_checkpoint();
+        // The name may have passed to a dataset that is no checkpoint.
+        let current = self.current_id();
+        let current = current.filter(|current| self.get(*current).is_some_and(good));
+        match current {
+            Some(current) => current > id,
+            None => {
+                let newer = (Bound::Excluded(id), Bound::Unbounded);
+                self.datasets.range(newer).any(|(_, entry)| good(entry))
+            }
+        }
     }
 
     /// The ids that a restart tries, in order: what is current, even if it failed or is not

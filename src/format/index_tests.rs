@@ -61,6 +61,26 @@ fn what_is_current_goes_first_and_limits_the_rest() {
 }
 
 #[test]
+fn an_older_one_knows_of_newer_ones_also_where_none_is_current() {
+    let mut index = index();
+    let newer = |index: &Index| [1, 2, 4, 5].map(|id| index.has_newer_checkpoint(id));
+    assert_eq!(
+        newer(&index),
+        [true, true, false, false],
+        "e is not complete"
+    );
+    index.set_current(&"b".into());
+    assert_eq!(
+        newer(&index),
+        [true, false, false, false],
+        "the user has chosen b"
+    );
+    index.mark_failed(2, "t6");
+    index.mark_failed(4, "t6");
+    assert_eq!(newer(&index), [false; 4]);
+}
+
+#[test]
 fn only_a_known_checkpoint_becomes_current() {
     let mut index = index();
     assert!(index.set_current(&"a".into()));

@@ -22,7 +22,6 @@ use crate::store::{Durability, FileKind, Files};
 use crate::text::option;
 use crate::{Error, Result};
 use std::collections::BTreeSet;
-use std::ops::Bound;
 use std::path::Path;
 
 /// Prepares a flush: enters the dataset in the index as not complete, empties its directory in
@@ -131,28 +130,12 @@ pub fn enter(
             Entering::Listed => check_name(index, dataset)?,
         }
         index.set_complete(dataset.clone(), time());
-        let newest = dataset.is_checkpoint() && !has_newer(index, dataset.id);
+        let newest = dataset.is_checkpoint() && !index.has_newer_checkpoint(dataset.id);
         if newest && entering != Entering::Listed {
             index.set_current(&dataset.name);
         }
         Ok(Entered::Now)
     })
-}
-
-/// True if a good checkpoint is newer than `id`. Only the current one counts, where it is good. Where none is
-/// current, as after the index was made again, all count.
-fn has_newer(index: &Index, id: u64) -> bool {
-    let good = |entry: &IndexEntry| entry.is_good() && entry.is_checkpoint();
-    // The name may have passed to a dataset that is no checkpoint.
-    let current = index.current_id();
-    let current = current.filter(|current| index.get(*current).is_some_and(good));
-    match current {
-        Some(current) => current > id,
-        None => {
-            let newer = (Bound::Excluded(id), Bound::Unbounded);
-            index.datasets().range(newer).any(|(_, entry)| good(entry))
-        }
-    }
 }
 
 /// Fails if the name has gone to a newer dataset, complete or not: that one removes the files of this one.

@@ -5,7 +5,6 @@ use super::{Flush, Way};
 use crate::comm::VerdictExt;
 use crate::events::{Event, Severity};
 use crate::format::filemap::Filemap;
-use crate::format::index::IndexEntry;
 use crate::format::{Dataset, flush_file};
 use crate::messages::FLUSH_FAILED;
 use crate::prefix::index;
@@ -203,10 +202,9 @@ fn make_current(run: &Run, dataset: &Dataset, went_back: bool) {
     run.keep_record(|| {
         let (files, prefix) = (&*run.files, &run.prefix);
         let index = index::read(files, prefix)?;
-        let current = index.current_id().filter(|id| *id >= dataset.id);
-        let good = |id: &u64| !went_back && index.get(*id).is_some_and(IndexEntry::is_good);
-        let is_behind = current.is_some_and(|id| id == dataset.id || good(&id));
-        if is_behind || index.id(&dataset.name) != Some(dataset.id) {
+        let is_current = index.current_id() == Some(dataset.id);
+        let is_behind = !went_back && index.has_newer_checkpoint(dataset.id);
+        if is_current || is_behind || index.id(&dataset.name) != Some(dataset.id) {
             return Ok(());
         }
         index::update(files, prefix, |index| {
