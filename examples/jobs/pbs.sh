@@ -10,5 +10,9 @@ export SCR_PREFIX=$PBS_O_WORKDIR
 export SCR_CACHE_BYPASS=0     # checkpoints go to the nodes' memory, every tenth to SCR_PREFIX
 export SCR_RUNS=3             # three launches at most
 export SCR_HALT_SECONDS=600   # stop ten minutes before the end
+export SCR_WATCH=calls        # end a launch that hangs, and show what its ranks do
+export SCR_WATCH_AFTER=auto   # ... for five times its longest pause, and ten minutes at least
+# Tests of nodes of the site, see node-tests:
+# export SCR_NODE_TESTS=ping,echo,dir_capacity,/site/scr/gpu.sh
 
 scr_run mpiexec -n 4 ./heat2d size 512 steps 2000 every 100
