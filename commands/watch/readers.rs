@@ -110,6 +110,9 @@ impl Lookout {
     }
 }
 
+/// How long a launcher may take until the ranks are there.
+const STARTING: Duration = Duration::from_secs(60);
+
 /// Reads one source.
 struct Reader {
     number: usize,
@@ -133,7 +136,13 @@ impl Reader {
                     let reading = self.signs().map(|signs| calls(&signs, &mut counts));
                     self.tell(begun, reading)
                 }
-                Source::Cpu => self.tell(begun, self.signs().and_then(|signs| processes(&signs))),
+                Source::Cpu => {
+                    let is_starting = begun < STARTING;
+                    let reading = self
+                        .signs()
+                        .and_then(|signs| processes(&signs, is_starting));
+                    self.tell(begun, reading)
+                }
             };
             // Nobody listens any more.
             if !told {
@@ -234,7 +243,8 @@ fn calls(signs: &[NodeSigns], known: &mut BTreeMap<String, u64>) -> Reading {
     Reading::Shows(format!("{sum} on {}", counted(known.len(), "node")))
 }
 
-fn processes(signs: &[NodeSigns]) -> Result<Reading, String> {
+/// The processor time of all ranks. While the launch `is_starting` there may be none yet.
+fn processes(signs: &[NodeSigns], is_starting: bool) -> Result<Reading, String> {
     let named = signs.iter().flat_map(|node| {
         let time = |one: &UsedTime| ProcessTime {
             ticks: one.ticks,
@@ -244,7 +254,7 @@ fn processes(signs: &[NodeSigns]) -> Result<Reading, String> {
         of_node.map(move |one| ((node.node.clone(), one.pid), time(one)))
     });
     let all: BTreeMap<_, _> = named.collect();
-    if all.is_empty() {
+    if all.is_empty() && !is_starting {
         return Err("no process of the job was found".to_string());
     }
     Ok(Reading::Processes(all))
