@@ -1,11 +1,15 @@
 //! Commands of ours for the nodes of a job.
 
-use super::call::Failure;
+use super::call::{Failure, Invocation};
 use super::job::Job;
 use super::list_dir::{Which, bases};
 use scr_engine::cache::layout::Layout;
-use scr_engine::job::RemoteCommand;
+use scr_engine::job::{NodeResult, RemoteCommand};
+use scr_engine::text::excerpt;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::ffi::OsString;
+use std::io::Write;
 use std::path::Path;
 
 /// The command `scr WORDS` for the nodes of a job, with what it cannot find out there.
@@ -39,4 +43,75 @@ pub(super) fn command_on_nodes(
         .map(|(name, value)| (name.to_string(), value.to_string()))
         .collect();
     Ok(RemoteCommand { command, set })
+}
+
+/// What each part of an answer begins and ends with, so that no blank at its ends is lost.
+const PART: (&str, &str) = ("scr-answer:", "|");
+
+/// Longest part, bytes. srun --label cuts lines at 1024 bytes.
+const LONGEST: usize = 800;
+
+/// Prints the answer of a node for [`read_answer`] on another one: JSON, in several lines.
+pub(super) fn print_answer(call: &mut Invocation, answer: &impl Serialize) -> Result<(), Failure> {
+    let text = serde_json::to_string(answer)
+        .map_err(|error| Failure::said(format!("cannot write the answer as JSON: {error}")))?;
+    for part in parts(&text) {
+        writeln!(call.out, "{}{part}{}", PART.0, PART.1)?;
+    }
+    Ok(())
+}
+
+/// The answer of a node; why there is none otherwise.
+pub(super) fn read_answer<T: DeserializeOwned>(answer: &NodeResult) -> Result<T, String> {
+    let parts = answer.out.lines().filter_map(|line| {
+        let line = line.trim().strip_prefix(PART.0)?;
+        line.strip_suffix(PART.1)
+    });
+    let text: String = parts.collect();
+    if text.is_empty() || !answer.good() {
+        return Err(excerpt(&answer.why(), 200));
+    }
+    serde_json::from_str(&text).map_err(|error| format!("its answer cannot be read: {error}"))
+}
+
+fn parts(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let mut end = rest.len().min(LONGEST);
+        while !rest.is_char_boundary(end) {
+            end -= 1;
+        }
+        let (part, left) = rest.split_at(end);
+        rest = left;
+        (!part.is_empty()).then_some(part)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_that_srun_would_cut_comes_through() {
+        let long: Vec<String> = (0..500).map(|n| format!(" ä |{n}| \n{{")).collect();
+        let text = serde_json::to_string(&long).unwrap();
+        let lines = parts(&text).map(|part| format!("{}{part}{}", PART.0, PART.1));
+        let lines: Vec<String> = lines.collect();
+        assert!(lines.len() > 5 && lines.iter().all(|line| line.len() < 1000));
+        let answer = |out: String| NodeResult {
+            node: "n1".into(),
+            code: Some(0),
+            out,
+            err: String::new(),
+        };
+        let told = answer(format!("of a profile\n{}\n", lines.join("\n")));
+        assert_eq!(read_answer::<Vec<String>>(&told).unwrap(), long);
+        assert!(read_answer::<Vec<String>>(&answer("no answer".into())).is_err());
+        let cut = answer(lines[1..].join("\n"));
+        assert!(
+            read_answer::<Vec<String>>(&cut)
+                .unwrap_err()
+                .contains("cannot be read")
+        );
+    }
 }

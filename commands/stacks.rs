@@ -2,6 +2,7 @@
 
 use super::call::{Failure, Invocation};
 use super::job::Job;
+use super::on_nodes::{print_answer, read_answer};
 use super::{Command, CommandGroup, Outcome, RunCommand, place};
 use scr_engine::job::hostlist::{expand, unique};
 use scr_engine::job::ranks::{NodeReport, PATIENCE, RankProcess, Wanted, page, summary};
@@ -9,7 +10,6 @@ use scr_engine::job::{Launcher, RemoteCommand, node_name};
 use scr_engine::store::Durability;
 use scr_engine::system::sync::mpsc::channel;
 use scr_engine::system::thread;
-use scr_engine::text::excerpt;
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::PathBuf;
@@ -75,10 +75,7 @@ impl RunCommand for Options {
         let found = if self.here || !self.pid.is_empty() {
             let report = NodeReport::here(&job.environment, &wanted(&job, &self.pid)?);
             if self.here {
-                let text = serde_json::to_string(&report).map_err(|error| {
-                    Failure::said(format!("cannot write what was found as JSON: {error}"))
-                })?;
-                writeln!(call.out, "{text}")?;
+                print_answer(call, &report)?;
                 return Ok(ExitCode::SUCCESS);
             }
             Stacks::of(vec![report], Vec::new())
@@ -174,15 +171,12 @@ impl Stacks {
         };
         let (mut reports, mut silent, mut lost) = (Vec::new(), Vec::new(), Vec::new());
         for answer in job.remote(launcher)?.run(nodes, &task, PATIENCE + ANSWER) {
-            let line = answer.out.lines().find(|line| line.starts_with('{'));
-            let read = line.map(serde_json::from_str::<NodeReport>);
             if answer.code.is_none() {
                 lost.push(answer.node.clone());
             }
-            match read {
-                Some(Ok(report)) if answer.good() => reports.push(report),
-                Some(Err(error)) => silent.push((answer.node, error.to_string())),
-                _ => silent.push((answer.node.clone(), excerpt(&answer.why(), 200))),
+            match read_answer(&answer) {
+                Ok(report) => reports.push(report),
+                Err(why) => silent.push((answer.node, why)),
             }
         }
         // Where nobody answers, it may be the way to the nodes that is broken.

@@ -13,6 +13,7 @@ use super::call::{Failure, Invocation};
 use super::job::Job;
 use super::list_dir::{Which, bases};
 use super::lock::only_one;
+use super::on_nodes::print_answer;
 use super::stacks::{Stacks, wanted};
 use super::{Command, CommandGroup, Outcome, RunCommand, place};
 use readers::Where;
@@ -138,9 +139,7 @@ impl Options {
             self.cntldir.as_deref(),
             ranks,
         );
-        let text = serde_json::to_string(&signs)
-            .map_err(|error| Failure::said(format!("cannot write the signs as JSON: {error}")))?;
-        writeln!(call.out, "{text}")?;
+        print_answer(call, &signs)?;
         Ok(ExitCode::SUCCESS)
     }
 }

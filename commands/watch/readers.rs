@@ -3,7 +3,7 @@
 
 use super::super::call::Failure;
 use super::super::job::Job;
-use super::super::on_nodes::command_on_nodes;
+use super::super::on_nodes::{command_on_nodes, read_answer};
 use super::settings::WatchSettings;
 use scr_engine::job::clock::asctime;
 use scr_engine::job::program::run;
@@ -13,7 +13,7 @@ use scr_engine::policy::hang::{Hang, HangWatch, ProcessTime, Reading, Source};
 use scr_engine::system::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use scr_engine::system::thread;
 use scr_engine::system::time::{Instant, sleep};
-use scr_engine::text::{counted, excerpt};
+use scr_engine::text::counted;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::ErrorKind;
@@ -189,11 +189,9 @@ impl Reader {
         };
         let (mut signs, mut why) = (Vec::new(), None);
         for answer in remote.run(nodes, task, NODES) {
-            let line = answer.out.lines().find(|line| line.starts_with('{'));
-            match line.map(serde_json::from_str::<NodeSigns>) {
-                Some(Ok(sign)) if answer.good() => signs.push(sign),
-                Some(Err(error)) => why = Some(format!("{}: {error}", answer.node)),
-                _ => why = Some(format!("{}: {}", answer.node, excerpt(&answer.why(), 200))),
+            match read_answer(&answer) {
+                Ok(sign) => signs.push(sign),
+                Err(text) => why = Some(format!("{}: {text}", answer.node)),
             }
         }
         match why {

@@ -63,7 +63,7 @@ static void own_checkpoint(const struct state *state)
 static void restart(struct state *state)
 {
     int found = 0;
-    char name[SCR_MAX_FILENAME], path[SCR_MAX_FILENAME], routed[SCR_MAX_FILENAME];
+    char name[SCR_MAX_FILENAME], path[SCR_MAX_FILENAME + 32], routed[SCR_MAX_FILENAME];
     SCR_Have_restart(&found, name);
     if (!found) return;
     if (has("hangs") && rank == 1) sleep(1000);
