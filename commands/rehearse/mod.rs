@@ -11,6 +11,7 @@ mod seen;
 mod stage;
 
 use super::call::{Failure, Invocation};
+use super::run::Signals;
 use super::{Command, CommandGroup, Outcome, RunCommand};
 use judge::{Comparison, Launch, Rehearsal};
 use plan::{Placement, Strike, Victim};
@@ -118,6 +119,7 @@ impl Options {
         let program = self.program()?;
         let launcher = self.launcher()?;
         let dir = self.directory()?;
+        let mut signals = Signals::new()?;
         let mut place = Placement::new(self.ranks as usize, self.nodes as usize);
         let new_stage = |name: &str| Stage::new(&dir.join(name), &launcher, &program, &self.copy);
 
@@ -127,7 +129,7 @@ impl Options {
             format_args!("undisturbed run in {}", whole.dir().display()),
         )?;
         let limit = self.limit.map(Duration::from_secs);
-        let undisturbed = self.launch(&mut whole, &place, None, limit)?;
+        let undisturbed = self.launch(&mut whole, &place, None, limit, &mut signals)?;
         let count = undisturbed.seen.completed.len();
         say(
             call,
@@ -153,7 +155,13 @@ impl Options {
                 call,
                 format_args!("launch {}: {strike}", found.launches.len() + 1),
             )?;
-            let launch = self.launch(&mut struck, &place, Some(&strike), Some(limit))?;
+            let launch = self.launch(
+                &mut struck,
+                &place,
+                Some(&strike),
+                Some(limit),
+                &mut signals,
+            )?;
             say(call, format_args!("{}", judge::ended_in_words(&launch)))?;
             if let (Victim::Node(node), Ending::Struck) = (&strike.victim, &launch.ending) {
                 struck.lose(node)?;
@@ -172,7 +180,7 @@ impl Options {
             call,
             format_args!("launch {}: to the end", found.launches.len() + 1),
         )?;
-        let last = self.launch(&mut struck, &place, None, Some(limit))?;
+        let last = self.launch(&mut struck, &place, None, Some(limit), &mut signals)?;
         say(call, format_args!("{}", judge::ended_in_words(&last)))?;
         found.launches.push(last);
         for file in &self.compare {
@@ -191,9 +199,10 @@ impl Options {
         place: &Placement,
         strike: Option<&Strike>,
         limit: Option<Duration>,
+        signals: &mut Signals,
     ) -> Result<Launch, Failure> {
         let from = stage.records()?;
-        let outcome = stage.launch(place, strike, limit)?;
+        let outcome = stage.launch(place, strike, limit, signals)?;
         Ok(Launch {
             ending: outcome.ending,
             seconds: outcome.seconds,

@@ -1,6 +1,7 @@
 //! The directory of a run, and its launches.
 
 use super::super::call::Failure;
+use super::super::run::Signals;
 use super::super::stacks::Stacks;
 use super::plan::{Moment, Placement, Strike, Victim};
 use super::seen::Seen;
@@ -142,6 +143,7 @@ impl Stage {
         place: &Placement,
         strike: Option<&Strike>,
         limit: Option<Duration>,
+        signals: &mut Signals,
     ) -> Result<Outcome, Failure> {
         self.launches += 1;
         let log = self.behind.join(format!("output.{}", self.launches));
@@ -172,7 +174,14 @@ impl Stage {
                 });
                 break Ending::Struck;
             }
-            sleep(TICK);
+            if let Some((_, name)) = signals.end() {
+                self.kill(|_, _| true);
+                self.bury(&mut child)?;
+                return Err(Failure::said(format!(
+                    "{name} was received, so the launch was ended"
+                )));
+            }
+            signals.wait(TICK);
         };
         let ended = now();
         let seconds = start.elapsed().as_secs_f64();

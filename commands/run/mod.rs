@@ -5,6 +5,7 @@ mod signals;
 mod steps;
 mod words;
 
+pub(super) use signals::Signals;
 pub(super) use words::split as split_words;
 
 use super::call::{Failure, Invocation};

@@ -18,7 +18,7 @@ const PASSED_ON: [i32; 6] = [SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2]
 const LAST: [i32; 4] = [SIGTERM, SIGINT, SIGHUP, SIGQUIT];
 
 /// The signals that arrive.
-pub(super) struct Signals {
+pub(in super::super) struct Signals {
     arrived: Vec<(i32, Arc<AtomicBool>)>,
     wakes: UnixStream,
     end: Option<i32>,

@@ -63,6 +63,23 @@ rm -rf stage
 told '^RECOVERED$' 'field: as undisturbed'
 echo "ok: the example recovers"
 
+# A signal ends the ranks, too.
+rm -rf stage
+# It would never end by itself.
+"$scr" rehearse --launcher "$launcher" --dir stage --ranks 2 --nodes 2 -- \
+    "$heat" size 64 steps 900000 every 20 delay 10 output none >log 2>&1 &
+rehearsal=$!
+until [[ -e stage/whole.nodes/pids/1 ]]; do
+    kill -0 "$rehearsal" || fail "it ended before the signal"
+    sleep 0.1
+done
+kill -TERM "$rehearsal"
+wait "$rehearsal" && fail "exit status 0 after a signal"
+told 'SIGTERM was received'
+read -r pid _ <stage/whole.nodes/pids/1
+! grep -qs heat2d "/proc/$pid/cmdline" || fail "process $pid is left"
+echo "ok: a signal ends the ranks, too"
+
 # wrong PATTERN OPTION...: is refused with one line.
 wrong() {
     local pattern=$1
