@@ -47,11 +47,19 @@ pub struct LaunchEnd {
     pub nodes: String,
 }
 
+/// A launch without any dataset that is shorter has failed at its begin, seconds. A longer one may belong to a program that has a
+/// restart of its own, and has made progress.
+const AT_BEGIN: f64 = 60.0;
+
 impl LaunchEnd {
     /// True if the program failed at the same step, and the nodes do not explain it.
     fn is_like(&self, other: &LaunchEnd) -> bool {
         let what = |end: &LaunchEnd| (end.code, end.hung, end.newest);
-        what(self) == what(other) && !self.node_lost && !other.node_lost
+        what(self) == what(other) && self.shows_no_progress() && other.shows_no_progress()
+    }
+
+    fn shows_no_progress(&self) -> bool {
+        !self.node_lost && (self.newest > 0 || self.seconds < AT_BEGIN)
     }
 }
 
@@ -413,6 +421,10 @@ mod tests {
             node_lost: true,
             ..end(1, 4)
         };
+        let long = LaunchEnd {
+            seconds: 3600.0,
+            ..end(1, 0)
+        };
         for (ends, alike) in [
             (vec![], 0),
             (vec![end(1, 0); 2], 2),
@@ -423,6 +435,8 @@ mod tests {
             (vec![end(1, 4), lost.clone(), end(1, 4), end(1, 4)], 2),
             (vec![end(1, 4), end(1, 4), lost], 0),
             (vec![hung; 3], 3),
+            // A program with a restart of its own.
+            (vec![long; 3], 0),
         ] {
             let state = after(&ends);
             assert_eq!(state.alike().len(), alike, "{ends:?}");
