@@ -94,7 +94,11 @@ impl Planner<'_> {
                 continue;
             }
             names.push((cached.slot(), cached.dataset.name.clone()));
-            let here = cached.location == Location::Cache(needs.store);
+            // A newer one that only the cache has comes first in a restart.
+            let comes_first = cached.dataset.is_checkpoint()
+                && cached.dataset.id > needs.dataset.id
+                && !cached.prefix.has_files();
+            let here = cached.location == Location::Cache(needs.store) && !comes_first;
             entries.push(candidate(run, cached, here, offered));
         }
         let unusable = found.unusable.iter();
