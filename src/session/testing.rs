@@ -23,11 +23,12 @@ use std::sync::Arc;
 /// A run in `dir`, which is its prefix directory, with its cache below. Gives its messages, too.
 pub(super) fn run_in(dir: &tempfile::TempDir, more: &[(&str, &str)]) -> (Run, Arc<Memory>) {
     let prefix = dir.path().join("prefix");
-    let cache = dir.path().join("cache");
+    let (cache, control) = (dir.path().join("cache"), dir.path().join("control"));
     let path = |path: &std::path::Path| path.display().to_string();
     let given = [
         ("SCR_PREFIX", path(&prefix)),
         ("SCR_CACHE_BASE", path(&cache)),
+        ("SCR_CNTL_BASE", path(&control)),
         ("SCR_CACHE_BYPASS", "0".to_string()),
     ];
     let more = more
