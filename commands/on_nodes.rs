@@ -61,7 +61,7 @@ pub(super) fn print_answer(call: &mut Invocation, answer: &impl Serialize) -> Re
     Ok(())
 }
 
-/// The answer of a node; why there is none otherwise.
+/// The answer of a node. The error says why it did not answer.
 pub(super) fn read_answer<T: DeserializeOwned>(answer: &NodeResult) -> Result<T, String> {
     let parts = answer.out.lines().filter_map(|line| {
         let line = line.trim().strip_prefix(PART.0)?;

@@ -1,8 +1,10 @@
 //! What a launcher starts in place of the program: takes the place of a rank on its emulated node, and becomes the program.
 
 use super::super::call::Failure;
-use super::stage::{NODES, PIDS, PLACES, rank_variable};
+use super::stage::{NODES, PIDS, PLACES};
 use scr_engine::Error;
+use scr_engine::job::Environment;
+use scr_engine::job::ranks::rank_in;
 use scr_engine::system::process;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
@@ -21,7 +23,7 @@ fn command(stage: &Path, words: &[OsString]) -> Result<(OsString, Command), Fail
     let (word, arguments) = words
         .split_first()
         .ok_or_else(|| Failure::said("there is no program to launch"))?;
-    let rank = rank_variable().ok_or_else(|| {
+    let (rank, _) = rank_in(&Environment::of_process()).ok_or_else(|| {
         Failure::said(
             "the launcher tells its processes no rank (PMI, PMIx, Open MPI, Slurm and Flux do); name another one with \
              --launcher",

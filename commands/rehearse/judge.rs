@@ -1,23 +1,9 @@
 //! Says whether a program has recovered, and if not, why.
 
 use super::seen::Seen;
-use super::stage::Ending;
+use super::stage::{Ending, Launch};
 use scr_engine::text::{excerpt, plural};
 use std::path::PathBuf;
-
-/// One launch.
-pub(super) struct Launch {
-    pub ending: Ending,
-    pub seconds: f64,
-    /// When it began, and when it ended or was struck: seconds since the epoch.
-    pub begun: f64,
-    pub ended: f64,
-    /// If it hung: what the ranks did.
-    pub stacks: Vec<String>,
-    /// What the program printed.
-    pub log: PathBuf,
-    pub seen: Seen,
-}
 
 /// A file with results in both runs.
 pub(super) struct Comparison {
@@ -233,9 +219,14 @@ fn bad_restart(number: usize, before: &Launch, launch: &Launch) -> Option<Findin
                 and SCR_FLUSH.",
         },
         (None, None) => Finding {
-            what: format!("launch {number} started from the beginning: no checkpoint was found"),
-            remedy: "The caches had none, and nothing was flushed: see SCR_CACHE_BYPASS, SCR_COPY_TYPE and SCR_FLUSH, and `scr \
-                doctor`.",
+            what: match message_of_scr(launch) {
+                Some(why) => format!("launch {number} started from the beginning: {why}"),
+                None => {
+                    format!("launch {number} started from the beginning: no checkpoint was found")
+                }
+            },
+            remedy: "See SCR_COPY_TYPE, SCR_CACHE_BYPASS and SCR_FLUSH, and `scr doctor`; `scr explain` has more on the code of a \
+                message.",
         },
     })
 }
@@ -279,10 +270,27 @@ fn bad_end(number: usize, launch: &Launch) -> Option<Finding> {
     }
 }
 
+/// The first error or warning that SCR has printed.
+fn message_of_scr(launch: &Launch) -> Option<String> {
+    let text = output(launch);
+    let mut lines = text.lines().filter(|line| line.starts_with("SCR "));
+    let message = lines.find_map(|line| {
+        let words = line
+            .split_once(" ERROR: ")
+            .or(line.split_once(" WARNING: "))?;
+        Some(words.1)
+    });
+    message.map(|words| excerpt(words, 400))
+}
+
+fn output(launch: &Launch) -> String {
+    let bytes = std::fs::read(&launch.log).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
 /// The last line that the program has printed, for a message.
 fn last_words(launch: &Launch) -> String {
-    let bytes = std::fs::read(&launch.log).unwrap_or_default();
-    let text = String::from_utf8_lossy(&bytes);
+    let text = output(launch);
     let mut lines = text.lines().rev().map(str::trim);
     let last = lines.find(|line| !line.is_empty());
     let last = last.map(|line| format!(": {}", excerpt(line, 200)));

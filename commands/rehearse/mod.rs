@@ -13,11 +13,10 @@ mod stage;
 use super::call::{Failure, Invocation};
 use super::run::Signals;
 use super::{Command, CommandGroup, Outcome, RunCommand};
-use judge::{Comparison, Launch, Rehearsal};
+use judge::{Comparison, Rehearsal};
 use plan::{Placement, Strike, Victim};
 use scr_engine::job::Environment;
 use scr_engine::job::program::{self, find};
-use seen::Seen;
 use stage::{Ending, Stage};
 use std::ffi::OsString;
 use std::io::Write;
@@ -129,7 +128,7 @@ impl Options {
             format_args!("undisturbed run in {}", whole.dir().display()),
         )?;
         let limit = self.limit.map(Duration::from_secs);
-        let undisturbed = self.launch(&mut whole, &place, None, limit, &mut signals)?;
+        let undisturbed = whole.launch(&place, None, limit, &mut signals)?;
         let count = undisturbed.seen.completed.len();
         say(
             call,
@@ -155,13 +154,7 @@ impl Options {
                 call,
                 format_args!("launch {}: {strike}", found.launches.len() + 1),
             )?;
-            let launch = self.launch(
-                &mut struck,
-                &place,
-                Some(&strike),
-                Some(limit),
-                &mut signals,
-            )?;
+            let launch = struck.launch(&place, Some(&strike), Some(limit), &mut signals)?;
             say(call, format_args!("{}", judge::ended_in_words(&launch)))?;
             if let (Victim::Node(node), Ending::Struck) = (&strike.victim, &launch.ending) {
                 struck.lose(node)?;
@@ -180,7 +173,7 @@ impl Options {
             call,
             format_args!("launch {}: to the end", found.launches.len() + 1),
         )?;
-        let last = self.launch(&mut struck, &place, None, Some(limit), &mut signals)?;
+        let last = struck.launch(&place, None, Some(limit), &mut signals)?;
         say(call, format_args!("{}", judge::ended_in_words(&last)))?;
         found.launches.push(last);
         for file in &self.compare {
@@ -191,27 +184,6 @@ impl Options {
             });
         }
         Ok(found)
-    }
-
-    fn launch(
-        &self,
-        stage: &mut Stage,
-        place: &Placement,
-        strike: Option<&Strike>,
-        limit: Option<Duration>,
-        signals: &mut Signals,
-    ) -> Result<Launch, Failure> {
-        let from = stage.records()?;
-        let outcome = stage.launch(place, strike, limit, signals)?;
-        Ok(Launch {
-            ending: outcome.ending,
-            seconds: outcome.seconds,
-            begun: outcome.begun,
-            ended: outcome.ended,
-            stacks: outcome.stacks,
-            log: outcome.log,
-            seen: Seen::of(&stage.read_log(from)?),
-        })
     }
 
     /// Without --kill: a rank, and then a node, each after a checkpoint that is drawn.

@@ -104,7 +104,8 @@ impl Strike {
         Ok(Strike { victim, moment })
     }
 
-    /// Draws what is not said. `checkpoints` and `seconds` are those of the undisturbed run.
+    /// Chooses what to kill and when by random numbers, where the user has not named it. `checkpoints` and `seconds` are those
+    /// of the undisturbed run.
     pub fn settle(
         &self,
         place: &Placement,

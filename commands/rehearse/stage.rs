@@ -32,22 +32,6 @@ const TICK: Duration = Duration::from_millis(20);
 /// How long a launcher may take to end when a rank has gone.
 const TO_END: Duration = Duration::from_secs(20);
 
-/// Variables in which launchers tell a process its rank.
-const RANKS: [&str; 6] = [
-    "OMPI_COMM_WORLD_RANK",
-    "PMI_RANK",
-    "PMIX_RANK",
-    "PALS_RANKID",
-    "FLUX_TASK_RANK",
-    "SLURM_PROCID",
-];
-
-/// The rank of this process, as the launcher tells it.
-pub(super) fn rank_variable() -> Option<usize> {
-    let value = RANKS.iter().find_map(|name| std::env::var(name).ok())?;
-    value.parse().ok()
-}
-
 /// How a launch ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Ending {
@@ -61,8 +45,8 @@ pub(super) enum Ending {
     Hung,
 }
 
-/// What is known of a launch beside the event log.
-pub(super) struct Outcome {
+/// One launch.
+pub(super) struct Launch {
     pub ending: Ending,
     pub seconds: f64,
     /// When it began, and when it ended or was struck: seconds since the epoch.
@@ -72,6 +56,8 @@ pub(super) struct Outcome {
     pub stacks: Vec<String>,
     /// What the program printed.
     pub log: PathBuf,
+    /// What the event log has of it.
+    pub seen: Seen,
 }
 
 /// A run: its current directory, which is its prefix directory, and beside it what belongs to the rehearsal.
@@ -119,14 +105,9 @@ impl Stage {
         &self.dir
     }
 
-    /// The number of records in the event log.
-    pub fn records(&self) -> Result<usize, Failure> {
-        Ok(self.read_log(0)?.len())
-    }
-
     /// The records of the event log from number `from` on; none if there is no log.
-    pub fn read_log(&self, from: usize) -> Result<Vec<Record>, Failure> {
-        let path = self.dir.join(".scr/log");
+    fn read_log(&self, from: usize) -> Result<Vec<Record>, Failure> {
+        let path = self.event_log();
         let mut all = Vec::new();
         if path.exists() {
             read_text(&path, |record| {
@@ -144,10 +125,11 @@ impl Stage {
         strike: Option<&Strike>,
         limit: Option<Duration>,
         signals: &mut Signals,
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<Launch, Failure> {
         self.launches += 1;
         let log = self.behind.join(format!("output.{}", self.launches));
-        let from = self.records()?;
+        let from = self.read_log(0)?.len();
+        let mut size = 0;
         let mut child = self.start(place, &log)?;
         let (start, begun) = (Instant::now(), now());
         let mut stacks = Vec::new();
@@ -165,7 +147,7 @@ impl Stage {
                 break Ending::Hung;
             }
             if let Some(strike) = strike
-                && self.has_come(strike.moment, start, from)?
+                && self.has_come(strike.moment, start, from, &mut size)?
             {
                 self.kill(|rank, node| match &strike.victim {
                     Victim::Node(name) => node == name,
@@ -186,13 +168,14 @@ impl Stage {
         let ended = now();
         let seconds = start.elapsed().as_secs_f64();
         self.bury(&mut child)?;
-        Ok(Outcome {
+        Ok(Launch {
             ending,
             seconds,
             begun,
             ended,
             stacks,
             log,
+            seen: Seen::of(&self.read_log(from)?),
         })
     }
 
@@ -200,6 +183,10 @@ impl Stage {
     pub fn lose(&self, node: &str) -> Result<(), Failure> {
         let path = self.behind.join(NODES).join(node);
         std::fs::remove_dir_all(&path).map_err(|error| Error::io("remove", path, error).into())
+    }
+
+    fn event_log(&self) -> PathBuf {
+        self.dir.join(".scr/log")
     }
 
     fn start(&self, place: &Placement, log: &Path) -> Result<Child, Failure> {
@@ -250,12 +237,25 @@ impl Stage {
             .map_err(|error| Error::io("run", &self.command[0], error).into())
     }
 
-    fn has_come(&self, moment: Moment, start: Instant, from: usize) -> Result<bool, Failure> {
-        Ok(match moment {
-            Moment::Seconds(seconds) => start.elapsed().as_secs_f64() >= seconds,
-            Moment::Checkpoint(count) => Seen::of(&self.read_log(from)?).completed.len() >= count,
-            Moment::Any => true,
-        })
+    /// True if it is time to strike. `from` is the first record of the launch in the event log, and `size` the size that the log
+    /// had when it was read last.
+    fn has_come(
+        &self,
+        moment: Moment,
+        start: Instant,
+        from: usize,
+        size: &mut u64,
+    ) -> Result<bool, Failure> {
+        let count = match moment {
+            Moment::Seconds(seconds) => return Ok(start.elapsed().as_secs_f64() >= seconds),
+            Moment::Any => return Ok(true),
+            Moment::Checkpoint(count) => count,
+        };
+        let now = std::fs::metadata(self.event_log()).map_or(0, |log| log.len());
+        if std::mem::replace(size, now) == now {
+            return Ok(false);
+        }
+        Ok(Seen::of(&self.read_log(from)?).completed.len() >= count)
     }
 
     /// Kills ranks.

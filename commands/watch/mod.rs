@@ -21,7 +21,7 @@ use scr_engine::cache::layout::Layout;
 use scr_engine::job::Environment;
 use scr_engine::job::clock::local_time;
 use scr_engine::job::ranks::{NodeReport, NodeSigns, Wanted};
-use scr_engine::store::{Files, Lock};
+use scr_engine::store::{CALLS_FILE, Files, Lock};
 use scr_engine::system::time::{Instant, SystemTime, sleep};
 use std::cell::Cell;
 use std::io::Write;
@@ -133,12 +133,8 @@ impl Options {
     fn print_signs(&self, call: &mut Invocation, job: &Job) -> Outcome {
         let wanted = wanted(job, &[])?;
         let ranks = self.ranks.then_some(&wanted);
-        let signs = NodeSigns::here(
-            &job.environment,
-            &wanted.node,
-            self.cntldir.as_deref(),
-            ranks,
-        );
+        let count = self.cntldir.as_ref().map(|dir| dir.join(CALLS_FILE));
+        let signs = NodeSigns::here(&job.environment, &wanted.node, count.as_deref(), ranks);
         print_answer(call, &signs)?;
         Ok(ExitCode::SUCCESS)
     }
@@ -213,7 +209,8 @@ fn signs_below(environment: &Environment, pid: u32, control: &Path) -> NodeSigns
         below: Some(pid),
         ..Wanted::default()
     };
-    NodeSigns::here(environment, &environment.host, Some(control), Some(&wanted))
+    let count = control.join(CALLS_FILE);
+    NodeSigns::here(environment, &environment.host, Some(&count), Some(&wanted))
 }
 
 /// Keeps a second watch off a job. Its file goes with it.

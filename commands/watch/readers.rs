@@ -128,21 +128,16 @@ impl Reader {
     fn work(self) {
         let mut counts = BTreeMap::new();
         loop {
-            let begun = self.begun.elapsed();
             let told = match &self.source {
                 Source::File(path) => self.read_file(path),
-                Source::Command(command) => self.tell(begun, answer_of(command)),
-                Source::Calls => {
-                    let reading = self.signs().map(|signs| calls(&signs, &mut counts));
-                    self.tell(begun, reading)
+                Source::Command(command) => {
+                    let begun = self.begun.elapsed();
+                    self.tell(begun, answer_of(command))
                 }
-                Source::Cpu => {
-                    let is_starting = begun < STARTING;
-                    let reading = self
-                        .signs()
-                        .and_then(|signs| processes(&signs, is_starting));
-                    self.tell(begun, reading)
-                }
+                Source::Calls => self.read_nodes("no rank has called SCR_Init yet", |signs| {
+                    calls(signs, &mut counts)
+                }),
+                Source::Cpu => self.read_nodes("no process of the job was found", processes),
             };
             // Nobody listens any more.
             if !told {
@@ -155,6 +150,22 @@ impl Reader {
     fn tell(&self, begun: Duration, reading: Result<Reading, String>) -> bool {
         let times = (begun, self.begun.elapsed());
         self.send.send((self.number, times, reading)).is_ok()
+    }
+
+    /// Nothing is told while the launch begins and the nodes show nothing yet; later `nothing` is the reason.
+    fn read_nodes(
+        &self,
+        nothing: &str,
+        read: impl FnOnce(&[NodeSigns]) -> Option<Reading>,
+    ) -> bool {
+        let begun = self.begun.elapsed();
+        let reading = match self.signs().map(|signs| read(&signs)) {
+            Ok(None) if begun < STARTING => return true,
+            Ok(None) => Err(nothing.to_string()),
+            Ok(Some(reading)) => Ok(reading),
+            Err(why) => Err(why),
+        };
+        self.tell(begun, reading)
     }
 
     /// A file system that does not answer shows no progress. The question stays open meanwhile.
@@ -229,8 +240,9 @@ fn answer_of(command: &str) -> Result<Reading, String> {
     }
 }
 
-/// The calls that were counted on all nodes. `known` keeps them, since a node that does not answer once is no change.
-fn calls(signs: &[NodeSigns], known: &mut BTreeMap<String, u64>) -> Reading {
+/// The calls that were counted on all nodes; `None` if no node has counted one. `known` keeps them, since a node that does not
+/// answer once is no change.
+fn calls(signs: &[NodeSigns], known: &mut BTreeMap<String, u64>) -> Option<Reading> {
     let told = signs
         .iter()
         .filter_map(|node| Some((node.node.clone(), node.calls?)));
@@ -238,11 +250,12 @@ fn calls(signs: &[NodeSigns], known: &mut BTreeMap<String, u64>) -> Reading {
     let sum = known
         .values()
         .fold(0, |sum: u64, one| sum.saturating_add(*one));
-    Reading::Shows(format!("{sum} on {}", counted(known.len(), "node")))
+    let nodes = counted(known.len(), "node");
+    (!known.is_empty()).then(|| Reading::Shows(format!("{sum} on {nodes}")))
 }
 
-/// The processor time of all ranks. While the launch `is_starting` there may be none yet.
-fn processes(signs: &[NodeSigns], is_starting: bool) -> Result<Reading, String> {
+/// The processor time of all ranks; `None` if there is none.
+fn processes(signs: &[NodeSigns]) -> Option<Reading> {
     let named = signs.iter().flat_map(|node| {
         let time = |one: &UsedTime| ProcessTime {
             ticks: one.ticks,
@@ -252,8 +265,5 @@ fn processes(signs: &[NodeSigns], is_starting: bool) -> Result<Reading, String> 
         of_node.map(move |one| ((node.node.clone(), one.pid), time(one)))
     });
     let all: BTreeMap<_, _> = named.collect();
-    if all.is_empty() && !is_starting {
-        return Err("no process of the job was found".to_string());
-    }
-    Ok(Reading::Processes(all))
+    (!all.is_empty()).then_some(Reading::Processes(all))
 }

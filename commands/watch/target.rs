@@ -25,7 +25,7 @@ impl Target {
     /// The target that a word names: a number is a process.
     ///
     /// # Errors
-    /// There is none, or it cannot be ended.
+    /// No such process or job step runs, or this user cannot end it.
     pub fn named(
         word: &str,
         launcher: Option<Launcher>,

@@ -11,7 +11,7 @@ export SCR_CACHE_BYPASS=0     # checkpoints go to the nodes' memory, every tenth
 export SCR_RUNS=3             # three launches at most
 export SCR_HALT_SECONDS=600   # stop ten minutes before the end
 export SCR_WATCH=calls        # end a launch that hangs, and show what its ranks do
-export SCR_WATCH_AFTER=auto   # ... for five times its longest pause, and ten minutes at least
+export SCR_WATCH_AFTER=30m    # ... for 30 minutes; take several times the longest step of a run
 # Tests of nodes of the site, see node-tests:
 # export SCR_NODE_TESTS=ping,echo,dir_capacity,/site/scr/gpu.sh
 

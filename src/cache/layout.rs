@@ -31,6 +31,7 @@
 
 use crate::format::dataset::HIGHEST;
 pub use crate::format::filemap::filemap_name;
+use crate::store::CALLS_FILE;
 use std::path::{Path, PathBuf};
 
 const RUN: &str = "scr.run.";
@@ -236,7 +237,7 @@ pub fn is_job_file(name: &str) -> bool {
     let known = |name: &str| {
         matches!(
             name,
-            ".scr.run" | ".scr.shared" | ".scr.calls" | "cindex.scrinfo"
+            ".scr.run" | ".scr.shared" | CALLS_FILE | "cindex.scrinfo"
         ) || name.starts_with(".scr.reported.")
     };
     known(name) || temporary_of(name).is_some_and(known)

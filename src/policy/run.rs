@@ -37,7 +37,7 @@ pub struct LaunchEnd {
     pub code: i32,
     /// True if it was killed because it made no progress.
     pub hung: bool,
-    /// The newest dataset at its end; 0 if there is none.
+    /// The id of the newest dataset when it ended; 0 before the first dataset.
     pub newest: u64,
     /// True if a node was found to be down after it.
     pub node_lost: bool,

@@ -390,7 +390,7 @@ mod tests {
         std::fs::write(&path, "before").unwrap();
         drop(create().unwrap());
         assert_eq!(std::fs::read(&path).unwrap(), b"before");
-        // What is no file could not be replaced.
+        // A directory at this path cannot be replaced by a rename, so it is removed.
         std::fs::remove_file(&path).unwrap();
         std::fs::create_dir_all(path.join("below")).unwrap();
         drop(create().unwrap());

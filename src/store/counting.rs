@@ -2,7 +2,7 @@
 //!
 //! [`CountingFiles`] tells an [`Observer`] of each operation; [`FileTally`] is one that counts.
 
-use super::{Durability, File, Files, Lock, Space, Stat};
+use super::{CALLS_FILE, Durability, File, Files, Lock, Space, Stat};
 use crate::Result;
 use crate::system::sync::Mutex;
 use rustix::fd::BorrowedFd;
@@ -12,9 +12,6 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
-
-/// The count of calls in the control directory is written once a second, however much a run does. It is not counted.
-const BY_TIME: &str = ".scr.calls";
 
 /// The counts of a [`CountingFiles`], by the names of the methods of [`Files`] and [`File`]. "sync"
 /// counts each synced file or directory, including those of [`Files::replace`].
@@ -135,7 +132,7 @@ impl<F: Files + ?Sized, T: Observer> Files for CountingFiles<F, T> {
     }
 
     fn rewrite(&self, path: &Path, mode: u32) -> Result<Box<dyn File>> {
-        if path.ends_with(BY_TIME) {
+        if path.ends_with(CALLS_FILE) {
             return self.inner.rewrite(path, mode);
         }
         self.tally.operation("rewrite", path, 1);

@@ -29,6 +29,10 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// The file in the control directory of a job in which the library counts its calls. It is written as time passes, and not as a
+/// run does more work, so [`counting`] leaves it out.
+pub const CALLS_FILE: &str = ".scr.calls";
+
 /// What the result of [`Files::replace`] survives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Durability {

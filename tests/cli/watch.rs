@@ -81,7 +81,6 @@ fn a_busy_loop_hangs_by_its_file_and_a_blocked_process_by_its_processor_time() {
             "command=echo step 3",
             "command echo step 3: step 3",
         ),
-        ("sleep 1000", "calls", "calls of the library: 0 on 0 nodes"),
     ] {
         let sandbox = Sandbox::empty();
         let job = Job::begin(&sandbox, script);
@@ -97,6 +96,29 @@ fn a_busy_loop_hangs_by_its_file_and_a_blocked_process_by_its_processor_time() {
         assert!(sandbox.path().join(".scr/stacks.watch.txt").is_file());
         let entries = fs::read_dir(sandbox.path().join(".scr")).unwrap();
         assert_eq!(entries.count(), 1, "the lock is gone");
+    }
+}
+
+/// Without a count nothing tells that the program hangs: it may be linked with another library.
+#[test]
+fn a_job_hangs_by_its_calls_if_it_has_counted_some() {
+    let sandbox = Sandbox::empty();
+    let control = sandbox.path().join("user/scr.7");
+    fs::create_dir_all(&control).unwrap();
+    for counted in [false, true] {
+        if counted {
+            fs::write(control.join(".scr.calls"), "00000000000000000012\n").unwrap();
+        }
+        // Without a count it must end by itself.
+        let job = Job::begin(&sandbox, if counted { "sleep 1000" } else { "sleep 4" });
+        fs::create_dir_all(sandbox.path().join(".scr")).unwrap();
+        let mut watch = job.watch(&sandbox, &[&["--watch", "calls"][..], &QUICK].concat());
+        watch.env("SCR_CNTL_BASE", sandbox.path());
+        watch.envs([("SCR_USER_NAME", "user"), ("SCR_JOB_ID", "7")]);
+        let said = said(watch.output().unwrap());
+        assert_eq!(said.code, if counted { 3 } else { 0 }, "{said:?}");
+        let told = "(limit 1 s): calls of the library: 12 on 1 node\n";
+        assert_eq!(said.out.contains(told), counted, "{said:?}");
     }
 }
 

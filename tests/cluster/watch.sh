@@ -17,7 +17,7 @@ mapfile -t application < <(example "$program" delay 10 output field)
 hangs() {
     local reached
     go_on 900000
-    begin "$bin/scr_run" --watch "$1" --after 8 --first 120 "${launch[@]}" "${application[@]}"
+    begin "$bin/scr_run" --watch "$1" --after 8 --first 30 "${launch[@]}" "${application[@]}"
     wait_for '^heat2d: checkpoint heat2d.[0-9]*50$' || fail "it ended before it was stopped"
     cluster exec "$3" pkill -STOP -x "$program"
     rm -f steps

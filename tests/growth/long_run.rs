@@ -80,8 +80,6 @@ fn entries(dir: &Path) -> usize {
         let Ok(entry) = entry else { return 0 };
         match entry.file_type() {
             Ok(kind) if kind.is_dir() => 1 + entries(&entry.path()),
-            // It is there after the first second.
-            _ if entry.file_name() == ".scr.calls" => 0,
             _ => 1,
         }
     };

@@ -7,8 +7,8 @@ mod signs;
 mod stack;
 
 pub use groups::{Group, groups, missing, page, summary};
-pub use processes::{Wanted, find, started};
-pub use signs::{CALLS_FILE, NodeSigns, UsedTime};
+pub use processes::{Wanted, find, rank_in, started};
+pub use signs::{NodeSigns, UsedTime};
 
 use crate::job::Environment;
 use serde::{Deserialize, Serialize};

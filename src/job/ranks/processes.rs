@@ -122,6 +122,17 @@ fn at(pid: u32, name: &str) -> PathBuf {
     Path::new("/proc").join(pid.to_string()).join(name)
 }
 
+/// The rank of the process with this environment, and how many ranks there are, as its launcher has told it.
+pub fn rank_in(environment: &Environment) -> Option<(usize, Option<usize>)> {
+    let number = |name: &str| environment.get(name)?.parse::<usize>().ok();
+    RANK.iter().find_map(|(rank, size)| {
+        // In a batch script it is 0, and that is no rank.
+        let in_step = *rank != "SLURM_PROCID" || environment.get("SLURM_STEP_ID").is_some();
+        let rank = number(rank).filter(|_| in_step)?;
+        Some((rank, number(size)))
+    })
+}
+
 fn candidate(pid: u32, own: &Environment) -> Option<Candidate> {
     let bytes = std::fs::read(at(pid, "environ")).ok()?;
     let words = bytes.split(|byte| *byte == 0);
@@ -132,13 +143,7 @@ fn candidate(pid: u32, own: &Environment) -> Option<Candidate> {
     });
     let environment: Environment = pairs.collect::<Environment>().with_host(&own.host);
     let stat = Stat::read(pid)?;
-    let number = |name: &str| environment.get(name)?.parse::<usize>().ok();
-    let told = RANK.iter().find_map(|(rank, size)| {
-        // In a batch script it is 0, and that is no rank.
-        let in_step = *rank != "SLURM_PROCID" || environment.get("SLURM_STEP_ID").is_some();
-        let rank = number(rank).filter(|_| in_step)?;
-        Some((rank, number(size)))
-    });
+    let told = rank_in(&environment);
     let node = node_name(&environment, &|_| None).ok()?.value;
     Some(Candidate {
         pid,

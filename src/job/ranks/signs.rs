@@ -7,9 +7,6 @@ use serde::{Deserialize, Serialize};
 use std::io::Read;
 use std::path::Path;
 
-/// The file in the control directory of a job in which the library counts its calls.
-pub const CALLS_FILE: &str = ".scr.calls";
-
 /// The signs of one node.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeSigns {
@@ -40,12 +37,12 @@ impl UsedTime {
 }
 
 impl NodeSigns {
-    /// Looks at this node. `control` is the control directory of the job, if calls are asked for, and `wanted` its ranks, if
-    /// their processor time is. Local.
+    /// Looks at this node. `count` is the file in which the library counts its calls, if they are asked for, and `wanted` the
+    /// ranks of the job, if their processor time is. Local.
     pub fn here(
         environment: &Environment,
         node: &str,
-        control: Option<&Path>,
+        count: Option<&Path>,
         wanted: Option<&Wanted>,
     ) -> Self {
         let all = wanted.map(|wanted| chosen(environment, wanted));
@@ -59,7 +56,7 @@ impl NodeSigns {
         });
         NodeSigns {
             node: node.to_string(),
-            calls: control.and_then(|control| calls(&control.join(CALLS_FILE))),
+            calls: count.and_then(calls),
             processes: used.collect(),
         }
     }

@@ -84,6 +84,8 @@ pub struct HangWatch {
     watched: Vec<Watched>,
     /// The longest time between two signs of progress of the job.
     longest: Duration,
+    /// When the last reading ended.
+    now: Duration,
     told_blind: bool,
 }
 
@@ -114,6 +116,7 @@ impl HangWatch {
             limits,
             watched,
             longest: Duration::ZERO,
+            now: Duration::ZERO,
             told_blind: false,
         }
     }
@@ -138,6 +141,7 @@ impl HangWatch {
         (begun, ended): (Duration, Duration),
         reading: Result<Reading, String>,
     ) -> Option<String> {
+        self.now = self.now.max(ended);
         let before = self.pause();
         let counted = self.counts(source);
         let interval = self.interval(&self.watched.get(source)?.source);
@@ -200,11 +204,15 @@ impl HangWatch {
     /// The limit that holds now. A source that had moved and cannot be read any more may have been the busiest. Then each of
     /// the others may take twice its own longest pause.
     pub fn limit(&self) -> Duration {
-        let after = match self.limits.after {
-            After::Fixed(time) => time,
-            After::Auto => AUTO_FLOOR.max(self.longest * AUTO_TIMES),
+        let (after, is_known) = match self.limits.after {
+            After::Fixed(time) => (time, true),
+            // The calls at the begin follow each other quickly. How long a step takes is known later.
+            After::Auto => (
+                AUTO_FLOOR.max(self.longest * AUTO_TIMES),
+                self.now >= self.limits.first,
+            ),
         };
-        if !self.counting().any(|one| one.moved) {
+        if !is_known || !self.counting().any(|one| one.moved) {
             return after.max(self.limits.first);
         }
         let lost = |one: &Watched| one.moved && one.trouble.is_some() && one.source != Source::Cpu;

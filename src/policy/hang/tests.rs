@@ -205,6 +205,25 @@ fn with_auto_the_limit_follows_the_longest_pause() {
 }
 
 #[test]
+fn with_auto_quick_calls_at_the_begin_do_not_shorten_the_first_limit() {
+    let limits = Limits {
+        after: After::Auto,
+        first: FIRST,
+    };
+    let mut job = Clocked::new(limits, "calls");
+    for call in 0..5 {
+        job.read(&[shows(&call.to_string())]);
+    }
+    // A first step of 28 minutes.
+    for _ in 0..168 {
+        job.read(&[shows("4")]);
+        assert_eq!(job.watch.hang(), None);
+    }
+    job.read(&[shows("5")]);
+    assert!(job.watch.limit() > SECOND * 8000);
+}
+
+#[test]
 fn time_in_which_the_watch_was_stopped_does_not_count() {
     let mut job = Clocked::new(LIMITS, "file=x");
     job.read(&[shows("1")]);

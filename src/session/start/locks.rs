@@ -6,7 +6,6 @@ use crate::cache::earlier_runs::take_over_earlier_runs;
 use crate::cache::layout::{Layout, temporary_of};
 use crate::format::{self, Name};
 use crate::job::holders;
-use crate::job::ranks::CALLS_FILE;
 use crate::messages::{CACHE_IN_USE, PREFIX_IN_USE};
 use crate::prefix::paths::Prefix;
 use crate::session::datasets::cached::CachedDatasets;
@@ -14,7 +13,7 @@ use crate::session::output::stores::SHARED;
 use crate::session::run::{Run, Store};
 use crate::system::process;
 
-use crate::store::{Durability, FileKind, Files, Lock, LockAttempt, wait_for_lock};
+use crate::store::{CALLS_FILE, Durability, FileKind, Files, Lock, LockAttempt, wait_for_lock};
 use crate::system::time::Instant;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};

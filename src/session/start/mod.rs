@@ -116,7 +116,7 @@ impl Session {
             background: BackgroundFlushes::default(),
             checksums: BackgroundChecksums::default(),
             statistics: Statistics::new(),
-            calls: CallCount::new(),
+            calls: CallCount::new(&run),
             computing: None,
             reading: None,
             trouble: None,
