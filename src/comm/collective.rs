@@ -18,14 +18,11 @@ use serde::{Deserialize, Serialize};
 use std::hash::{DefaultHasher, Hasher};
 
 const BCAST: Tag = FIRST_RESERVED_TAG;
-const GATHER: Tag = FIRST_RESERVED_TAG + 1;
+pub(super) const GATHER: Tag = FIRST_RESERVED_TAG + 1;
 const SCATTER: Tag = FIRST_RESERVED_TAG + 2;
 const EXCHANGE: Tag = FIRST_RESERVED_TAG + 3;
 const SCAN: Tag = FIRST_RESERVED_TAG + 4;
 pub(super) const MEET: Tag = FIRST_RESERVED_TAG + 5;
-
-/// Data, with the rank that has sent them.
-pub type FromRank = (usize, Vec<u8>);
 
 /// Longest error text in a verdict, bytes.
 const VERDICT_LIMIT: usize = 16 * 1024;
@@ -55,31 +52,13 @@ pub fn bcast(comm: &dyn Communicator, root: usize, data: &mut Vec<u8>) -> Result
 /// Sends the data of all ranks to `root`, which gets them in rank order. The others get `None`.
 /// Collective; binomial tree, in which each rank holds the data of its subtree.
 pub fn gather(comm: &dyn Communicator, root: usize, data: Vec<u8>) -> Result<Option<Vec<Vec<u8>>>> {
-    let gathered = gather_some(comm, root, Some(data))?;
-    let complete = |all: &Vec<FromRank>| all.iter().map(|(from, _)| *from).eq(0..comm.size());
-    match gathered {
-        Some(all) if !complete(&all) => {
-            Err(Error::comm("gather", "a rank's data got lost on the way"))
-        }
-        all => Ok(all.map(|all| all.into_iter().map(|(_, data)| data).collect())),
-    }
-}
-
-/// Sends the data of the ranks that have some to `root`, which gets them with their ranks, in rank order. The
-/// others get `None`. Collective; as [`gather`].
-pub fn gather_some(
-    comm: &dyn Communicator,
-    root: usize,
-    data: Option<Vec<u8>>,
-) -> Result<Option<Vec<FromRank>>> {
     comm.count_round("gather");
     let tree = BinomialTree::new(comm, root)?;
-    let own = |body| Packet {
+    let mut packets = vec![Packet {
         from: comm.rank(),
         to: root,
-        body,
-    };
-    let mut packets: Vec<Packet> = data.map(own).into_iter().collect();
+        body: data,
+    }];
     let mut damage = None;
     for (child, _) in tree.children() {
         match unpack(&comm.recv(child, GATHER)?, comm.size()) {
@@ -97,8 +76,12 @@ pub fn gather_some(
         return Ok(None);
     }
     packets.sort_by_key(|packet| packet.from);
-    let data = packets.into_iter().map(|packet| (packet.from, packet.body));
-    Ok(Some(data.collect()))
+    if !packets.iter().map(|packet| packet.from).eq(0..comm.size()) {
+        return Err(Error::comm("gather", "a rank's data got lost on the way"));
+    }
+    Ok(Some(
+        packets.into_iter().map(|packet| packet.body).collect(),
+    ))
 }
 
 /// Sends each rank its element of `data`, the list of `root` with one element for each rank. The
@@ -436,14 +419,14 @@ pub fn decode_verdict(message: &[u8]) -> Error {
 }
 
 /// The binomial tree over the ranks, numbered relative to the root.
-struct BinomialTree {
+pub(super) struct BinomialTree {
     root: usize,
     me: usize,
     size: usize,
 }
 
 impl BinomialTree {
-    fn new(comm: &dyn Communicator, root: usize) -> Result<Self> {
+    pub(super) fn new(comm: &dyn Communicator, root: usize) -> Result<Self> {
         super::check_rank("collective operation", root, comm.size())?;
         Ok(BinomialTree {
             root,
@@ -461,13 +444,13 @@ impl BinomialTree {
     }
 
     /// The rank with the lowest set bit cleared.
-    fn parent(&self) -> Option<usize> {
+    pub(super) fn parent(&self) -> Option<usize> {
         let relative = self.relative(self.me);
         (relative != 0).then(|| self.absolute(relative & (relative - 1)))
     }
 
     /// The children, each with the relative ranks of its subtree. Largest subtree first.
-    fn children(&self) -> impl Iterator<Item = (usize, std::ops::Range<usize>)> + '_ {
+    pub(super) fn children(&self) -> impl Iterator<Item = (usize, std::ops::Range<usize>)> + '_ {
         let relative = self.relative(self.me);
         let reach = match relative {
             0 => self.size.next_power_of_two(),

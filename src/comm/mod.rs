@@ -4,6 +4,7 @@
 //! once over it, in [`collective`]. So every algorithm of the crate runs the same on MPI ranks, on
 //! threads and in a single process.
 
+mod alike;
 mod at_root;
 pub mod collective;
 mod local;
@@ -13,6 +14,7 @@ mod rank_list;
 pub mod solo;
 pub mod threads;
 
+pub use alike::gather_alike;
 pub use at_root::AtRoot;
 pub use local::{Agreed, Agreement, Local, VerdictExt};
 pub use meet::meet;

@@ -171,6 +171,21 @@ impl RankList {
         list.ok_or_else(|| Error::format(0, "no list of ranks of this group"))
     }
 
+    /// [`RankList::numbers`], with the ranks as distances from `origin`: lists of ranks that are placed alike are
+    /// the same then.
+    pub fn distances(&self, origin: usize) -> Vec<u32> {
+        moved(self.numbers(), |first| first.wrapping_sub(origin as u32))
+    }
+
+    /// The list from its [`RankList::distances`] from a rank of a group of `size`; errors as of
+    /// [`RankList::from_numbers`].
+    pub fn from_distances(distances: &[u32], origin: usize, size: usize) -> Result<Self> {
+        let numbers = moved(distances.to_vec(), |first| {
+            first.wrapping_add(origin as u32)
+        });
+        RankList::from_numbers(&numbers, size)
+    }
+
     /// The list as a message: 4 bytes a number, little endian.
     pub fn pack(&self) -> Vec<u8> {
         self.numbers()
@@ -188,6 +203,14 @@ impl RankList {
         let numbers: Vec<u32> = numbers.iter().map(|n| u32::from_le_bytes(*n)).collect();
         RankList::from_numbers(&numbers, size)
     }
+}
+
+/// Numbers of a list with the first rank of each run changed.
+fn moved(mut numbers: Vec<u32>, change: impl Fn(u32) -> u32) -> Vec<u32> {
+    let runs = numbers.chunks_mut(3);
+    let firsts = runs.filter_map(|run| run.first_mut());
+    firsts.for_each(|first| *first = change(*first));
+    numbers
 }
 
 impl FromIterator<usize> for RankList {
@@ -261,6 +284,17 @@ mod tests {
         }
         assert!(RankList::unpack_with(&[9, 0, 0, 0, 1], 24).is_err());
         assert!(RankList::unpack_with(&[], 24).is_err());
+    }
+
+    #[test]
+    fn lists_of_ranks_that_are_placed_alike_have_the_same_distances() {
+        let distances = list(&[1, 4, 7, 20]).distances(7);
+        assert_eq!(distances, list(&[10, 13, 16, 29]).distances(16));
+        let there = RankList::from_distances(&distances, 16, 30);
+        assert_eq!(there, Ok(list(&[10, 13, 16, 29])));
+        assert!(RankList::from_distances(&distances, 16, 29).is_err());
+        assert!(RankList::from_distances(&distances, 5, 30).is_err());
+        assert!(RankList::from_distances(&distances[1..], 16, 30).is_err());
     }
 
     #[test]

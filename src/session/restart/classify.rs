@@ -29,12 +29,12 @@ impl Survey {
         // What cannot be read now may be whole the next time.
         let each = |of: fn(&Inventory) -> &Vec<Slot>| -> Vec<Slot> {
             let all = inventories.iter().flat_map(|(_, inventory)| of(inventory));
-            all.copied().collect()
+            // Most nodes have the same.
+            let all: BTreeSet<Slot> = all.copied().collect();
+            all.into_iter().collect()
         };
         self.unread = each(|inventory| &inventory.unread);
         let mut present = each(|inventory| &inventory.present);
-        present.sort();
-        present.dedup();
         present.retain(|slot| !found.iter().any(|candidate| candidate.slot() == *slot));
         present.retain(|slot| !self.unread.contains(slot));
         let of_other_runs = self.leave_other_runs(run, &mut found);

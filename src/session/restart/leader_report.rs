@@ -1,33 +1,28 @@
 //! What the leaders of the stores report to rank 0 for a search in the cache.
+//!
+//! The report of a leader is in parts, which name ranks by their distance from it. So the parts of intact nodes are
+//! equal, and rank 0 gets each once, with the list of the leaders: what it gets grows with what differs, not with
+//! the nodes.
 
-use crate::Result;
 use crate::cache::plan::{CachedRecord, Inventory};
 use crate::comm::RankList;
 use crate::events::Severity;
-use crate::format::{from_message, to_message};
+use crate::format::{Name, from_message, to_message};
 use crate::session::datasets::survey::Survey;
 use crate::session::run::{Run, Store};
+use crate::text::ranks_in_words;
+use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What a leader has found in its stores, and for whom it leads them.
+/// A part of a leader's report: one of these.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE", default)]
-pub(super) struct LeaderReport {
-    led: Vec<LedStore>,
-    records: Vec<AlikeRecords>,
-    /// What else is in the inventory.
-    inventory: Inventory,
-}
-
-/// Records that differ only in the rank: those of the ranks of a node, in most cases.
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "UPPERCASE")]
-struct AlikeRecords {
-    /// In the numbers of a [`RankList`].
-    ranks: Vec<u32>,
-    /// As rank 0 would have it if other ranks were as far away from it as they are from these.
-    record: CachedRecord,
+struct Part {
+    led: Option<LedStore>,
+    records: Option<AlikeRecords>,
+    /// What else it has found.
+    inventory: Option<Inventory>,
 }
 
 /// A store and the ranks that share it.
@@ -35,95 +30,71 @@ struct AlikeRecords {
 #[serde(rename_all = "UPPERCASE", default)]
 struct LedStore {
     store: usize,
-    /// In the numbers of a [`RankList`].
+    /// In the distances of a [`RankList`] from the leader.
     ranks: Vec<u32>,
-    /// The lowest rank of those whose datasets in it are lost together.
+    /// How far below the leader the lowest rank is of those whose datasets in it are lost together.
     lost_with: usize,
 }
 
-impl LeaderReport {
-    /// The report of this rank; `None` if it leads no store. Local.
-    pub fn new(run: &Run, mut inventory: Inventory) -> Result<Option<Self>> {
-        let led = run
-            .stores
-            .iter()
-            .enumerate()
-            .filter(|(_, store)| store.leader);
-        let led = led.map(|(at, store)| LedStore::new(run, at, store));
-        let led: Vec<LedStore> = led.collect();
-        if led.is_empty() {
-            return Ok(None);
-        }
-        let records = pack(&mut inventory.records)?;
-        Ok(Some(LeaderReport {
-            led,
-            records,
-            inventory,
-        }))
-    }
-
-    /// Tells the survey of whom the rank `leader` leads, and gives its inventory. Rank 0.
-    fn enter(self, run: &Run, leader: usize, survey: &mut Survey) -> Result<Inventory> {
-        for LedStore {
-            store,
-            ranks,
-            lost_with,
-        } in &self.led
-        {
-            let ranks = RankList::from_numbers(ranks, run.comm.size())?;
-            for rank in ranks.iter() {
-                for (of_ranks, value) in [
-                    (&mut survey.leaders, leader),
-                    (&mut survey.domains, *lost_with),
-                ] {
-                    let of_rank = of_ranks.get_mut(*store).and_then(|all| all.get_mut(rank));
-                    of_rank.into_iter().for_each(|known| *known = value);
-                }
-            }
-        }
-        let mut inventory = self.inventory;
-        for alike in &self.records {
-            unpack(alike, &mut inventory.records)?;
-        }
-        Ok(inventory)
-    }
+/// Records that differ only in the rank: those of the ranks of a node, in most cases.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+struct AlikeRecords {
+    /// In the distances of a [`RankList`] from the leader.
+    ranks: Vec<u32>,
+    /// The members of a rank's set, in the distances of a [`RankList`] from the rank.
+    members: Vec<u32>,
+    /// As rank 0 would have it if other ranks were as far away from it as they are from these; without the members.
+    record: CachedRecord,
 }
 
-/// Takes the records, and puts those together that are alike. A record with a rank that no run can have stays. Local.
-fn pack(records: &mut Vec<CachedRecord>) -> Result<Vec<AlikeRecords>> {
+/// The parts of this rank's report; none if it leads no store. Local.
+pub(super) fn parts(run: &Run, mut inventory: Inventory) -> Result<Vec<Vec<u8>>> {
+    let rank = run.rank();
+    let stores = run.stores.iter().enumerate();
+    let led = stores.filter(|(_, store)| store.leader);
+    let led = led.map(|(at, store)| Part {
+        led: Some(LedStore::new(run, at, store)),
+        ..Part::default()
+    });
+    let mut parts: Vec<Part> = led.collect();
+    if parts.is_empty() {
+        return Ok(Vec::new());
+    }
+    let records = pack(&mut inventory.records, rank)?;
+    parts.extend(records.into_iter().map(|alike| Part {
+        records: Some(alike),
+        ..Part::default()
+    }));
+    parts.push(Part {
+        inventory: Some(inventory),
+        ..Part::default()
+    });
+    parts.iter().map(to_message).collect()
+}
+
+/// Takes the records that rank `leader` has found, and puts those together that are alike. A record with a rank that
+/// no run can have stays. Local.
+fn pack(records: &mut Vec<CachedRecord>, leader: usize) -> Result<Vec<AlikeRecords>> {
+    let is_rank = |rank: &usize| i32::try_from(*rank).is_ok();
     let (able, unable): (Vec<_>, Vec<_>) = std::mem::take(records)
         .into_iter()
-        .partition(|record| i32::try_from(record.rank).is_ok());
+        .partition(|record| is_rank(&record.rank) && record.reddesc.members.iter().all(is_rank));
     *records = unable;
-    let mut alike: Vec<(CachedRecord, RankList)> = Vec::new();
-    let mut known: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
-    for mut record in able {
+    let mut alike: BTreeMap<Vec<u8>, (AlikeRecords, RankList)> = BTreeMap::new();
+    for record in able {
         let rank = record.rank;
-        record.change_ranks(|other| other.wrapping_sub(rank));
-        // One that is not to be written as a message is like no other.
-        let key = to_message(&record)?;
-        let at = *known.entry(key).or_insert(alike.len());
-        match alike.get_mut(at) {
-            Some((_, ranks)) => ranks.append(&RankList::one(rank)),
-            None => alike.push((record, RankList::one(rank))),
-        }
+        let record = AlikeRecords::of_one(record);
+        let (_, ranks) = alike
+            .entry(to_message(&record)?)
+            .or_insert((record, RankList::default()));
+        ranks.append(&RankList::one(rank));
     }
-    let packed = alike.into_iter().map(|(record, ranks)| AlikeRecords {
-        ranks: ranks.numbers(),
-        record,
+    let packed = alike.into_values().map(|(alike, ranks)| AlikeRecords {
+        ranks: ranks.distances(leader),
+        ..alike
     });
     Ok(packed.collect())
-}
-
-/// Adds the records that were put together. Rank 0.
-fn unpack(alike: &AlikeRecords, records: &mut Vec<CachedRecord>) -> Result<()> {
-    let ranks = RankList::from_numbers(&alike.ranks, alike.record.ranks)?;
-    records.extend(ranks.iter().map(|rank| {
-        let mut record = alike.record.clone();
-        record.change_ranks(|distance| distance.wrapping_add(rank));
-        record
-    }));
-    Ok(())
 }
 
 impl LedStore {
@@ -131,32 +102,138 @@ impl LedStore {
         let ranks = store.sharing.list(run.comm.size());
         LedStore {
             store: at,
-            ranks: ranks.numbers(),
-            lost_with: store.lost_with,
+            ranks: ranks.distances(run.rank()),
+            lost_with: run.rank().wrapping_sub(store.lost_with),
         }
+    }
+
+    /// Tells the survey whom the rank `leader` leads. Rank 0.
+    fn enter(&self, leader: usize, size: usize, survey: &mut Survey) -> Result<()> {
+        let ranks = RankList::from_distances(&self.ranks, leader, size)?;
+        let lost_with = leader.wrapping_sub(self.lost_with);
+        for rank in ranks.iter() {
+            for (of_ranks, value) in [
+                (&mut survey.leaders, leader),
+                (&mut survey.domains, lost_with),
+            ] {
+                let of_rank = of_ranks.get_mut(self.store);
+                let of_rank = of_rank.and_then(|all| all.get_mut(rank));
+                of_rank.into_iter().for_each(|known| *known = value);
+            }
+        }
+        Ok(())
     }
 }
 
-/// The inventories in the reports of the leaders; the survey learns who leads whom. Rank 0.
+impl AlikeRecords {
+    /// One record, without its rank.
+    fn of_one(mut record: CachedRecord) -> Self {
+        let rank = record.rank;
+        let members = std::mem::take(&mut record.reddesc.members);
+        let members: RankList = members.into_iter().collect();
+        record.change_ranks(|other| other.wrapping_sub(rank));
+        // A plan does not need the directory, in which the name of the node may be.
+        record.reddesc.store = Name::default();
+        AlikeRecords {
+            ranks: Vec::new(),
+            members: members.distances(rank),
+            record,
+        }
+    }
+
+    /// Adds those that the rank `leader` has found. Rank 0.
+    fn enter(&self, leader: usize, records: &mut Vec<CachedRecord>) -> Result<()> {
+        let size = self.record.ranks;
+        for rank in RankList::from_distances(&self.ranks, leader, size)?.iter() {
+            let mut record = self.record.clone();
+            record.change_ranks(|distance| distance.wrapping_add(rank));
+            let members = RankList::from_distances(&self.members, rank, size)?;
+            record.reddesc.members = members.iter().collect();
+            records.push(record);
+        }
+        Ok(())
+    }
+}
+
+impl Part {
+    /// Adds it to what the rank `leader` has reported. Rank 0.
+    fn enter(
+        &self,
+        run: &Run,
+        leader: usize,
+        found: &mut Inventory,
+        survey: &mut Survey,
+    ) -> Result<()> {
+        if let Some(led) = &self.led {
+            led.enter(leader, run.comm.size(), survey)?;
+        }
+        if let Some(alike) = &self.records {
+            alike.enter(leader, &mut found.records)?;
+        }
+        if let Some(rest) = &self.inventory {
+            let records = std::mem::take(&mut found.records);
+            *found = rest.clone();
+            found.records.extend(records);
+        }
+        Ok(())
+    }
+}
+
+/// The inventories in the reports of the leaders, whose `parts` come with the leaders that have sent them; the
+/// survey learns who leads whom. A leader with a part that cannot be read is reported, and has no inventory. Rank 0.
 pub(super) fn read(
     run: &Run,
-    reports: Vec<(usize, Vec<u8>)>,
+    parts: Vec<(Vec<u8>, RankList)>,
     survey: &mut Survey,
 ) -> Vec<(usize, Inventory)> {
     // A rank of which no leader has told counts as one that leads itself alone.
     let alone: Vec<usize> = (0..run.comm.size()).collect();
     survey.leaders = vec![alone; run.stores.len()];
     survey.domains = survey.leaders.clone();
-    let mut inventories = Vec::with_capacity(reports.len());
-    for (leader, message) in reports {
-        let report = from_message(&message);
-        match report.and_then(|report: LeaderReport| report.enter(run, leader, survey)) {
-            Ok(inventory) => inventories.push((leader, inventory)),
-            Err(error) => {
-                let text = format!("what rank {leader} found in its cache: {error}");
-                run.tell(Severity::Warning, text);
+    let mut inventories: BTreeMap<usize, Inventory> = BTreeMap::new();
+    let mut unreadable: BTreeMap<usize, Error> = BTreeMap::new();
+    for (part, leaders) in parts {
+        let part: Result<Part> = from_message(&part);
+        for leader in leaders.iter() {
+            let found = inventories.entry(leader).or_default();
+            let entered = match &part {
+                Ok(part) => part.enter(run, leader, found, survey),
+                Err(error) => Err(error.clone()),
+            };
+            if let Err(error) = entered {
+                unreadable.entry(leader).or_insert(error);
             }
         }
     }
-    inventories
+    inventories.retain(|leader, _| !unreadable.contains_key(leader));
+    tell_unreadable(run, unreadable);
+    for found in inventories.values_mut() {
+        let place = |r: &CachedRecord| (r.store, r.dataset.id, r.level, r.rank);
+        found.records.sort_by_key(place);
+    }
+    inventories.into_iter().collect()
 }
+
+/// Warns of leaders whose reports cannot be read, once for each error. Local.
+fn tell_unreadable(run: &Run, unreadable: BTreeMap<usize, Error>) {
+    let mut leaders: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (leader, error) in unreadable {
+        leaders.entry(error.to_string()).or_default().push(leader);
+    }
+    for (error, leaders) in leaders {
+        let cache = if leaders.len() == 1 {
+            "its cache"
+        } else {
+            "their caches"
+        };
+        let text = format!(
+            "what {} found in {cache}: {error}",
+            ranks_in_words(&leaders)
+        );
+        run.tell(Severity::Warning, text);
+    }
+}
+
+#[cfg(test)]
+#[path = "leader_report_tests.rs"]
+mod tests;

@@ -6,9 +6,8 @@ use crate::cache::layout::Layout;
 use crate::cache::plan::{Inventory, RecoveryOrder, Slot};
 use crate::cache::recover::{self, CacheAccess, Recovered, RecoveryFailure};
 use crate::cache::{dataset, inventory};
-use crate::comm::{Term, collective};
+use crate::comm::{Term, gather_alike};
 use crate::events::{Event, Severity};
-use crate::format::to_message;
 use crate::messages::{NOT_RECOVERED, NOT_VERIFIED};
 use crate::session::datasets::cached::{CachedDataset, OwnPart, title};
 use crate::session::datasets::deletion::Trash;
@@ -17,7 +16,7 @@ use crate::session::datasets::search::Restart;
 use crate::session::datasets::space::share_size;
 use crate::session::datasets::survey::{PassedOver, Rejected};
 use crate::session::datasets::unavailable::{Cause, Unavailable};
-use crate::session::restart::leader_report::{self, LeaderReport};
+use crate::session::restart::leader_report;
 use crate::session::restart::make_room::Needs;
 use crate::session::restart::recovery_plan::{Planner, cannot_be_used_now};
 use crate::session::restart::step::{Known, Messages, RecoveryStep, Rest, Step};
@@ -36,9 +35,13 @@ impl Restart<'_> {
         let any = found
             .as_ref()
             .is_ok_and(|found| *found != Inventory::default());
-        let agreement = run.agree_with(found, [Term::Max(any.into())])?;
-        let (found, [any]) = agreement.all_done()?;
-        for note in &found.notes {
+        let report = found.and_then(|mut found| {
+            let notes = std::mem::take(&mut found.notes);
+            Ok((notes, leader_report::parts(run, found)?))
+        });
+        let agreement = run.agree_with(report, [Term::Max(any.into())])?;
+        let ((notes, parts), [any]) = agreement.all_done()?;
+        for note in &notes {
             run.tell(Severity::Warning, note.to_string());
         }
         if !any.on_any() {
@@ -47,10 +50,9 @@ impl Restart<'_> {
             }
             return Ok(());
         }
-        let report = LeaderReport::new(run, found)?.map(|report| to_message(&report));
-        let gathered = collective::gather_some(&*run.comm, 0, report.transpose()?)?;
-        if let Some((reports, survey)) = gathered.zip(self.search.survey.get_mut()) {
-            let inventories = leader_report::read(run, reports, survey);
+        let gathered = gather_alike(&*run.comm, parts)?;
+        if let Some((parts, survey)) = gathered.zip(self.search.survey.get_mut()) {
+            let inventories = leader_report::read(run, parts, survey);
             survey.classify(run, &inventories);
         }
         let begun = Instant::now();

@@ -13,6 +13,9 @@ use std::path::Path;
 
 const RANKS_A_NODE: [usize; 3] = [1, 8, 64];
 
+/// Bytes that rank 0 receives at most for each doubling of the ranks if nothing is lost.
+const MOST_A_STEP: u64 = 2000;
+
 /// The calls, in the order of the table.
 const CALLS: [&str; 11] = [
     "SCR_Init, empty cache",
@@ -246,5 +249,23 @@ fn what_a_start_costs_a_rank_grows_with_the_logarithm_of_the_ranks() {
             cost.received.most <= 600 * steps,
             "{ranks}, {on_node}: {cost:?}"
         );
+    }
+}
+
+/// A restart from a cache in which all is there: what rank 0 receives does not grow with the nodes, since those whose
+/// leaders report the same are one. A set has eight members, each of which has another place in it.
+#[test]
+fn what_rank_0_gets_of_an_intact_cache_grows_with_the_logarithm_of_the_ranks() {
+    for (ranks, on_node) in [(64, 1), (64, 8), (512, 1), (512, 8)] {
+        let site = Site::in_memory().set("SCR_FLUSH", "0");
+        run(&site, ranks, on_node, |rank| rank.write("ck.1"));
+        let costs = run(&site, ranks, on_node, |_| ());
+        let (cost, steps) = (&costs[0], u64::from(ranks.ilog2()));
+        for bytes in [cost.received.root, cost.largest] {
+            assert!(
+                bytes <= MOST_A_STEP * steps,
+                "{ranks} ranks, {on_node} a node: {cost:?}"
+            );
+        }
     }
 }
