@@ -36,22 +36,36 @@ interval_of() {
         }'
 }
 
-# of_failure KEY <JSON: its value for the first failure that `scr report --json` has.
+# of_failure KEY <JSON: its value for the first failure that `scr report --json` has; nothing if it is not known.
 of_failure() {
     sed -n '/^  "failures": \[/,/^  \]/p' | sed -nE "s/^ *\"$1\": ([0-9.]+),?$/\1/p" | sed -n 1p
 }
 
 # lost_by_hand ID <LOG: seconds from the end of this checkpoint to the end of the run, which is the last one
-# of the log.
+# of the log. A run that is killed as a checkpoint becomes complete may not write its end: then from its
+# beginning. Nothing if the log has neither.
 lost_by_hand() {
-    local log end checkpoint
+    local log end checkpoint event
     log=$(cat)
     end=$(grep event=RUN_END <<<"$log" | tail -n 1 | cut -d: -f1-3)
-    checkpoint=$(grep "event=CHECKPOINT_END.* dset=$1," <<<"$log" | tail -n 1 | cut -d: -f1-3)
-    echo $(($(date -d "$end" +%s) - $(date -d "$checkpoint" +%s)))
+    for event in CHECKPOINT_END CHECKPOINT_START; do
+        checkpoint=$(grep "event=$event.* dset=$1," <<<"$log" | tail -n 1 | cut -d: -f1-3) || true
+        [[ -z $checkpoint ]] || break
+    done
+    [[ -z $checkpoint ]] || echo $(($(date -d "$end" +%s) - $(date -d "$checkpoint" +%s)))
 }
 
 # about SECONDS HAND: they are the same within the resolution of the log, a second.
 about() {
     awk -v a="$1" -v b="$2" 'BEGIN { exit !(a != "" && a >= 0 && a > b - 1 && a < b + 1) }'
+}
+
+# is_lost_work SECONDS HAND: what the report says is what is counted by hand. Both are empty if the kill took
+# all records of that checkpoint: then nobody can tell.
+is_lost_work() {
+    if [[ -z $2 ]]; then
+        [[ -z $1 ]]
+    else
+        [[ $2 -ge 0 ]] && about "$1" "$2"
+    fi
 }

@@ -49,7 +49,8 @@ pub(super) fn find(runs: &mut [Run]) -> Vec<usize> {
     unknown
 }
 
-/// Where the checkpoint was completed, or else, where an earlier run went on from it.
+/// Where the checkpoint was completed. If the log lacks that, as the run was killed then: where it began to be
+/// written; or else, where an earlier run went on from it.
 fn place_of(before: &[Run], (id, name): &(u64, Option<String>)) -> Option<Moment> {
     let same = |other: u64, named: &Option<String>| {
         other == *id && (named.is_none() || name.is_none() || named == name)
@@ -60,10 +61,16 @@ fn place_of(before: &[Run], (id, name): &(u64, Option<String>)) -> Option<Moment
         let done = done.find(|done| same(done.id, &done.name))?;
         Some((number, done.at))
     });
-    written.or_else(|| {
+    let begun = || {
+        runs.clone().find_map(|(number, run)| {
+            let phase = run.cut_off_checkpoint(*id)?;
+            Some((number, phase.begin))
+        })
+    };
+    written.or_else(begun).or_else(|| {
         let restarted = |run: &Run| run.restart().is_some_and(|(id, name)| same(*id, name));
         // The first of them: the others did not get further.
-        let first = runs.rev().find(|(_, run)| restarted(run))?;
+        let first = runs.clone().rev().find(|(_, run)| restarted(run))?;
         Some((first.0, first.1.begin))
     })
 }

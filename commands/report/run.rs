@@ -138,6 +138,14 @@ impl Run {
         self.read.as_ref().or(self.offered.as_ref())
     }
 
+    /// The writing of this checkpoint, if the run was killed before the log had its end.
+    pub fn cut_off_checkpoint(&self, id: u64) -> Option<&Phase> {
+        let last = self.phases.iter().rev();
+        let mut last = last.filter(|phase| phase.activity == Activity::Checkpoint);
+        last.next()
+            .filter(|phase| phase.dataset == Some(id) && !phase.is_whole)
+    }
+
     /// True if it got as far as to compute.
     pub fn computed(&self) -> bool {
         self.read.is_some() || self.phases.iter().any(|p| p.activity == Activity::Compute)

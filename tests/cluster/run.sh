@@ -61,10 +61,7 @@ done
 grep -q "\"restart_id\": $id," report.json || fail "the report has another checkpoint: $(cat report.json)"
 recovery=$(of_failure recovery <report.json)
 [[ $recovery =~ [1-9] ]] || fail "the report has no rebuild: $(cat report.json)"
-# If the kill took the end of that checkpoint, nobody can tell.
-if grep -q "event=CHECKPOINT_END.* dset=$id," <(sed '/event=RUN_END/q' .scr/log); then
-    hand=$(sed '/event=RUN_END/q' .scr/log | lost_by_hand "$id")
-    about "$(of_failure lost <report.json)" "$hand" ||
-        fail "the report has other lost work, by hand it is $hand s: $(cat report.json)"
-    echo "$hand s of work lost, $recovery s to recover"
-fi
+hand=$(sed '/event=RUN_END/q' .scr/log | lost_by_hand "$id")
+lost=$(of_failure lost <report.json)
+is_lost_work "$lost" "$hand" || fail "the report has '$lost' s of lost work, by hand it is '$hand' s"
+echo "${lost:-unknown} s of work lost, $recovery s to recover"

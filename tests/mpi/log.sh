@@ -83,8 +83,8 @@ recovery=$(of_failure recovery <report.json)
 [[ $recovery =~ [1-9] ]] || fail "the report has no rebuild: $(cat report.json)"
 hand=$(head -n "$before" .scr/log | lost_by_hand "$id")
 lost=$(of_failure lost <report.json)
-[[ $hand -ge 1 ]] || fail "no work was lost"
-about "$lost" "$hand" || fail "the report has $lost s of lost work, by hand it is $hand s"
+[[ -z $hand || $hand -ge 1 ]] || fail "no work was lost"
+is_lost_work "$lost" "$hand" || fail "the report has '$lost' s of lost work, by hand it is '$hand' s"
 grep -q "<h2>Failures</h2>" report.html || fail "the page has no failure"
-echo "$lost s of work lost, $recovery s to recover"
+echo "${lost:-unknown} s of work lost, $recovery s to recover"
 echo "$(wc -l <.scr/log) records, $(wc -l <told) checkpoints before the node was lost"
