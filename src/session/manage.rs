@@ -83,7 +83,7 @@ impl Session {
             survey.last_run.forget_bypass(run, |other| other > id);
         }
         self.search.offer.files = None;
-        self.search.offer.unavailable = None;
+        self.search.offer.unavailable.clear();
         self.ids.know(id, found.ckpt);
         self.search.offer.chosen = Some(id);
         self.cached.newest_evicted = None;
@@ -102,7 +102,7 @@ impl Session {
     /// says so. Collective.
     pub fn drop_dataset(&mut self, name: &Name) -> Result<()> {
         self.state.allow(Call::Drop)?;
-        self.search.offer.unavailable = None;
+        self.search.offer.unavailable.clear();
         self.cached.newest_evicted = None;
         let run = &self.run;
         run.on_root(|| {
@@ -134,7 +134,7 @@ impl Session {
         self.state.allow(Call::Delete)?;
         self.cancel_flushes(&self.background.ids_of_name(name, 0))?;
         self.checksums.cancel_bypass(Some(name));
-        self.search.offer.unavailable = None;
+        self.search.offer.unavailable.clear();
         self.cached.newest_evicted = None;
         let run = &self.run;
         let cached = self.cached.slots(|c| c.dataset.name == *name);

@@ -35,8 +35,8 @@ pub(in crate::session) struct RestartSearch {
 pub(in crate::session) struct Offer {
     /// The checkpoint that `SCR_Have_restart` offers: this rank's files of it.
     pub files: Option<RestartFiles>,
-    /// The newest checkpoint that may be whole but could not be used.
-    pub unavailable: Option<Unavailable>,
+    /// Checkpoints that may be whole but could not be used, each for its own time.
+    pub unavailable: Vec<Unavailable>,
     /// Checkpoints that do not fit this program, in the order in which they were offered, each with what
     /// does not fit. They are good, and are not offered again in this run.
     pub unfit: Vec<(u64, String)>,
@@ -54,8 +54,7 @@ impl Offer {
     /// True if a restart from `dataset` passes over no newer checkpoint that may be whole, and `dataset`
     /// was not found to be of another program.
     pub fn allows(&self, dataset: &Dataset) -> bool {
-        let unavailable = self.unavailable.as_ref();
-        !self.is_unfit(dataset.id) && unavailable.is_none_or(|newest| newest.allows(dataset))
+        !self.is_unfit(dataset.id) && self.unavailable.iter().all(|one| one.allows(dataset))
     }
 
     /// True for a checkpoint that was found to be of another program.
@@ -63,9 +62,15 @@ impl Offer {
         self.unfit.iter().any(|(unfit, _)| *unfit == id)
     }
 
-    /// Notes a checkpoint that cannot be used. The first one that a search finds is the newest.
+    /// Notes a checkpoint that cannot be used.
     pub fn cannot_use(&mut self, unavailable: Unavailable) {
-        self.unavailable.get_or_insert(unavailable);
+        self.unavailable.push(unavailable);
+    }
+
+    /// The newest checkpoint that may be whole but could not be used. Of one that failed twice, the first failure.
+    pub fn newest_unavailable(&self) -> Option<&Unavailable> {
+        let all = self.unavailable.iter().rev();
+        all.max_by_key(|one| one.id)
     }
 }
 
@@ -82,7 +87,7 @@ impl RestartSearch {
     /// A search begins. What could not be used in the prefix directory is looked at again.
     pub fn begin(&mut self) {
         let unavailable = &mut self.offer.unavailable;
-        unavailable.take_if(|newest| newest.cause == Cause::InPrefix);
+        unavailable.retain(|one| one.cause != Cause::InPrefix);
         if let Some(survey) = self.survey.get_mut() {
             survey.fetch = None;
         }
@@ -123,5 +128,29 @@ impl RestartSearch {
             return Ok(None);
         }
         Ok(newest.restart_files(run))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What `SCR_Init` recovers to flush it comes oldest first.
+    #[test]
+    fn no_checkpoint_is_offered_before_a_newer_one_that_could_not_be_read() {
+        let dataset = |id: u64| crate::format::Dataset {
+            id,
+            created: id,
+            ..crate::format::Dataset::default()
+        };
+        let mut offer = Offer::default();
+        assert!(offer.newest_unavailable().is_none());
+        for id in [1, 3] {
+            let why = format!("of {id}");
+            offer.cannot_use(Unavailable::new(&dataset(id), Cause::InCache, why));
+        }
+        let allowed: Vec<u64> = (1..=4).filter(|id| offer.allows(&dataset(*id))).collect();
+        assert_eq!(allowed, [3, 4]);
+        assert_eq!(offer.newest_unavailable().map(|one| one.id), Some(3));
     }
 }

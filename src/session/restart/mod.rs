@@ -166,7 +166,7 @@ impl Session {
             self.search.offer.chosen = None;
             return Ok(Some(offered.dataset.name.clone()));
         }
-        if let Some(unavailable) = &self.search.offer.unavailable {
+        if let Some(unavailable) = self.search.offer.newest_unavailable() {
             return Err(unavailable.error());
         }
         if let Some((_, why)) = self.search.offer.unfit.first() {
@@ -267,7 +267,7 @@ impl Session {
             };
             let unavailable = could_not_read(dataset, &why);
             verdict = Err(unavailable.error());
-            self.search.offer.unavailable = Some(unavailable);
+            self.search.offer.cannot_use(unavailable);
         }
         // No rank reads any more.
         let deletion = &mut self.cached.led.deletion;

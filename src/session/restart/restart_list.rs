@@ -74,7 +74,7 @@ impl Session {
             self.search
                 .offer
                 .unavailable
-                .take_if(|one| one.cause == Cause::OfOtherRanks);
+                .retain(|one| one.cause != Cause::OfOtherRanks);
         } else {
             self.cached.entries.retain(|c| !c.writers.are_others());
             self.search

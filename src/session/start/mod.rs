@@ -229,7 +229,7 @@ impl Session {
         if let Some(unfinished) = unfinished {
             self.tell_unfinished(&unfinished);
         }
-        let keep_all = self.search.offer.unavailable.is_some();
+        let keep_all = !self.search.offer.unavailable.is_empty();
         self.locks.unlock_unused(&self.run, &self.cached, keep_all);
         let survey = self.search.survey.get();
         let written = survey.map_or(Ok(()), |survey| self.write_records(survey));
@@ -251,7 +251,7 @@ impl Session {
 
     /// Tells what `SCR_PREFIX_PURGE` has deleted, and whether a restart is possible without it. Local.
     fn tell_purged(&self, purged: &str) {
-        let found = self.search.offer.files.is_some() || self.search.offer.unavailable.is_some();
+        let found = self.search.offer.files.is_some() || !self.search.offer.unavailable.is_empty();
         let (severity, rest) = if found {
             (Severity::Note, "")
         } else {
