@@ -166,12 +166,17 @@ impl Job {
     /// A parameter has a bad value, or the log cannot be written. Most callers ignore that, because
     /// the job does not need the log.
     pub fn note(&self, event: Event, fill: impl FnOnce(&mut Record)) -> Result<(), Failure> {
-        if let Some(mut log) = self.log()? {
-            let mut record = Record::now(event);
-            fill(&mut record);
-            log.write(record)?;
+        let mut record = Record::now(event);
+        fill(&mut record);
+        self.enter(record)
+    }
+
+    /// Logs what has happened at the time of the record; see [`Job::note`].
+    pub fn enter(&self, record: Record) -> Result<(), Failure> {
+        match self.log()? {
+            Some(mut log) => Ok(log.write(record)?),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Where its events go; `None` if they are not logged.

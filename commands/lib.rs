@@ -26,6 +26,7 @@ mod doctor;
 mod env;
 mod explain;
 mod extract;
+mod failed_nodes;
 mod fields;
 mod flush_file;
 mod get_jobstep_id;

@@ -1,13 +1,13 @@
 //! `scr list-down-nodes`: lists nodes that must not be used.
 
 use super::call::{Failure, Invocation};
-use super::check_node;
 use super::job::Job;
 use super::json::{self, DownJson, NodesJson};
 use super::{Command, CommandGroup, Outcome, RunCommand};
+use super::{check_node, failed_nodes};
 use scr_engine::config::table;
 use scr_engine::events::Event;
-use scr_engine::job::hostlist::{compress, expand, unique};
+use scr_engine::job::hostlist::{compress, expand, minus, unique};
 use scr_engine::job::{HealthReport, Launcher, NodeTests, health};
 use std::io::Write;
 use std::path::PathBuf;
@@ -26,7 +26,8 @@ pub(super) const COMMAND: Command = Command::of::<Options>(
 /// A node is listed if --down or SCR_EXCLUDE_NODES names it, if the resource manager says that it is
 /// down, or if it fails one of SCR_NODE_TESTS: ping, echo (a command runs there), dir_capacity (its
 /// directories can be used, see scr check-node), or a command that is named with its path (it ends with exit code 0). SCR_REMOTE says
-/// how nodes are reached.
+/// how nodes are reached. A node that failed in SCR_NODE_FAILURES jobs of the last SCR_NODE_FAILURE_HOURS is listed, too, if
+/// enough others are there (SCR_MIN_NODES).
 ///
 /// Prints the host list of these nodes, or an empty line.
 ///
@@ -75,8 +76,11 @@ impl RunCommand for Options {
         for note in &report.notes {
             call.warn(note);
         }
+        let up = minus(&nodes, &report.nodes());
+        let avoided = failed_nodes::avoided(&job, &up, nodes.len())?;
+        let listed = || report.down.iter().chain(&avoided);
         if self.json {
-            let down = report.down.iter().map(|down| DownJson {
+            let down = listed().map(|down| DownJson {
                 node: down.node.clone(),
                 reason: down.reason.clone(),
             });
@@ -87,11 +91,12 @@ impl RunCommand for Options {
             };
             json::print(call, "list-down-nodes", found)?;
         } else if self.reason {
-            for down in &report.down {
+            for down in listed() {
                 writeln!(call.out, "{}: {}", down.node, down.reason)?;
             }
         } else {
-            writeln!(call.out, "{}", compress(&report.nodes()))?;
+            let names: Vec<String> = listed().map(|down| down.node.clone()).collect();
+            writeln!(call.out, "{}", compress(&names))?;
         }
         if self.log {
             log(&job, &report, self.secs)?;

@@ -10,7 +10,14 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::ffi::OsString;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// The control directory of the job on a node whose base directories are those of this one.
+pub(super) fn control_directory(job: &Job) -> Result<PathBuf, Failure> {
+    let bases = bases(job, Which::Control)?;
+    let base = bases.first().cloned().unwrap_or_default();
+    Ok(Layout::new(&base, &job.user()?, &job.id()?).job())
+}
 
 /// The command `scr WORDS` for the nodes of a job, with what it cannot find out there.
 pub(super) fn command_on_nodes(
@@ -25,11 +32,7 @@ pub(super) fn command_on_nodes(
     // environment. Base directories may differ between nodes.
     let control = match control {
         Some(dir) => dir.to_path_buf(),
-        None => {
-            let bases = bases(job, Which::Control)?;
-            let base = bases.first().cloned().unwrap_or_default();
-            Layout::new(&base, &job.user()?, &job.id()?).job()
-        }
+        None => control_directory(job)?,
     };
     let mut command = vec![program.into_os_string()];
     command.extend(words.iter().map(OsString::from));
@@ -42,7 +45,28 @@ pub(super) fn command_on_nodes(
         .filter(|(name, _)| name.starts_with("SCR_") && !own.contains(name))
         .map(|(name, value)| (name.to_string(), value.to_string()))
         .collect();
-    Ok(RemoteCommand { command, set })
+    Ok(RemoteCommand {
+        command,
+        set,
+        ..RemoteCommand::default()
+    })
+}
+
+/// A command that tells what the processes of the job do on each node. It needs neither the prefix directory nor a configuration
+/// file there, since the file system that they are on may be what hangs.
+pub(super) fn question_for_nodes(job: &Job, words: &[&str]) -> Result<RemoteCommand, Failure> {
+    let program = std::env::current_exe().map_err(|error| {
+        Failure::said(format!("cannot find out where this program is: {error}"))
+    })?;
+    let mut command = vec![program.into_os_string()];
+    command.extend(words.iter().map(OsString::from));
+    // A remote command may not get the environment.
+    let id = job.id().ok().map(|id| ("SCR_JOB_ID".to_string(), id));
+    Ok(RemoteCommand {
+        command,
+        set: id.into_iter().collect(),
+        in_root: true,
+    })
 }
 
 /// What each part of an answer begins and ends with, so that no blank at its ends is lost.

@@ -2,11 +2,11 @@
 
 use super::call::{Failure, Invocation};
 use super::job::Job;
-use super::on_nodes::{print_answer, read_answer};
+use super::on_nodes::{print_answer, question_for_nodes, read_answer};
 use super::{Command, CommandGroup, Outcome, RunCommand, place};
 use scr_engine::job::hostlist::{expand, unique};
 use scr_engine::job::ranks::{NodeReport, PATIENCE, RankProcess, Wanted, page, summary};
-use scr_engine::job::{Launcher, RemoteCommand, node_name};
+use scr_engine::job::{Environment, Launcher, node_name};
 use scr_engine::store::Durability;
 use scr_engine::system::sync::mpsc::channel;
 use scr_engine::system::thread;
@@ -71,13 +71,15 @@ struct Options {
 
 impl RunCommand for Options {
     fn run(&self, call: &mut Invocation) -> Outcome {
+        if self.here {
+            let environment = Environment::of_process();
+            let report = NodeReport::here(&environment, &wanted_here(&environment)?);
+            print_answer(call, &report)?;
+            return Ok(ExitCode::SUCCESS);
+        }
         let job = Job::here(self.prefix.as_deref())?;
-        let found = if self.here || !self.pid.is_empty() {
+        let found = if !self.pid.is_empty() {
             let report = NodeReport::here(&job.environment, &wanted(&job, &self.pid)?);
-            if self.here {
-                print_answer(call, &report)?;
-                return Ok(ExitCode::SUCCESS);
-            }
             Stacks::of(vec![report], Vec::new())
         } else {
             let nodes = match &self.nodes[..] {
@@ -111,6 +113,15 @@ pub(super) fn wanted(job: &Job, pids: &[u32]) -> Result<Wanted, Failure> {
         node: node_name(&job.environment, &|name| job.get(name))?.value,
         pids: pids.to_vec(),
         below: None,
+    })
+}
+
+/// The ranks of the job on this node, by the environment alone. No file is read.
+pub(super) fn wanted_here(environment: &Environment) -> Result<Wanted, Failure> {
+    Ok(Wanted {
+        job: environment.get("SCR_JOB_ID").map(str::to_string),
+        node: node_name(environment, &|_| None)?.value,
+        ..Wanted::default()
     })
 }
 
@@ -150,25 +161,7 @@ impl Stacks {
         launcher: Option<&Launcher>,
         nodes: &[String],
     ) -> Result<Self, Failure> {
-        let program = std::env::current_exe().map_err(|error| {
-            Failure::said(format!("cannot find out where this program is: {error}"))
-        })?;
-        let prefix = job.prefix.root().into();
-        let mut set = Vec::new();
-        // A remote command may not get the environment.
-        if let Ok(id) = job.id() {
-            set.push(("SCR_JOB_ID".to_string(), id));
-        }
-        let task = RemoteCommand {
-            command: vec![
-                program.into_os_string(),
-                "stacks".into(),
-                "--here".into(),
-                "--prefix".into(),
-                prefix,
-            ],
-            set,
-        };
+        let task = question_for_nodes(job, &["stacks", "--here"])?;
         let (mut reports, mut silent, mut lost) = (Vec::new(), Vec::new(), Vec::new());
         for answer in job.remote(launcher)?.run(nodes, &task, PATIENCE + ANSWER) {
             if answer.code.is_none() {

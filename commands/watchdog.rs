@@ -8,6 +8,8 @@ use scr_engine::job::Launcher;
 use scr_engine::policy::halt::FINALIZED;
 use scr_engine::policy::watchdog::{Limits, Watchdog};
 use scr_engine::prefix::{paths::Prefix, records};
+use scr_engine::system::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use scr_engine::system::thread;
 use scr_engine::system::time::Instant;
 use scr_engine::system::time::sleep;
 use std::io::Write;
@@ -88,16 +90,33 @@ pub(super) struct Watch {
     /// True once the halt file is that of this run, not of the run before.
     begun: bool,
     over: bool,
+    /// What the prefix directory had last.
+    known: Seen,
+    /// It was asked, and has not answered yet.
+    asked: Option<Receiver<Seen>>,
 }
+
+/// What the prefix directory shows of a run.
+#[derive(Debug, Clone, Default)]
+struct Seen {
+    finalized: bool,
+    record: Option<FlushFile>,
+}
+
+/// How long the prefix directory may take to answer before that counts as no progress.
+const ANSWER: Duration = Duration::from_secs(2);
 
 impl Watch {
     /// A watchdog for a run that has begun or will begin.
     pub fn new(limits: Limits, prefix: &Prefix) -> Self {
+        let known = Seen::now(prefix);
         Watch {
-            dog: Watchdog::new(limits, record(prefix)),
+            dog: Watchdog::new(limits, known.record.clone()),
             last: Instant::now(),
-            begun: !is_finalized(prefix),
+            begun: !known.finalized,
             over: false,
+            known,
+            asked: None,
         }
     }
 
@@ -113,12 +132,28 @@ impl Watch {
         }
         let passed = self.last.elapsed();
         self.last = Instant::now();
-        let finalized = is_finalized(prefix);
+        self.ask(prefix);
+        let Seen { finalized, record } = self.known.clone();
         // SCR_Init removes what the run before has left.
         self.begun |= !finalized;
         self.over = self.begun && finalized;
-        let late = self.dog.look(record(prefix), passed);
+        let late = self.dog.look(record, passed);
         (late && !self.over).then(|| self.dog.limit())
+    }
+
+    /// Asks the prefix directory in a thread, since its file system may hang, which is no progress.
+    fn ask(&mut self, prefix: &Prefix) {
+        let answer = self.asked.take().unwrap_or_else(|| {
+            let (send, answer) = channel();
+            let prefix = prefix.clone();
+            thread::spawn(move || send.send(Seen::now(&prefix)));
+            answer
+        });
+        match answer.recv_timeout(ANSWER) {
+            Ok(seen) => self.known = seen,
+            Err(RecvTimeoutError::Timeout) => self.asked = Some(answer),
+            Err(RecvTimeoutError::Disconnected) => {}
+        }
     }
 
     /// True if the program has called SCR_Finalize. After that it makes no datasets.
@@ -127,12 +162,14 @@ impl Watch {
     }
 }
 
-fn is_finalized(prefix: &Prefix) -> bool {
-    let halt = records::read_halt(&*place::files(prefix), prefix).unwrap_or_default();
-    halt.exit_reason
-        .is_some_and(|reason| reason == FINALIZED.into())
-}
-
-fn record(prefix: &Prefix) -> Option<FlushFile> {
-    records::read_flush_file(&*place::files(prefix), prefix).ok()
+impl Seen {
+    fn now(prefix: &Prefix) -> Self {
+        let files = &*place::files(prefix);
+        let halt = records::read_halt(files, prefix).unwrap_or_default();
+        let finalized = |reason| reason == FINALIZED.into();
+        Seen {
+            finalized: halt.exit_reason.is_some_and(finalized),
+            record: records::read_flush_file(files, prefix).ok(),
+        }
+    }
 }

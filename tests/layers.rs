@@ -19,7 +19,7 @@ const LAYERS: &str = "
     session: daemon scavenge policy prefix transfer cache redundancy log config job comm format store events error messages text system
     daemon: prefix transfer cache job format store events error messages text system
     scavenge: prefix transfer cache redundancy format store error text system
-    policy: redundancy format
+    policy: redundancy format events
     prefix: transfer config comm format store error messages text system
     transfer: comm store error messages system
     cache: redundancy comm format store error messages text

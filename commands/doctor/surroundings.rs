@@ -1,6 +1,7 @@
 //! The resource manager, the nodes, the launchers, and how other nodes are reached.
 
 use super::report::DoctorReport;
+use crate::failed_nodes;
 use crate::job::Job;
 use scr_engine::job::{self, Launcher, clock, launcher, program::find};
 use scr_engine::system::time::UNIX_EPOCH;
@@ -54,6 +55,7 @@ fn nodes(job: &Job, report: &mut DoctorReport) -> Vec<String> {
         Ok(nodes) => {
             let list = job::hostlist::compress(&nodes);
             report.fact("nodes", format!("{}: {list}", nodes.len()));
+            failed_often(job, &nodes, report);
             nodes
         }
         Err(failure) => {
@@ -63,6 +65,18 @@ fn nodes(job: &Job, report: &mut DoctorReport) -> Vec<String> {
             );
             Vec::new()
         }
+    }
+}
+
+/// Those of the nodes that launches do without while others are there.
+fn failed_often(job: &Job, nodes: &[String], report: &mut DoctorReport) {
+    // A bad parameter is reported with the others.
+    let often = failed_nodes::often(job).unwrap_or_default();
+    for one in often.iter().filter(|one| nodes.contains(&one.node)) {
+        report.fact(
+            "failed often",
+            format!("{}: {}", one.node, failed_nodes::reason(one)),
+        );
     }
 }
 

@@ -124,6 +124,8 @@ pub(super) struct Failure {
     pub at: f64,
     pub ending: Ending,
     pub nodes: Vec<String>,
+    /// How long it made no progress, if it was ended for that.
+    pub hang: Option<f64>,
     pub lost: Option<f64>,
     /// Until the next run began.
     pub down: Option<f64>,
@@ -209,6 +211,8 @@ pub(super) struct Findings {
     /// Time of flushes in the background.
     pub hidden: f64,
     pub scavenges: f64,
+    /// Seconds without progress of each run that was ended for that.
+    pub hangs: Vec<f64>,
     pub estimate: Estimate,
 }
 
@@ -237,6 +241,7 @@ impl Findings {
             estimate: Estimate::of(&runs, failures.len() as u64),
             hidden,
             scavenges: history.scavenges,
+            hangs: history.hangs,
             failed: history.failed,
             datasets: history.datasets.all,
             run_times,
@@ -246,6 +251,11 @@ impl Findings {
             blocked,
             runs,
         }
+    }
+
+    /// Seconds without progress of all runs that were ended for that.
+    pub fn hang_seconds(&self) -> f64 {
+        self.hangs.iter().fold(0.0, |sum, hang| sum + hang)
     }
 
     /// Beginning and end of what is known, seconds since 1970.
@@ -295,6 +305,7 @@ fn failures(runs: &[Run], unknown: &[usize]) -> Vec<Failure> {
             at: run.end,
             ending,
             nodes: run.node_failures.clone(),
+            hang: run.hang,
             lost: known.then(|| lost_seconds(run)),
             down: next.map(|next| (next.begin - run.end).max(0.0)),
             recovery: next.map(recovery),

@@ -20,6 +20,8 @@ pub(super) struct History {
     pub failed: Vec<FailedOperation>,
     /// Seconds in which commands saved datasets from the caches.
     pub scavenges: f64,
+    /// Seconds without progress of each run that was ended for that. It need not have other records.
+    pub hangs: Vec<f64>,
     pub records: u64,
     /// Records of events that SCR does not write.
     pub other: u64,
@@ -45,6 +47,7 @@ impl History {
             Event::ScavengeStart => self.close(record, None),
             Event::ScavengeEnd => self.scavenges += record.secs.unwrap_or(0.0),
             Event::NodeFail => self.node_failed(record),
+            Event::Hang => self.hung(record),
             Event::Start => {
                 self.close(record, None);
                 self.begin(record);
@@ -81,6 +84,14 @@ impl History {
     fn close(&mut self, record: &Record, at: Option<f64>) {
         if let Some(run) = self.of_job(record) {
             run.close(at);
+        }
+    }
+
+    fn hung(&mut self, record: &Record) {
+        let seconds = record.secs.unwrap_or(0.0);
+        self.hangs.push(seconds);
+        if let Some(run) = self.of_job(record) {
+            run.hang = Some(seconds);
         }
     }
 

@@ -21,6 +21,8 @@ pub(super) struct ReportJson<'a> {
     waited: f64,
     hidden: f64,
     scavenges: f64,
+    hangs: usize,
+    hang_seconds: f64,
     runs: Vec<RunJson<'a>>,
     failures: Vec<FailureJson<'a>>,
     failed: Vec<FailedJson<'a>>,
@@ -73,6 +75,7 @@ struct FailureJson<'a> {
     time: f64,
     time_from: &'static str,
     nodes: &'a [String],
+    hang: Option<f64>,
     lost: Option<f64>,
     down: Option<f64>,
     recovery: Option<f64>,
@@ -165,6 +168,8 @@ impl<'a> ReportJson<'a> {
             waited: findings.blocked,
             hidden: findings.hidden,
             scavenges: findings.scavenges,
+            hangs: findings.hangs.len(),
+            hang_seconds: findings.hang_seconds(),
             runs: runs
                 .map(|(number, (run, time))| RunJson::of(number, run, time))
                 .collect(),
@@ -265,6 +270,7 @@ impl<'a> FailureJson<'a> {
                 _ => "last_record",
             },
             nodes: &failure.nodes,
+            hang: failure.hang,
             lost: failure.lost,
             down: failure.down,
             recovery: failure.recovery,

@@ -87,6 +87,8 @@ pub(super) struct Run {
     offered: Option<(u64, Option<String>)>,
     /// Notes of nodes that failed in it or before the next run.
     pub node_failures: Vec<String>,
+    /// Seconds without progress, if it was ended for that.
+    pub hang: Option<f64>,
     /// Times whose work was lost.
     pub lost: Vec<(f64, f64)>,
     /// How often the clock went back.

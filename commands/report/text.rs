@@ -21,6 +21,7 @@ pub(super) fn lines(findings: &Findings) -> Vec<Line> {
     }
     section(&mut lines, "Where the time went", time_rows(findings));
     lines.push(Line::new(waiting(findings)));
+    lines.extend(hangs(findings).map(Line::new));
     section(&mut lines, "Runs", run_rows(findings));
     if !findings.failures.is_empty() {
         section(&mut lines, "Failures", failure_rows(findings));
@@ -72,6 +73,19 @@ pub(super) fn waiting(findings: &Findings) -> String {
         "The program waited {} for checkpoints, flushes, restarts and SCR.{behind}",
         duration(findings.blocked)
     )
+}
+
+/// The time before hangs were noticed, if there were any.
+pub(super) fn hangs(findings: &Findings) -> Option<String> {
+    let count = match findings.hangs.len() {
+        0 => return None,
+        1 => "1 run hung and was".to_string(),
+        count => format!("{count} runs hung and were"),
+    };
+    Some(format!(
+        "{count} ended after {} without progress, which is a part of the lost work.",
+        duration(findings.hang_seconds())
+    ))
 }
 
 fn heading(lines: &mut Vec<Line>, text: &str) {
@@ -133,6 +147,7 @@ fn time_rows(findings: &Findings) -> Vec<Vec<String>> {
 /// How a run has ended, in words.
 pub(super) fn ending(run: &Run) -> &'static str {
     match run.ending {
+        Some(Ending::KilledAt | Ending::KilledAfter) if run.hang.is_some() => "it hung",
         Some(Ending::Itself) => "by itself",
         Some(Ending::KilledAt) => "killed",
         Some(Ending::KilledAfter) => "killed, after its last record",

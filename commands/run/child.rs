@@ -64,6 +64,14 @@ pub(super) struct Launch<'a> {
     pub ladder: Ladder,
 }
 
+/// A launch that makes no progress.
+#[derive(Clone)]
+pub(super) struct NoProgress {
+    pub why: String,
+    /// For how long.
+    pub pause: Duration,
+}
+
 /// How a launch ended.
 pub(super) struct Ended {
     /// The exit code as a shell reports it.
@@ -74,13 +82,13 @@ pub(super) struct Ended {
 
 impl Launch<'_> {
     /// Waits for the end. Passes signals on to the launcher, which passes them on to the program.
-    /// Calls `say` with one line for each action. `look` tells what the ranks do, before a run that makes no
-    /// progress is ended.
+    /// Calls `say` with one line for each action. `look` takes note of a hang and tells what the ranks do, before the
+    /// run is ended.
     pub fn wait(
         mut self,
         signals: &mut Signals,
         mut say: impl FnMut(&str),
-        look: impl Fn() -> Vec<String>,
+        look: impl Fn(&NoProgress) -> Vec<String>,
     ) -> Result<Ended, Failure> {
         let mut ended: Option<Ending> = None;
         loop {
@@ -102,10 +110,10 @@ impl Launch<'_> {
                 self.pass_on(number);
             }
             if ended.is_none()
-                && let Some(why) = self.hangs(&mut say)
+                && let Some(hang) = self.hangs(&mut say)
             {
-                say(&format!("{why}, so the run is ended"));
-                look().iter().for_each(|line| say(line));
+                say(&format!("{}, so the run is ended", hang.why));
+                look(&hang).iter().for_each(|line| say(line));
                 ended = Some(Ending::new(self.ladder));
             }
             if let Some(step) = ended.as_mut().and_then(Ending::next) {
@@ -122,15 +130,21 @@ impl Launch<'_> {
     }
 
     /// Why the run counts as one that hangs, if it does.
-    fn hangs(&mut self, say: &mut impl FnMut(&str)) -> Option<String> {
+    fn hangs(&mut self, say: &mut impl FnMut(&str)) -> Option<NoProgress> {
         let late = self.watch.as_mut();
         let late = late.and_then(|watch| watch.look(self.prefix));
         if let Some(limit) = late {
             let seconds = limit.as_secs();
-            return Some(format!("no progress for {seconds} s (SCR_WATCHDOG)"));
+            return Some(NoProgress {
+                why: format!("no progress for {seconds} s (SCR_WATCHDOG)"),
+                pause: limit,
+            });
         }
         let hang = self.lookout.as_mut()?.look(say)?;
-        Some(hang.to_string())
+        Some(NoProgress {
+            why: hang.to_string(),
+            pause: hang.pause,
+        })
     }
 
     fn go_down(&self, step: LadderStep, say: &mut impl FnMut(&str)) {

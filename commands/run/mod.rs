@@ -1,5 +1,7 @@
 //! `scr run`: launches a program, and launches it again after a failure.
 
+mod again;
+mod answers;
 mod child;
 mod signals;
 mod steps;
@@ -50,7 +52,8 @@ pub(super) const COMMAND: Command = Command::of::<Options>(
 ///
 /// There is no other launch when the program has ended with exit code 0 or called SCR_Finalize,
 /// when a halt condition holds (see scr halt), when SCR_RUNS launches were made, when the last
-/// SCR_SAME_FAILURES launches failed alike without a new dataset, when fewer nodes are left than SCR_MIN_NODES, or when mpirun or mpiexec would start it from a node that is down.
+/// SCR_SAME_FAILURES launches failed alike without a new dataset, when the allocation ends before a restart and a checkpoint are
+/// done (by the event log), when fewer nodes are left than SCR_MIN_NODES, or when mpirun or mpiexec would start it from a node that is down.
 /// Outside of Slurm and LSF these two need scr run on a node of the job. Each decision is one line with its reason. SIGTERM, SIGINT,
 /// SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 are passed on to the launcher; after the first four there
 /// is no other launch.
@@ -60,6 +63,11 @@ pub(super) const COMMAND: Command = Command::of::<Options>(
 /// file, which may not exist yet; there may be several. cpu: processor time of the ranks, which counts only if nothing else can
 /// be read, since a loop without end uses it up, too. command=CMD, as the last one: its output, or exit code 0 for progress and 1
 /// for none. What ranks do is printed first, as by scr stacks. Then comes --signal, if given, SIGTERM, and SIGKILL.
+///
+/// With --requeue or SCR_REQUEUE=1 the job is put into the queue of Slurm, LSF or PBS again when another allocation can bring
+/// the program further: it was stopped in time before the end of the allocation, or too few nodes or too little time are
+/// left. Not if the program has ended, if the user has stopped it, if it failed alike again and again, or if this allocation has
+/// brought no new dataset.
 ///
 /// --run-cmd and --restart-cmd, or -rc and -rs, may be anywhere on the command line. One of the two
 /// commands is added after the launcher and its options: the second if there is a checkpoint to
@@ -83,12 +91,18 @@ struct Options {
     /// Print for each decision what it depends on
     #[arg(long)]
     explain: bool,
+    /// At the end put the job into the queue again, if that can bring it further (SCR_REQUEUE)
+    #[arg(long)]
+    requeue: bool,
     #[command(flatten)]
     watch: WatchArgs,
     /// The launcher with its options, the program and its arguments
     #[arg(trailing_var_arg = true, required = true, value_name = "LAUNCHER")]
     words: Vec<OsString>,
 }
+
+/// The file in the prefix directory that only one loop has locked.
+const LOCK: &str = "run.lock";
 
 impl RunCommand for Options {
     fn run(&self, call: &mut Invocation) -> Outcome {
@@ -116,7 +130,7 @@ impl RunCommand for Options {
         require_own_node(&job, &launcher, &nodes)?;
         call.verbose = job.debug();
         prerun::make(call, &job)?;
-        let _lock = only_one(&job, "run.lock", |holder| {
+        let _lock = only_one(&job, LOCK, |holder| {
             format!(
                 "scr run is at work in {} already ({holder}); wait for its end, or give each job its own \
                  SCR_PREFIX",

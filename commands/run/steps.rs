@@ -7,8 +7,12 @@ use super::super::should_exit::needed_nodes;
 use super::super::stacks::Stacks;
 use super::super::watch::{Ladder, Lookout, WatchLock, WatchSettings};
 use super::super::watchdog::{Watch, limits};
-use super::super::{Outcome, daemons, have_restart, list_down_nodes, place, postrun, prerun};
-use super::child::{self, Ended, Launch};
+use super::super::{
+    Outcome, daemons, failed_nodes, have_restart, list_down_nodes, place, postrun, prerun,
+};
+use super::again::{put_into_queue, too_little_time};
+use super::answers;
+use super::child::{self, Ended, Launch, NoProgress};
 use super::signals::Signals;
 use super::{Options, words};
 use scr_engine::events::Event;
@@ -17,11 +21,12 @@ use scr_engine::job::clock::local_time;
 use scr_engine::job::health::EXCLUDED;
 use scr_engine::job::hostlist::{compress, minus, named_in};
 use scr_engine::job::{Down, HealthReport, Launcher, launcher, node_name};
+use scr_engine::log::Record;
 use scr_engine::policy::run::{
     LaunchEnd, LoopState, NextStep, NodeCount, StopReason, limit, next_step, pause,
 };
 use scr_engine::policy::watchdog::Limits;
-use scr_engine::prefix::records;
+use scr_engine::prefix::{index, records};
 use scr_engine::system::time::{Instant, SystemTime};
 use std::cell::RefCell;
 use std::ffi::OsString;
@@ -42,8 +47,16 @@ pub(super) struct Steps<'a> {
     daemons: bool,
     /// Nodes that were down once.
     down: Vec<Down>,
+    /// Nodes that failed often, and are left out while others are there.
+    avoided: Vec<Down>,
     /// True if nodes went down since the last launch.
     lost: bool,
+    /// The newest dataset of the cache or the index before the first launch.
+    first_newest: u64,
+    /// The prefix directory does not answer.
+    hangs: bool,
+    /// At the end the job is put into the queue again.
+    requeue: bool,
     /// Launches in a row without a new dataset.
     fruitless: u32,
     settle: u64,
@@ -88,7 +101,11 @@ impl<'a> Steps<'a> {
             },
             daemons: false,
             down: Vec::new(),
+            avoided: Vec::new(),
             lost: false,
+            first_newest: 0,
+            hangs: false,
+            requeue: options.requeue || job.is_on("SCR_REQUEUE")?,
             fruitless: 0,
             settle: settle.and_then(|n| u64::try_from(n).ok()).unwrap_or(SETTLE),
             watchdog,
@@ -108,6 +125,9 @@ impl<'a> Steps<'a> {
 
     /// Runs the whole job. The exit code is that of [`LoopState::exit_code`].
     pub fn go(mut self) -> Outcome {
+        let index = index::read(&*place::files(&self.job.prefix), &self.job.prefix);
+        let saved = index.map_or(0, |index| index.max_dataset());
+        self.first_newest = self.newest().max(saved);
         for line in prerun::prepare(self.job)? {
             self.say(&line);
         }
@@ -119,8 +139,12 @@ impl<'a> Steps<'a> {
         if let Err(Failure::Said(text)) = &result {
             self.call.error(text);
         }
+        if self.hangs {
+            return Ok(ExitCode::FAILURE);
+        }
+        let newest = self.newest();
         if self.state.launches > 0 || self.daemons {
-            let known: Vec<String> = self.down.iter().map(|down| down.node.clone()).collect();
+            let known = names(&self.down);
             match postrun::finish(self.call, self.job, Some(self.launcher), &known) {
                 Ok(_) => {}
                 Err(Failure::Said(text)) => self.call.error(&text),
@@ -137,15 +161,23 @@ impl<'a> Steps<'a> {
                 "exit code {code}: the run was ended before the program called SCR_Finalize"
             ));
         }
+        if let (true, Ok(why)) = (self.requeue, result) {
+            let progress = newest > self.first_newest;
+            let told = put_into_queue(self.job, &self.state, &why, progress, self.end);
+            self.say(&told);
+        }
         Ok(ExitCode::from(u8::try_from(code).unwrap_or(1)))
     }
 
-    fn launches(&mut self) -> Result<(), Failure> {
+    /// Launches the program until there is a reason not to, which is returned.
+    fn launches(&mut self) -> Result<StopReason, Failure> {
         let mut waited = false;
         loop {
+            self.wait_for_prefix()?;
             let seconds = halt_seconds(self.job)?;
             self.state.halts = halt_reasons(&self.job.prefix, seconds, || Ok(self.end))?;
             self.state.signal = self.signals.end();
+            self.state.too_little_time = too_little_time(self.job, self.end);
             let step = next_step(&self.state);
             if self.options.explain {
                 self.explain(&step);
@@ -165,7 +197,7 @@ impl<'a> Steps<'a> {
                         self.tell_alike();
                     }
                     self.say(&stopped(&why, self.state.launches));
-                    return Ok(());
+                    return Ok(why);
                 }
             }
         }
@@ -212,7 +244,7 @@ impl<'a> Steps<'a> {
 
     /// Finds the nodes that can be used. A node that was down once is not used again.
     fn test(&mut self) -> Result<(), Failure> {
-        let known: Vec<String> = self.down.iter().map(|down| down.node.clone()).collect();
+        let known = names(&self.down);
         let left = minus(&self.nodes, &known);
         let first = self.state.launches == 0;
         let job = self.job;
@@ -231,17 +263,27 @@ impl<'a> Steps<'a> {
         let own = own.filter(|_| starts_from_here(job, self.launcher));
         self.state.own_node = own.map(|down| format!("{}: {}", down.node, down.reason));
         let HealthReport { down, .. } = report;
+        let usable = minus(&left, &names(&down));
+        self.avoid(failed_nodes::avoided(job, &usable, self.nodes.len())?);
         self.lost = !first && !down.is_empty();
         if let Some(end) = self.state.ends.last_mut() {
             end.node_lost |= self.lost;
         }
-        let up = left.len() - down.len().min(left.len());
+        let up = usable.len() - self.avoided.len().min(usable.len());
         self.down.extend(down);
         self.state.nodes = Some(NodeCount {
             up: up as u64,
             needed: needed_nodes(job, self.nodes.len())?,
         });
         Ok(())
+    }
+
+    /// Leaves these nodes out of the next launch.
+    fn avoid(&mut self, nodes: Vec<Down>) {
+        for Down { node, reason } in nodes.iter().filter(|one| !self.avoided.contains(one)) {
+            say(self.call, &format!("node {node} is left out: {reason}"));
+        }
+        self.avoided = nodes;
     }
 
     /// Waits before a launch, if there is reason to.
@@ -284,7 +326,7 @@ impl<'a> Steps<'a> {
             (found, _) => found.ok().flatten().map(|name| escaped(&name)),
         };
         let arguments = self.options.arguments(from.as_deref())?;
-        let out: Vec<String> = self.down.iter().map(|down| down.node.clone()).collect();
+        let out = [names(&self.down), names(&self.avoided)].concat();
         let command = self
             .launcher
             .command(&arguments, &self.nodes, &out, &job.environment)?;
@@ -321,7 +363,10 @@ impl<'a> Steps<'a> {
             });
         }
         let before = self.newest();
-        self.log(Event::RunStart, None);
+        // A job can run without a log.
+        let _ = job.note(Event::RunStart, |line| {
+            line.note = Some(format!("run={number}"));
+        });
         let begun = Instant::now();
         let child = child::start(&command, &set, self.input)?;
         let (lookout, _lock) = self.lookout(&up, child.id());
@@ -336,12 +381,28 @@ impl<'a> Steps<'a> {
         };
         self.state.launches = number;
         let call = &mut *self.call;
-        let lost = RefCell::new(Vec::new());
-        let look = || ranks_of_hung(job, self.launcher, &up, number, &lost);
+        let (lost, no_progress) = (RefCell::new(Vec::new()), RefCell::new(None));
+        let look = |hang: &NoProgress| {
+            no_progress.replace(Some(hang.clone()));
+            ranks_of_hung(job, self.launcher, &up, number, &lost)
+        };
         let waited = launch.wait(&mut self.signals, |text| say(call, text), look)?;
         let Ended { code, hung } = waited;
         let seconds = begun.elapsed().as_secs_f64();
-        self.log(Event::RunEnd, Some(seconds));
+        let mut records = Vec::new();
+        if let Some(NoProgress { why, pause }) = no_progress.into_inner() {
+            let mut hang = Record::now(Event::Hang).note(why);
+            hang.secs = Some(pause.as_secs_f64());
+            records.push(hang);
+        }
+        let mut end = Record::now(Event::RunEnd).note(format!("run={number}"));
+        end.secs = Some(seconds);
+        records.push(end);
+        self.wait_for_prefix()?;
+        for record in records {
+            // A job can run without a log.
+            let _ = job.enter(record);
+        }
         self.state.code = Some(code);
         self.state.hung = hung;
         self.state.nodes = None;
@@ -359,6 +420,10 @@ impl<'a> Steps<'a> {
         for node in lost {
             let reason = "it did not answer when its ranks were looked at".to_string();
             self.say(&format!("node {node} is not used any more: {reason}"));
+            // A job can run without a log.
+            let _ = job.note(Event::NodeFail, |line| {
+                line.note = Some(format!("{node}: {reason}"));
+            });
             self.down.push(Down { node, reason });
         }
         self.fruitless = if newest > before {
@@ -395,12 +460,19 @@ impl<'a> Steps<'a> {
         record.datasets.keys().next_back().copied().unwrap_or(0)
     }
 
-    fn log(&self, event: Event, secs: Option<f64>) {
-        let run = self.state.launches + u64::from(secs.is_none());
-        // A job can run without a log.
-        let _ = self.job.note(event, |line| {
-            (line.note, line.secs) = (Some(format!("run={run}")), secs);
-        });
+    /// Before anything that reads or writes the prefix directory: it may hang.
+    fn wait_for_prefix(&mut self) -> Result<(), Failure> {
+        let (prefix, call) = (&self.job.prefix, &mut *self.call);
+        let lock = prefix.file(super::LOCK);
+        if answers::wait(prefix, &lock, &mut self.signals, |text| say(call, text)) {
+            return Ok(());
+        }
+        self.hangs = true;
+        Err(Failure::said(format!(
+            "the prefix directory {} does not answer, so the loop ends without saving anything from the caches; scr postrun does \
+             that when it answers again",
+            prefix.root().display()
+        )))
     }
 
     fn say(&mut self, text: &str) {
@@ -419,6 +491,10 @@ pub(super) fn starts_from_here(job: &Job, launcher: &Launcher) -> bool {
 pub(super) fn own_node(job: &Job, nodes: &[String]) -> Result<Option<String>, Failure> {
     let own = node_name(&job.environment, &|name| job.get(name))?.value;
     Ok(named_in(nodes, &own).cloned())
+}
+
+fn names(nodes: &[Down]) -> Vec<String> {
+    nodes.iter().map(|down| down.node.clone()).collect()
 }
 
 /// Default of SCR_SETTLE_SECONDS.

@@ -11,13 +11,12 @@ pub(super) use settings::{WatchArgs, WatchSettings};
 
 use super::call::{Failure, Invocation};
 use super::job::Job;
-use super::list_dir::{Which, bases};
 use super::lock::only_one;
-use super::on_nodes::print_answer;
-use super::stacks::{Stacks, wanted};
+use super::on_nodes::{control_directory, print_answer};
+use super::stacks::{Stacks, wanted, wanted_here};
 use super::{Command, CommandGroup, Outcome, RunCommand, place};
 use readers::Where;
-use scr_engine::cache::layout::Layout;
+use scr_engine::events::Event;
 use scr_engine::job::Environment;
 use scr_engine::job::clock::local_time;
 use scr_engine::job::ranks::{NodeReport, NodeSigns, Wanted};
@@ -82,10 +81,10 @@ struct Options {
 
 impl RunCommand for Options {
     fn run(&self, call: &mut Invocation) -> Outcome {
-        let job = Job::here(self.prefix.as_deref())?;
         if self.here {
-            return self.print_signs(call, &job);
+            return self.print_signs(call);
         }
+        let job = Job::here(self.prefix.as_deref())?;
         let word = self.target.as_deref().unwrap_or_default();
         let settings = self.watch.settings(&job)?.ok_or_else(|| {
             Failure::said("say with --watch what shows progress, as in --watch file=run.log,cpu")
@@ -115,6 +114,11 @@ impl RunCommand for Options {
         if self.no_kill {
             return Ok(ExitCode::from(HUNG));
         }
+        // A job can run without a log.
+        let _ = watched.job.note(Event::Hang, |line| {
+            line.note = Some(hang.to_string());
+            line.secs = Some(hang.pause.as_secs_f64());
+        });
         let mut ending = Ending::new(ladder);
         while watched.still_runs() {
             if let Some(step) = ending.next() {
@@ -130,11 +134,12 @@ impl RunCommand for Options {
 }
 
 impl Options {
-    fn print_signs(&self, call: &mut Invocation, job: &Job) -> Outcome {
-        let wanted = wanted(job, &[])?;
+    fn print_signs(&self, call: &mut Invocation) -> Outcome {
+        let environment = Environment::of_process();
+        let wanted = wanted_here(&environment)?;
         let ranks = self.ranks.then_some(&wanted);
         let count = self.cntldir.as_ref().map(|dir| dir.join(CALLS_FILE));
-        let signs = NodeSigns::here(&job.environment, &wanted.node, count.as_deref(), ranks);
+        let signs = NodeSigns::here(&environment, &wanted.node, count.as_deref(), ranks);
         print_answer(call, &signs)?;
         Ok(ExitCode::SUCCESS)
     }
@@ -173,10 +178,7 @@ impl WatchedJob {
         let Some(pid) = self.process_here(&nodes) else {
             return Lookout::on_nodes(settings, job, None, &nodes);
         };
-        let bases = bases(job, Which::Control)?;
-        let base = bases.first().cloned().unwrap_or_default();
-        let control = Layout::new(&base, &job.user()?, &job.id()?).job();
-        let place = Where::Here(pid, control);
+        let place = Where::Here(pid, control_directory(job)?);
         Ok(Lookout::begin(settings, &job.environment, &place))
     }
 

@@ -3,7 +3,7 @@
 
 use super::super::call::Failure;
 use super::super::job::Job;
-use super::super::on_nodes::{command_on_nodes, read_answer};
+use super::super::on_nodes::{control_directory, question_for_nodes, read_answer};
 use super::settings::WatchSettings;
 use scr_engine::job::clock::asctime;
 use scr_engine::job::program::run;
@@ -57,13 +57,11 @@ impl Lookout {
         nodes: &[String],
     ) -> Result<Self, Failure> {
         let sources = &settings.sources;
-        let mut task = command_on_nodes(job, None, &["watch", "--here"])?;
+        let mut task = question_for_nodes(job, &["watch", "--here"])?;
+        task.command.push("--cntldir".into());
+        task.command.push(control_directory(job)?.into());
         if sources.contains(&Source::Cpu) {
             task.command.push("--ranks".into());
-        }
-        if let Ok(id) = job.id() {
-            task.set.retain(|(name, _)| name != "SCR_JOB_ID");
-            task.set.push(("SCR_JOB_ID".to_string(), id));
         }
         let remote = Box::new(job.remote(launcher)?);
         let place = Where::Nodes(remote, nodes.to_vec(), task);

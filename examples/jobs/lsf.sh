@@ -11,6 +11,8 @@ export SCR_RUNS=3             # three launches at most
 export SCR_HALT_SECONDS=600   # stop ten minutes before the end
 export SCR_WATCH=calls        # end a launch that hangs, and show what its ranks do
 export SCR_WATCH_AFTER=30m    # ... for 30 minutes; take several times the longest step of a run
+export SCR_LOG_ENABLE=1       # nodes that fail often are left out; scr report shows what failures cost
+# export SCR_REQUEUE=1          # into the queue again, if the time was not enough
 # Tests of nodes of the site, see node-tests:
 # export SCR_NODE_TESTS=ping,echo,dir_capacity,/site/scr/gpu.sh
 

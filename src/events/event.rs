@@ -58,6 +58,7 @@ events! {
     JobEnd Incident "JOB_END" "`scr run` ends. `secs`: since JOB_START.";
     RunStart Incident "RUN_START" "`scr run` launches the program. `note`: the number of the launch.";
     RunEnd Incident "RUN_END" "The program has ended. `secs`: since RUN_START.";
+    Hang Incident "HANG" "A run made no progress, and is ended by `scr run` or `scr watch`. `note`: what was watched. `secs`: how long it made none.";
     NodeFail Incident "NODE_FAIL" "A node must not be used. `note`: the node, and why.";
     ScavengeStart Incident "SCAVENGE_START" "A dataset is saved from the caches after a run.";
     ScavengeEnd Incident "SCAVENGE_END" "The same has ended, with or without success.";

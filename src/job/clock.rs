@@ -3,11 +3,18 @@
 use crate::system::time::SystemTime;
 use crate::system::time::UNIX_EPOCH;
 use jiff::{Timestamp, Zoned, civil::DateTime, tz::TimeZone};
+use std::time::Duration;
 
 /// `YYYY-MM-DDTHH:MM:SS` in the local time zone (`TZ`).
 pub fn local_time(at: SystemTime) -> String {
     let local = local(seconds(at)).unwrap_or_default();
     local.strftime("%Y-%m-%dT%H:%M:%S").to_string()
+}
+
+/// This many seconds after the epoch as [`local_time`] writes it. A time outside of the calendar's years is that of the epoch.
+pub fn local_time_of(seconds: i64) -> String {
+    let since = Duration::from_secs(u64::try_from(seconds).unwrap_or(0));
+    local_time(UNIX_EPOCH.checked_add(since).unwrap_or(UNIX_EPOCH))
 }
 
 /// The local time as asctime(3) writes it, without a newline: `Sat Nov 21 00:42:08 2026`. A time

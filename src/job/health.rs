@@ -62,6 +62,9 @@ pub fn tests(environment: &Environment, lookup: Lookup, default: &str) -> Result
     words.map(test).collect()
 }
 
+/// The reason of a node that the caller knows to be down.
+pub const GIVEN: &str = "Specified as down";
+
 /// The reason of a node that the user leaves out.
 pub const EXCLUDED: &str = "User excluded via SCR_EXCLUDE_NODES";
 
@@ -118,7 +121,7 @@ impl NodeTests<'_> {
     pub fn report(&self, nodes: &[String], known: &[String]) -> Result<HealthReport> {
         let mut report = HealthReport::default();
         let mut up = nodes.to_vec();
-        rule_out(&mut up, &mut report, known, "Specified as down");
+        rule_out(&mut up, &mut report, known, GIVEN);
         let excluded = list("SCR_EXCLUDE_NODES", self.environment, self.lookup)?;
         let reason = EXCLUDED;
         rule_out(&mut up, &mut report, &excluded, reason);
@@ -184,7 +187,7 @@ impl NodeTests<'_> {
     fn echo(&self, nodes: &[String]) -> Vec<Down> {
         let task = RemoteCommand {
             command: ["echo", "UP"].map(OsString::from).to_vec(),
-            set: Vec::new(),
+            ..RemoteCommand::default()
         };
         let answers = self.remote.run(nodes, &task, PATIENCE);
         let bad = answers
@@ -200,7 +203,7 @@ impl NodeTests<'_> {
     fn dir_capacity(&self, nodes: &[String], notes: &mut Vec<String>) -> Vec<Down> {
         let task = RemoteCommand {
             command: self.check_node.to_vec(),
-            set: Vec::new(),
+            ..RemoteCommand::default()
         };
         let answers = self.remote.run(nodes, &task, PATIENCE);
         let verdicts: Vec<(NodeResult, Option<String>)> = answers
@@ -229,7 +232,7 @@ impl NodeTests<'_> {
     fn site(&self, command: &str, nodes: &[String], notes: &mut Vec<String>) -> Vec<Down> {
         let task = RemoteCommand {
             command: vec![OsString::from(command)],
-            set: Vec::new(),
+            ..RemoteCommand::default()
         };
         let answers = self.remote.run(nodes, &task, self.site_patience);
         let failed: Vec<NodeResult> = answers.into_iter().filter(|one| !one.good()).collect();

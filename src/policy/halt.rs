@@ -14,7 +14,8 @@ pub const SET_BY_SCR: [&str; 5] = [
     EXIT_AFTER_TIME,
 ];
 
-const TIME_LIMIT: &str = "TIME_LIMIT";
+/// The end of the allocation is near.
+pub const TIME_LIMIT: &str = "TIME_LIMIT";
 const NO_CHECKPOINTS_LEFT: &str = "NO_CHECKPOINTS_LEFT";
 const EXIT_BEFORE_TIME: &str = "EXIT_BEFORE_TIME";
 const EXIT_AFTER_TIME: &str = "EXIT_AFTER_TIME";

@@ -1,6 +1,7 @@
 //! Decides what the run loop does next (`scr_run`).
 
 use super::halt::FINALIZED;
+use super::time_left::TooLittleTime;
 use std::fmt;
 
 /// What the decision depends on.
@@ -22,6 +23,8 @@ pub struct LoopState {
     pub nodes: Option<NodeCount>,
     /// The node that the launcher starts the program from, and why it must not be used.
     pub own_node: Option<String>,
+    /// Why the time until the end of the allocation is not enough for another launch, if so.
+    pub too_little_time: Option<TooLittleTime>,
     /// The launches that have ended, oldest first.
     pub ends: Vec<LaunchEnd>,
     /// After so many launches in a row that failed alike there is no other; 0 for no limit.
@@ -102,6 +105,8 @@ pub enum StopReason {
     TooFewNodes(NodeCount),
     /// The last launches, so many, failed alike.
     SameFailure(usize),
+    /// The allocation ends before a launch could save what it computes.
+    TooLittleTime(TooLittleTime),
 }
 
 /// The next step. Reasons of the user and of the program come first, then limits. Nodes are tested
@@ -126,6 +131,11 @@ pub fn next_step(state: &LoopState) -> NextStep {
             launches,
             ..
         } if launches >= limit => StopReason::NoRunLeft(*limit),
+        LoopState {
+            too_little_time: Some(why),
+            launches: 1..,
+            ..
+        } => StopReason::TooLittleTime(*why),
         LoopState { nodes: None, .. } => return NextStep::Test,
         LoopState {
             own_node: Some(why),
@@ -188,7 +198,20 @@ impl LoopState {
                 self.most_alike
             ),
             format!("halt conditions: {halts}"),
+            match self.too_little_time {
+                Some(why) => format!("time: {}", StopReason::TooLittleTime(why)),
+                None => {
+                    "time: enough for a restart and a checkpoint, as far as is known".to_string()
+                }
+            },
             format!("nodes that can be used: {}", known(nodes)),
+            format!(
+                "node of scr_run: {}",
+                self.own_node
+                    .as_deref()
+                    .unwrap_or("can be used, or is not needed")
+            ),
+            format!("signal: {}", self.signal.map_or("none", |(_, name)| name)),
         ]
     }
 
@@ -263,6 +286,15 @@ impl fmt::Display for StopReason {
             StopReason::TooFewNodes(NodeCount { up, needed }) => write!(
                 f,
                 "nodes_remaining={up} < nodes_needed={needed} (SCR_MIN_NODES says how many are needed)"
+            ),
+            StopReason::TooLittleTime(TooLittleTime {
+                left,
+                restart,
+                checkpoint,
+            }) => write!(
+                f,
+                "the allocation ends in {left} s, and a restart has taken {restart} s and a checkpoint {checkpoint} s, so nothing that \
+                 it computes would be kept"
             ),
             StopReason::SameFailure(count) => write!(
                 f,

@@ -37,6 +37,7 @@ mod postrun;
 mod rebuild;
 mod report;
 mod run;
+mod run_again;
 mod running;
 mod sandbox;
 mod scavenge;

@@ -124,7 +124,7 @@ fn the_numbers_are_those_computed_by_hand() {
     );
     let failure = json!([{
         "run": 1, "time": MIDNIGHT + 340.0, "time_from": "run_end", "nodes": ["n2: does not answer"],
-        "lost": 90.0, "down": 20.0, "recovery": 24.0, "cost": 134.0,
+        "hang": null, "lost": 90.0, "down": 20.0, "recovery": 24.0, "cost": 134.0,
     }]);
     assert_eq!(report["failures"], failure);
     let levels: Vec<Value> = report["levels"].as_array().unwrap().clone();
@@ -304,6 +304,22 @@ fn work_is_lost_once() {
     assert_eq!(lost(&all), [220.0, 100.0, 100.0, 0.0]);
     let scratch = "500 event=START\n500 event=COMPUTE_START\n510 event=HALT";
     assert_eq!(lost(scratch), [340.0, 0.0]);
+    // A checkpoint whose end the log does not have, as the run was killed then.
+    let cut_off = "300 event=CHECKPOINT_START, dset=3, name=\"ck.3\"";
+    let killed = log(KILLED) + &log(cut_off) + &log(RUN_END);
+    let cut_off = report(&(killed + &log(&go_on(500, 3))), &[]);
+    assert_eq!(cut_off["failures"][0]["lost"], 40.0);
+    // What hung.
+    let hung = "340 event=HANG, note=\"no progress\", secs=60.0";
+    let hung = report(
+        &(log(KILLED) + &log(hung) + &log(RUN_END) + &log(&go_on(500, 2))),
+        &[],
+    );
+    assert_eq!(
+        (&hung["hangs"], &hung["hang_seconds"]),
+        (&1.into(), &60.0.into())
+    );
+    assert_eq!(hung["failures"][0]["hang"], 60.0);
     // A checkpoint that the log does not have.
     let report = report(&(log(KILLED) + &log(RUN_END) + &log(&go_on(500, 9))), &[]);
     assert_eq!(report["failures"][0]["lost"], Value::Null);

@@ -2,8 +2,8 @@
 # Usage: cluster.sh DIR COMMAND...
 #
 # A real Slurm of several nodes on one machine. Each node has its own host name, process ids and
-# /dev/shm, can lose power, and comes back with nothing but its name. Needs root, slurm-wlm and
-# munge; nothing outside DIR is written.
+# /dev/shm, can lose power, and comes back with nothing but its name. A file system that is mounted below
+# DIR/shared is seen on all nodes. Needs root, slurm-wlm and munge; nothing outside DIR is written.
 #
 #   up [N]               starts node1 to nodeN (5); exit 77 if a cluster cannot run here
 #   down                 ends all of it, also what an earlier kill -9 of this script left behind
@@ -132,7 +132,8 @@ END
 # What runs first in the name spaces of a node. The host's /dev/shm and names are hidden.
 inside() { # NODE
     hostname "$1"
-    mount --make-rprivate /
+    # What is mounted later below DIR/shared is seen on the nodes, and nothing of theirs outside.
+    mount --make-rslave /
     mount -t tmpfs -o mode=1777 tmpfs /dev/shm
     mount --bind "$dir/hosts" /etc/hosts
     exec slurmd -D -N "$1" -f "$dir/slurm.conf"
@@ -142,7 +143,7 @@ power_on() { # NODE
     grep -qs "^NodeName=$1 " "$dir/slurm.conf" || die "there is no node $1"
     ! pid_of "$1" >/dev/null || die "$1 is on"
     mkdir -p "$dir/spool/$1"
-    (become "$1" unshare --uts --ipc --mount --pid --fork --kill-child=KILL --mount-proc \
+    (become "$1" unshare --uts --ipc --mount --propagation slave --pid --fork --kill-child=KILL --mount-proc \
         "$self" "$dir" inside "$1") >>"$dir/log/$1.out" 2>&1 </dev/null &
     patience 60 pid_of "$1" || die "$1 did not start"
 }
@@ -171,7 +172,9 @@ up() { # N
     # The longest name of a socket in it must fit into the 107 bytes that there are for it.
     ((${#dir} <= 70)) || die "$dir: the name is too long for sockets, use a shorter one"
     down
-    mkdir -p "$dir"/{munge,run,state,spool,log}
+    mkdir -p "$dir"/{munge,run,state,spool,log,shared}
+    mount --bind "$dir/shared" "$dir/shared"
+    mount --make-shared "$dir/shared"
     (umask 077 && head -c 128 /dev/urandom >"$dir/munge/key")
     configure "$1"
     # --force: the directory may lie anywhere, also where others may not go.
@@ -193,7 +196,9 @@ down() {
     for record in "$dir"/run/*; do
         [[ ! -e $record ]] || finish "${record##*/}"
     done
+    umount -R -l "$dir/shared" 2>/dev/null || true
     rm -rf "$dir"/{munge,run,state,spool,log,slurm.conf,hosts}
+    rmdir "$dir/shared" 2>/dev/null || true
     rmdir "$dir" 2>/dev/null || true
 }
 

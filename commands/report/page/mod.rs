@@ -71,6 +71,9 @@ fn body(findings: &Findings) -> String {
     out += &total_bar(&findings.time);
     out += &time_table(findings);
     out += &format!("<p>{}</p>\n", text(&words::waiting(findings)));
+    if let Some(hangs) = words::hangs(findings) {
+        out += &format!("<p>{}</p>\n", text(&hangs));
+    }
     out += "<h2>Runs</h2>\n";
     out += LEGEND;
     if findings.runs.len() > timeline::MOST_RUNS {

@@ -91,6 +91,10 @@ impl Manager for Lsf {
     }
 
     /// LSF tells the time that is left in minutes: `0:12 L`, or `-` for no limit.
+    fn requeue(&self) -> Option<(&'static str, Vec<String>)> {
+        Some(("brequeue", vec![id(&self.0)?]))
+    }
+
     fn end(&self) -> Result<Option<i64>> {
         let job = id(&self.0).unwrap_or_default();
         let arguments = ["-noheader", "-o", "time_left", &job];

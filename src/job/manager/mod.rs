@@ -31,6 +31,11 @@ pub trait Manager: Send + Sync {
     /// The programs of the manager that these calls and its launcher's need.
     fn programs(&self) -> &'static [&'static str];
 
+    /// The program and arguments that put the job into the queue again, which ends it; `None` if there is no such thing.
+    fn requeue(&self) -> Option<(&'static str, Vec<String>)> {
+        None
+    }
+
     /// When the allocation ends, in seconds since the epoch; `None` if it has no end.
     fn end(&self) -> Result<Option<i64>>;
 }

@@ -51,6 +51,10 @@ impl Manager for Pbs {
         Ok(among(nodes, &bad))
     }
 
+    fn requeue(&self) -> Option<(&'static str, Vec<String>)> {
+        Some(("qrerun", vec![id(&self.0)?]))
+    }
+
     fn end(&self) -> Result<Option<i64>> {
         let job = id(&self.0).unwrap_or_default();
         let answer = ask(&self.0, "qstat", &["-f", &job], &[])?;

@@ -85,6 +85,10 @@ impl Manager for Slurm {
         Ok(among(nodes, &bad))
     }
 
+    fn requeue(&self) -> Option<(&'static str, Vec<String>)> {
+        Some(("scontrol", vec!["requeue".to_string(), id(&self.0)?]))
+    }
+
     fn end(&self) -> Result<Option<i64>> {
         let end = self.field("%e")?;
         // "N/A", "NONE" or "Unknown" where there is no limit.

@@ -68,7 +68,12 @@ pub(super) fn ask(
     (limit, heard): (Duration, Option<Heard>),
 ) -> Result<Vec<NodeResult>> {
     let way = way.ok_or_else(no_way)?;
-    let (path, arguments) = line(way, environment, nodes, script(task), Some(limit))?;
+    let words = Words {
+        argv: script(task),
+        limit: Some(limit),
+        in_root: task.in_root,
+    };
+    let (path, arguments) = line(way, environment, nodes, words)?;
     let finished = run_heard(path, &arguments, &[], limit, heard)?;
     let single = matches!(way, RemoteShell::Ssh(_) | RemoteShell::Mpirun(..));
     let answers = match (single, nodes) {
@@ -97,7 +102,12 @@ pub(super) fn start(
     task: &RemoteCommand,
     log: &std::fs::File,
 ) -> Result<()> {
-    let (path, arguments) = line(way, environment, nodes, plain(task), None)?;
+    let words = Words {
+        argv: plain(task),
+        limit: None,
+        in_root: task.in_root,
+    };
+    let (path, arguments) = line(way, environment, nodes, words)?;
     spawn(path, &arguments, &[], log)
 }
 
@@ -140,13 +150,24 @@ fn spawn(
     Ok(())
 }
 
-/// The words of a call that runs `argv` on some nodes. Without `limit` it may last as long as it will.
+/// What runs on each node.
+struct Words {
+    argv: Vec<OsString>,
+    /// Without one it may last as long as it will.
+    limit: Option<Duration>,
+    in_root: bool,
+}
+
+/// The words of a call that runs this on some nodes.
 fn line<'a>(
     way: &'a RemoteShell,
     environment: &Environment,
     nodes: &[String],
-    argv: Vec<OsString>,
-    limit: Option<Duration>,
+    Words {
+        argv,
+        limit,
+        in_root,
+    }: Words,
 ) -> Result<(&'a Path, Vec<OsString>)> {
     let list = hostlist::compress(nodes);
     let count = nodes.len().to_string();
@@ -167,6 +188,9 @@ fn line<'a>(
                 "--mpi=none".to_string(),
                 "--kill-on-bad-exit=0".to_string(),
             ];
+            if in_root {
+                options.push("--chdir=/".to_string());
+            }
             if limit.is_none() {
                 // On the other nodes it goes on when a node is lost, or has done its work.
                 options.extend(["--no-kill", "--wait=0"].map(str::to_string));
@@ -175,8 +199,10 @@ fn line<'a>(
         }
         RemoteShell::Flux(path) => {
             let ranks = ranks(environment, nodes)?;
+            let dir = ["--dir=/"].into_iter().filter(|_| in_root);
             let options = ["exec", "--noinput", "--label-io", "--rank", &ranks];
-            (path, options.map(str::to_string).to_vec(), argv)
+            let options = options.into_iter().chain(dir);
+            (path, options.map(str::to_string).collect(), argv)
         }
         RemoteShell::Pdsh(path) => {
             let options = ["-f", "256", "-t", CONNECT].into_iter();
@@ -194,12 +220,14 @@ fn line<'a>(
             (path, options.map(str::to_string).to_vec(), text())
         }
         RemoteShell::Mpirun(LauncherKind::OpenMpi, path) => {
-            let options = ["--host", &list, "-n", "1"];
-            (path, options.map(str::to_string).to_vec(), argv)
+            let dir = ["-wdir", "/"].into_iter().filter(|_| in_root);
+            let options = ["--host", &list, "-n", "1"].into_iter().chain(dir);
+            (path, options.map(str::to_string).collect(), argv)
         }
         RemoteShell::Mpirun(_, path) => {
-            let options = ["-hosts", &list, "-n", "1"];
-            (path, options.map(str::to_string).to_vec(), argv)
+            let dir = ["-wdir", "/"].into_iter().filter(|_| in_root);
+            let options = ["-hosts", &list, "-n", "1"].into_iter().chain(dir);
+            (path, options.map(str::to_string).collect(), argv)
         }
         RemoteShell::Here => return Err(failed("this machine", "it has no remote shell")),
     };

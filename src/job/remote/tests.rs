@@ -33,6 +33,7 @@ fn task() -> RemoteCommand {
             .map(OsString::from)
             .to_vec(),
         set: vec![("X".to_string(), "a 'b".to_string())],
+        ..RemoteCommand::default()
     }
 }
 
@@ -170,6 +171,7 @@ fn here_a_command_is_just_run() {
         "{answers:?}"
     );
     let missing = RemoteCommand {
+        in_root: false,
         command: vec!["/nonexistent/x".into()],
         set: Vec::new(),
     };
@@ -186,6 +188,7 @@ fn one_machine_can_stand_for_several() {
     let remote = remote(&environment, None).unwrap();
     let script = "echo $SCR_NODE_NAME";
     let task = RemoteCommand {
+        in_root: false,
         command: ["/bin/sh", "-c", script].map(OsString::from).to_vec(),
         set: Vec::new(),
     };
