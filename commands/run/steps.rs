@@ -14,7 +14,7 @@ use super::again::{put_into_queue, too_little_time};
 use super::answers;
 use super::child::{self, Ended, Launch, NoProgress};
 use super::signals::Signals;
-use super::{Options, words};
+use super::{Options, leftovers, words};
 use scr_engine::events::Event;
 use scr_engine::format::print::escaped;
 use scr_engine::job::clock::local_time;
@@ -406,7 +406,16 @@ impl<'a> Steps<'a> {
         self.state.code = Some(code);
         self.state.hung = hung;
         self.state.nodes = None;
-        let lost = lost.into_inner();
+        let mut lost = down_of(lost.into_inner());
+        if hung {
+            let rest = minus(&up, &names(&lost));
+            match leftovers::end_on(job, self.launcher, &rest) {
+                Ok(more) => lost.extend(more),
+                Err(why) => self.say(&format!("what is left of the launch is not known: {why}")),
+            }
+            let (call, files) = (&mut *self.call, place::files(&job.prefix));
+            leftovers::wait_for_unlock(job, &*files, |text| say(call, text));
+        }
         let newest = self.newest();
         self.state.ends.push(LaunchEnd {
             number,
@@ -417,8 +426,7 @@ impl<'a> Steps<'a> {
             seconds,
             nodes: compress(&up),
         });
-        for node in lost {
-            let reason = "it did not answer when its ranks were looked at".to_string();
+        for Down { node, reason } in lost {
             self.say(&format!("node {node} is not used any more: {reason}"));
             // A job can run without a log.
             let _ = job.note(Event::NodeFail, |line| {
@@ -491,6 +499,15 @@ pub(super) fn starts_from_here(job: &Job, launcher: &Launcher) -> bool {
 pub(super) fn own_node(job: &Job, nodes: &[String]) -> Result<Option<String>, Failure> {
     let own = node_name(&job.environment, &|name| job.get(name))?.value;
     Ok(named_in(nodes, &own).cloned())
+}
+
+/// Nodes that were lost while the ranks were looked at.
+fn down_of(nodes: Vec<String>) -> Vec<Down> {
+    let down = |node| Down {
+        node,
+        reason: "it did not answer when its ranks were looked at".to_string(),
+    };
+    nodes.into_iter().map(down).collect()
 }
 
 fn names(nodes: &[Down]) -> Vec<String> {

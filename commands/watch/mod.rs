@@ -19,7 +19,7 @@ use readers::Where;
 use scr_engine::events::Event;
 use scr_engine::job::Environment;
 use scr_engine::job::clock::local_time;
-use scr_engine::job::ranks::{NodeReport, NodeSigns, Wanted};
+use scr_engine::job::ranks::{NodeReport, NodeSigns, Wanted, end_leftovers};
 use scr_engine::store::{CALLS_FILE, Files, Lock};
 use scr_engine::system::time::{Instant, SystemTime, sleep};
 use std::cell::Cell;
@@ -69,11 +69,14 @@ struct Options {
     #[arg(short, long, value_name = "DIR")]
     prefix: Option<PathBuf>,
     /// Print the signs of this node as JSON, for scr watch on another node
-    #[arg(long, hide = true, requires = "cntldir")]
+    #[arg(long, hide = true)]
     here: bool,
     /// Print the processor time of the ranks, too
     #[arg(long, hide = true)]
     ranks: bool,
+    /// With --here: end the ranks that were launched for this prefix directory first
+    #[arg(long, hide = true, value_name = "DIR")]
+    end: Option<String>,
     /// Control directory of the job
     #[arg(long, hide = true, value_name = "DIR")]
     cntldir: Option<PathBuf>,
@@ -137,6 +140,10 @@ impl Options {
     fn print_signs(&self, call: &mut Invocation) -> Outcome {
         let environment = Environment::of_process();
         let wanted = wanted_here(&environment)?;
+        if let Some(prefix) = &self.end {
+            print_answer(call, &end_leftovers(&environment, &wanted, prefix))?;
+            return Ok(ExitCode::SUCCESS);
+        }
         let ranks = self.ranks.then_some(&wanted);
         let count = self.cntldir.as_ref().map(|dir| dir.join(CALLS_FILE));
         let signs = NodeSigns::here(&environment, &wanted.node, count.as_deref(), ranks);

@@ -2,11 +2,13 @@
 //! For a job that makes no progress, whether the program is linked with the library or not.
 
 mod groups;
+mod leftovers;
 mod processes;
 mod signs;
 mod stack;
 
 pub use groups::{Group, groups, missing, page, summary};
+pub use leftovers::end_leftovers;
 pub use processes::{Wanted, find, rank_in, started};
 pub use signs::{NodeSigns, UsedTime};
 

@@ -77,19 +77,25 @@ pub(super) fn chosen(environment: &Environment, wanted: &Wanted) -> Vec<Candidat
             .filter_map(|pid| candidate(*pid, environment))
             .collect();
     }
+    match wanted.below {
+        Some(top) => programs_below(top, candidates(environment).collect()),
+        None => without_starters(all_of(environment, wanted)),
+    }
+}
+
+/// All processes of the ranks of a job on a node, also those that have started the programs, or were started by them.
+pub(super) fn all_of(environment: &Environment, wanted: &Wanted) -> Vec<Candidate> {
+    candidates(environment)
+        .filter(|one| one.is_wanted(wanted))
+        .collect()
+}
+
+/// All other processes of this user on this machine.
+fn candidates(environment: &Environment) -> impl Iterator<Item = Candidate> {
     let numbers = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     let others = numbers.filter(|pid| *pid != process::id());
-    let all: Vec<Candidate> = others
-        .filter_map(|pid| candidate(pid, environment))
-        .collect();
-    match wanted.below {
-        Some(top) => programs_below(top, all),
-        None => {
-            let all = all.into_iter().filter(|one| one.is_wanted(wanted));
-            without_starters(all.collect())
-        }
-    }
+    others.filter_map(|pid| candidate(pid, environment))
 }
 
 /// Of a process and all that it has started, the ranks; without ranks, the programs that are neither shells nor launchers; else
@@ -167,7 +173,12 @@ impl Candidate {
         of_job && self.rank.is_some() && self.node == wanted.node
     }
 
-    fn is_starter(&self) -> bool {
+    /// True if it was started with this variable.
+    pub(super) fn has(&self, name: &str, value: &str) -> bool {
+        self.environment.get(name) == Some(value)
+    }
+
+    pub(super) fn is_starter(&self) -> bool {
         STARTERS.contains(&format!(" {} ", self.program))
     }
 }

@@ -30,6 +30,16 @@ pub struct UsedTime {
 }
 
 impl UsedTime {
+    /// Of this process; `None` if it does not run.
+    pub(super) fn now(pid: u32) -> Option<Self> {
+        let stat = Stat::read(pid)?;
+        Some(UsedTime {
+            pid,
+            ticks: stat.ticks,
+            state: stat.state,
+        })
+    }
+
     /// True if it is stopped, or waits for a file system or another device.
     pub fn is_stuck(&self) -> bool {
         matches!(self.state, 'T' | 't' | 'D')
@@ -46,14 +56,8 @@ impl NodeSigns {
         wanted: Option<&Wanted>,
     ) -> Self {
         let all = wanted.map(|wanted| chosen(environment, wanted));
-        let used = all.unwrap_or_default().into_iter().filter_map(|one| {
-            let stat = Stat::read(one.pid)?;
-            Some(UsedTime {
-                pid: one.pid,
-                ticks: stat.ticks,
-                state: stat.state,
-            })
-        });
+        let all = all.unwrap_or_default().into_iter();
+        let used = all.filter_map(|one| UsedTime::now(one.pid));
         NodeSigns {
             node: node.to_string(),
             calls: count.and_then(calls),

@@ -124,12 +124,12 @@ impl HangWatch {
     /// Time between two readings of a source. To ask all nodes is more work than to look at a file.
     pub fn interval(&self, source: &Source) -> Duration {
         let shortest = self.limits.after.shortest().min(self.limits.first);
-        let (part, longest) = if source.is_on_nodes() {
-            (20, 60)
+        let (part, least, longest) = if source.is_on_nodes() {
+            (20, 1000, 60)
         } else {
-            (10, 10)
+            (10, 200, 10)
         };
-        let least = Duration::from_millis(200);
+        let least = Duration::from_millis(least);
         (shortest / part).clamp(least, Duration::from_secs(longest))
     }
 
