@@ -1,10 +1,11 @@
 //! Whether the prefix directory answers. A parallel file system may hang for minutes; what asks it meanwhile hangs, too.
 
 use super::signals::Signals;
+use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW, utimensat};
 use scr_engine::prefix::paths::Prefix;
 use scr_engine::system::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use scr_engine::system::thread;
-use scr_engine::system::time::{Instant, SystemTime};
+use scr_engine::system::time::Instant;
 use std::path::Path;
 use std::time::Duration;
 
@@ -56,9 +57,16 @@ fn ask(file: &Path) -> Receiver<()> {
     let (send, answer) = channel();
     let file = file.to_path_buf();
     thread::spawn(move || {
-        let opened = std::fs::OpenOptions::new().write(true).open(&file);
+        const NOW: Timespec = Timespec {
+            tv_sec: 0,
+            tv_nsec: UTIME_NOW,
+        };
+        let times = Timestamps {
+            last_access: NOW,
+            last_modification: NOW,
+        };
         // An error is an answer, too. Whoever needs the file reports it.
-        let _ = opened.and_then(|opened| opened.set_modified(SystemTime::now()));
+        let _ = utimensat(CWD, &file, &times, AtFlags::empty());
         send.send(())
     });
     answer

@@ -14,6 +14,7 @@ use scr_engine::system::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel
 use scr_engine::system::thread;
 use scr_engine::system::time::{Instant, sleep};
 use scr_engine::text::counted;
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::ErrorKind;
@@ -26,6 +27,9 @@ const NODES: Duration = Duration::from_secs(20);
 
 /// How long a command may take to answer.
 const COMMAND: Duration = Duration::from_secs(30);
+
+/// How long the nodes may take to answer before that counts as no progress.
+const NODE: Duration = Duration::from_secs(5);
 
 /// How long a file may take to answer before that counts as no change.
 const FILE: Duration = Duration::from_secs(5);
@@ -85,6 +89,8 @@ impl Lookout {
                 interval: watch.interval(source),
                 begun,
                 send: send.clone(),
+                // A file that hangs from the begin on shows no progress.
+                was_read: Cell::new(matches!(source, Source::File(_))),
             };
             thread::spawn(move || reader.work());
         }
@@ -120,6 +126,8 @@ struct Reader {
     interval: Duration,
     begun: Instant,
     send: Sender<Read>,
+    /// It could be read the last time.
+    was_read: Cell<bool>,
 }
 
 impl Reader {
@@ -147,6 +155,7 @@ impl Reader {
 
     fn tell(&self, begun: Duration, reading: Result<Reading, String>) -> bool {
         let times = (begun, self.begun.elapsed());
+        self.was_read.set(reading.is_ok());
         self.send.send((self.number, times, reading)).is_ok()
     }
 
@@ -156,25 +165,41 @@ impl Reader {
         nothing: &str,
         read: impl FnOnce(&[NodeSigns]) -> Option<Reading>,
     ) -> bool {
-        let begun = self.begun.elapsed();
-        let reading = match self.signs().map(|signs| read(&signs)) {
-            Ok(None) if begun < STARTING => return true,
-            Ok(None) => Err(nothing.to_string()),
-            Ok(Some(reading)) => Ok(reading),
-            Err(why) => Err(why),
-        };
-        self.tell(begun, reading)
+        let (place, environment) = (self.place.clone(), self.environment.clone());
+        self.read_waiting(
+            NODE,
+            move || signs(&place, &environment),
+            |begun, signs| match signs.map(|signs| read(&signs)) {
+                Ok(None) if begun < STARTING => None,
+                Ok(None) => Some(Err(nothing.to_string())),
+                Ok(Some(reading)) => Some(Ok(reading)),
+                Err(why) => Some(Err(why)),
+            },
+        )
     }
 
-    /// A file system that does not answer shows no progress. The question stays open meanwhile.
     fn read_file(&self, path: &Path) -> bool {
-        let (send, answer) = channel();
         let asked = self.environment.cwd.join(path);
+        let patience = FILE.min(self.interval);
+        self.read_waiting(patience, move || state_of(&asked), |_, read| Some(read))
+    }
+
+    /// Asks in a thread. What does not answer, such as a file system or a node that hangs, shows no progress, which is told each
+    /// `patience`; the question stays open meanwhile. `read` makes a reading of the answer and of the time of the question.
+    /// False if nobody listens any more.
+    fn read_waiting<T: Send + 'static>(
+        &self,
+        patience: Duration,
+        ask: impl FnOnce() -> Result<T, String> + Send + 'static,
+        read: impl FnOnce(Duration, Result<T, String>) -> Option<Result<Reading, String>>,
+    ) -> bool {
+        let (send, answer) = channel();
         let mut begun = self.begun.elapsed();
-        thread::spawn(move || send.send(state_of(&asked)));
-        loop {
-            match answer.recv_timeout(FILE.min(self.interval)) {
-                Ok(reading) => return self.tell(begun, reading),
+        thread::spawn(move || send.send(ask()));
+        let answer = loop {
+            match answer.recv_timeout(patience) {
+                Ok(answer) => break answer,
+                Err(RecvTimeoutError::Timeout) if !self.was_read.get() => {}
                 Err(RecvTimeoutError::Timeout) => {
                     if !self.tell(begun, Ok(Reading::Still)) {
                         return false;
@@ -182,31 +207,32 @@ impl Reader {
                     begun = self.begun.elapsed();
                 }
                 Err(RecvTimeoutError::Disconnected) => {
-                    return self.tell(begun, Err("its state cannot be asked".to_string()));
+                    break Err("its state cannot be asked".to_string());
                 }
             }
+        };
+        read(begun, answer).is_none_or(|reading| self.tell(begun, reading))
+    }
+}
+
+/// The signs of all nodes that answer.
+fn signs(place: &Where, environment: &Environment) -> Result<Vec<NodeSigns>, String> {
+    let (remote, nodes, task) = match place {
+        Where::Nodes(remote, nodes, task) => (remote, nodes, task),
+        Where::Here(pid, control) => {
+            return Ok(vec![super::signs_below(environment, *pid, control)]);
+        }
+    };
+    let (mut signs, mut why) = (Vec::new(), None);
+    for answer in remote.run(nodes, task, NODES) {
+        match read_answer(&answer) {
+            Ok(sign) => signs.push(sign),
+            Err(text) => why = Some(format!("{}: {text}", answer.node)),
         }
     }
-
-    /// The signs of all nodes that answer.
-    fn signs(&self) -> Result<Vec<NodeSigns>, String> {
-        let (remote, nodes, task) = match &self.place {
-            Where::Nodes(remote, nodes, task) => (remote, nodes, task),
-            Where::Here(pid, control) => {
-                return Ok(vec![super::signs_below(&self.environment, *pid, control)]);
-            }
-        };
-        let (mut signs, mut why) = (Vec::new(), None);
-        for answer in remote.run(nodes, task, NODES) {
-            match read_answer(&answer) {
-                Ok(sign) => signs.push(sign),
-                Err(text) => why = Some(format!("{}: {text}", answer.node)),
-            }
-        }
-        match why {
-            Some(why) if signs.is_empty() => Err(format!("no node answers: {why}")),
-            _ => Ok(signs),
-        }
+    match why {
+        Some(why) if signs.is_empty() => Err(format!("no node answers: {why}")),
+        _ => Ok(signs),
     }
 }
 
