@@ -13,15 +13,15 @@ use std::collections::BTreeMap;
 /// The most bytes that data share with the ones before. It bounds what a message can hold by its length.
 const MOST_SHARED: usize = 4096;
 
+/// Data, and the ranks that have them.
+pub type Alike = (Vec<u8>, RankList);
+
 /// Sends the data of all ranks to rank 0, which gets each once, in rising order, with the ranks that have it. The
 /// others get `None`.
 ///
 /// Collective; binomial tree. On their way, as in [`meet`](super::meet()), equal data meet and go on as one. So what
 /// a rank gets grows with the data that differ.
-pub fn gather_alike(
-    comm: &dyn Communicator,
-    data: Vec<Vec<u8>>,
-) -> Result<Option<Vec<(Vec<u8>, RankList)>>> {
+pub fn gather_alike(comm: &dyn Communicator, data: Vec<Vec<u8>>) -> Result<Option<Vec<Alike>>> {
     comm.count_round("gather");
     let tree = BinomialTree::new(comm, 0)?;
     let own = data.into_iter();
@@ -64,8 +64,8 @@ fn pack(held: &BTreeMap<Vec<u8>, RankList>) -> Vec<u8> {
     message
 }
 
-fn unpack(message: &[u8], size: usize) -> Result<Vec<(Vec<u8>, RankList)>> {
-    let mut all: Vec<(Vec<u8>, RankList)> = Vec::new();
+fn unpack(message: &[u8], size: usize) -> Result<Vec<Alike>> {
+    let mut all: Vec<Alike> = Vec::new();
     let mut rest = message;
     while !rest.is_empty() {
         let offset = (message.len() - rest.len()) as u64;

@@ -14,7 +14,7 @@ mod rank_list;
 pub mod solo;
 pub mod threads;
 
-pub use alike::gather_alike;
+pub use alike::{Alike, gather_alike};
 pub use at_root::AtRoot;
 pub use local::{Agreed, Agreement, Local, VerdictExt};
 pub use meet::meet;

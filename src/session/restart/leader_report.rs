@@ -5,7 +5,7 @@
 //! the nodes.
 
 use crate::cache::plan::{CachedRecord, Inventory};
-use crate::comm::RankList;
+use crate::comm::{Alike, RankList};
 use crate::events::Severity;
 use crate::format::{Name, from_message, to_message};
 use crate::session::datasets::survey::Survey;
@@ -181,11 +181,7 @@ impl Part {
 
 /// The inventories in the reports of the leaders, whose `parts` come with the leaders that have sent them; the
 /// survey learns who leads whom. A leader with a part that cannot be read is reported, and has no inventory. Rank 0.
-pub(super) fn read(
-    run: &Run,
-    parts: Vec<(Vec<u8>, RankList)>,
-    survey: &mut Survey,
-) -> Vec<(usize, Inventory)> {
+pub(super) fn read(run: &Run, parts: Vec<Alike>, survey: &mut Survey) -> Vec<(usize, Inventory)> {
     // A rank of which no leader has told counts as one that leads itself alone.
     let alone: Vec<usize> = (0..run.comm.size()).collect();
     survey.leaders = vec![alone; run.stores.len()];
