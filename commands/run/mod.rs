@@ -3,6 +3,7 @@
 mod again;
 mod answers;
 mod child;
+mod ended;
 mod leftovers;
 mod signals;
 mod steps;

@@ -4,7 +4,6 @@ use super::super::call::{Failure, Invocation};
 use super::super::job::Job;
 use super::super::retries_halt::{halt_reasons, halt_seconds};
 use super::super::should_exit::needed_nodes;
-use super::super::stacks::Stacks;
 use super::super::watch::{Ladder, Lookout, WatchLock, WatchSettings};
 use super::super::watchdog::{Watch, limits};
 use super::super::{
@@ -13,6 +12,7 @@ use super::super::{
 use super::again::{put_into_queue, too_little_time};
 use super::answers;
 use super::child::{self, Ended, Launch, NoProgress};
+use super::ended::{EndedLaunch, down_of, ranks_of_hung};
 use super::signals::Signals;
 use super::{Options, leftovers, words};
 use scr_engine::events::Event;
@@ -21,7 +21,6 @@ use scr_engine::job::clock::local_time;
 use scr_engine::job::health::EXCLUDED;
 use scr_engine::job::hostlist::{compress, minus, named_in};
 use scr_engine::job::{Down, HealthReport, Launcher, launcher, node_name};
-use scr_engine::log::Record;
 use scr_engine::policy::run::{
     LaunchEnd, LoopState, NextStep, NodeCount, StopReason, limit, next_step, pause,
 };
@@ -344,24 +343,7 @@ impl<'a> Steps<'a> {
             words::shown(&command)
         ));
 
-        let mut set: Vec<(&str, OsString)> = vec![
-            ("SCR_PREFIX", job.prefix.root().into()),
-            ("SCR_JOB_ID", job.id()?.into()),
-            ("SCR_END_TIME", self.end.unwrap_or(0).to_string().into()),
-        ];
-        set.extend(from.map(|name| (words::NAME, name.into())));
-        if self.launcher.kind() == launcher::LauncherKind::Srun {
-            // Without it, a run that has lost a process may hang until the allocation ends.
-            set.push(("SLURM_KILL_BAD_EXIT", "1".into()));
-            // When a node leaves the job while a step ends, Slurm may count the processors of that
-            // step as used, and the next step would wait for them for ever.
-            if number > 1 {
-                set.push(("SLURM_OVERLAP", "1".into()));
-            }
-            set.retain(|(name, _)| {
-                !name.starts_with("SLURM_") || job.environment.get(name).is_none()
-            });
-        }
+        let set = self.variables(number, from)?;
         let before = self.newest();
         // A job can run without a log.
         let _ = job.note(Event::RunStart, |line| {
@@ -388,33 +370,66 @@ impl<'a> Steps<'a> {
         };
         let waited = launch.wait(&mut self.signals, |text| say(call, text), look)?;
         let Ended { code, hung } = waited;
-        let seconds = begun.elapsed().as_secs_f64();
-        let mut records = Vec::new();
-        if let Some(NoProgress { why, pause }) = no_progress.into_inner() {
-            let mut hang = Record::now(Event::Hang).note(why);
-            hang.secs = Some(pause.as_secs_f64());
-            records.push(hang);
+        self.ended(EndedLaunch {
+            number,
+            nodes: up,
+            code,
+            hung,
+            seconds: begun.elapsed().as_secs_f64(),
+            before,
+            no_progress: no_progress.into_inner(),
+            silent: lost.into_inner(),
+        })
+    }
+
+    /// The variables that a launch gets, from the checkpoint of this name if there is one.
+    fn variables(
+        &self,
+        number: u64,
+        from: Option<String>,
+    ) -> Result<Vec<(&'static str, OsString)>, Failure> {
+        let job = self.job;
+        let mut set: Vec<(&'static str, OsString)> = vec![
+            ("SCR_PREFIX", job.prefix.root().into()),
+            ("SCR_JOB_ID", job.id()?.into()),
+            ("SCR_END_TIME", self.end.unwrap_or(0).to_string().into()),
+        ];
+        set.extend(from.map(|name| (words::NAME, name.into())));
+        if self.launcher.kind() == launcher::LauncherKind::Srun {
+            // Without it, a run that has lost a process may hang until the allocation ends.
+            set.push(("SLURM_KILL_BAD_EXIT", "1".into()));
+            // When a node leaves the job while a step ends, Slurm may count the processors of that
+            // step as used, and the next step would wait for them for ever.
+            if number > 1 {
+                set.push(("SLURM_OVERLAP", "1".into()));
+            }
+            set.retain(|(name, _)| {
+                !name.starts_with("SLURM_") || job.environment.get(name).is_none()
+            });
         }
-        let mut end = Record::now(Event::RunEnd).note(format!("run={number}"));
-        end.secs = Some(seconds);
-        records.push(end);
+        Ok(set)
+    }
+
+    /// Takes note of how a launch has ended, and has the nodes end what is left of one that hung.
+    fn ended(&mut self, launch: EndedLaunch) -> Result<(), Failure> {
+        let records = launch.records();
+        let (number, code, hung) = (launch.number, launch.code, launch.hung);
         self.wait_for_prefix()?;
         for record in records {
             // A job can run without a log.
-            let _ = job.enter(record);
+            let _ = self.job.enter(record);
         }
+        let seconds = launch.seconds;
+        self.say(&format!(
+            "launch {number} ended with exit code {code} after {seconds:.0} s"
+        ));
         self.state.code = Some(code);
         self.state.hung = hung;
         self.state.nodes = None;
-        let mut lost = down_of(lost.into_inner());
+        let mut lost = down_of(launch.silent);
         if hung {
-            let rest = minus(&up, &names(&lost));
-            match leftovers::end_on(job, self.launcher, &rest) {
-                Ok(more) => lost.extend(more),
-                Err(why) => self.say(&format!("what is left of the launch is not known: {why}")),
-            }
-            let (call, files) = (&mut *self.call, place::files(&job.prefix));
-            leftovers::wait_for_unlock(job, &*files, |text| say(call, text));
+            let rest = minus(&launch.nodes, &names(&lost));
+            lost.extend(self.end_leftovers(&rest));
         }
         let newest = self.newest();
         self.state.ends.push(LaunchEnd {
@@ -424,25 +439,34 @@ impl<'a> Steps<'a> {
             newest,
             node_lost: !lost.is_empty(),
             seconds,
-            nodes: compress(&up),
+            nodes: compress(&launch.nodes),
         });
         for Down { node, reason } in lost {
             self.say(&format!("node {node} is not used any more: {reason}"));
             // A job can run without a log.
-            let _ = job.note(Event::NodeFail, |line| {
+            let _ = self.job.note(Event::NodeFail, |line| {
                 line.note = Some(format!("{node}: {reason}"));
             });
             self.down.push(Down { node, reason });
         }
-        self.fruitless = if newest > before {
+        self.fruitless = if newest > launch.before {
             0
         } else {
             self.fruitless.saturating_add(1)
         };
-        self.say(&format!(
-            "launch {number} ended with exit code {code} after {seconds:.0} s"
-        ));
         Ok(())
+    }
+
+    /// Ends what is left of a launch on these nodes. Returns those that must not be used any more.
+    fn end_leftovers(&mut self, nodes: &[String]) -> Vec<Down> {
+        let job = self.job;
+        let bad = leftovers::end_on(job, self.launcher, nodes).unwrap_or_else(|why| {
+            self.say(&format!("what is left of the launch is not known: {why}"));
+            Vec::new()
+        });
+        let (call, files) = (&mut *self.call, place::files(&job.prefix));
+        leftovers::wait_for_unlock(job, &*files, |text| say(call, text));
+        bad
     }
 
     /// Begins to watch a launch that has begun. It goes on without, if that fails.
@@ -501,15 +525,6 @@ pub(super) fn own_node(job: &Job, nodes: &[String]) -> Result<Option<String>, Fa
     Ok(named_in(nodes, &own).cloned())
 }
 
-/// Nodes that were lost while the ranks were looked at.
-fn down_of(nodes: Vec<String>) -> Vec<Down> {
-    let down = |node| Down {
-        node,
-        reason: "it did not answer when its ranks were looked at".to_string(),
-    };
-    nodes.into_iter().map(down).collect()
-}
-
 fn names(nodes: &[Down]) -> Vec<String> {
     nodes.iter().map(|down| down.node.clone()).collect()
 }
@@ -537,22 +552,4 @@ fn stopped(why: &StopReason, launches: u64) -> String {
         _ => "no other launch",
     };
     format!("{what}: {why}")
-}
-
-/// What the ranks of launch `number` do, in lines; all that is known is written to a file in the prefix directory. Nodes that do not
-/// answer are added to `lost`.
-fn ranks_of_hung(
-    job: &Job,
-    launcher: &Launcher,
-    nodes: &[String],
-    number: u64,
-    lost: &RefCell<Vec<String>>,
-) -> Vec<String> {
-    let found = match Stacks::collect(job, Some(launcher), nodes) {
-        Ok(found) => found,
-        Err(Failure::Said(text)) => return vec![format!("what its ranks do is not known: {text}")],
-        Err(_) => return Vec::new(),
-    };
-    lost.borrow_mut().extend_from_slice(found.lost_nodes());
-    found.tell(job, &format!("stacks.{number}.txt"))
 }
