@@ -62,6 +62,6 @@ grep -q "\"restart_id\": $id," report.json || fail "the report has another check
 recovery=$(of_failure recovery <report.json)
 [[ $recovery =~ [1-9] ]] || fail "the report has no rebuild: $(cat report.json)"
 hand=$(sed '/event=RUN_END/q' .scr/log | lost_by_hand "$id")
-lost=$(of_failure lost <report.json)
-is_lost_work "$lost" "$hand" || fail "the report has '$lost' s of lost work, by hand it is '$hand' s"
-echo "${lost:-unknown} s of work lost, $recovery s to recover"
+lost_work=$(of_failure lost <report.json)
+is_lost_work "$lost_work" "$hand" || fail "the report has '$lost_work' s of lost work, by hand it is '$hand' s"
+echo "${lost_work:-unknown} s of work lost, $recovery s to recover"
