@@ -175,17 +175,17 @@ pub fn summary(processes: &[RankProcess], silent: &[(String, String)], most: usi
     let (all, missing) = (groups(processes), missing(processes));
     let mut rest = Vec::new();
     if !missing.is_empty() {
-        let (words, verb) = match missing.len() {
-            1 => ("rank", "has"),
-            _ => ("ranks", "have"),
+        let (words, have, are) = match missing.len() {
+            1 => ("rank", "has", "is"),
+            _ => ("ranks", "have", "are"),
         };
         let or = if silent.is_empty() {
-            ""
+            String::new()
         } else {
-            ", or are on a node that does not answer"
+            format!(", or {are} on a node that does not answer")
         };
         let ranks = ranges(&missing);
-        rest.push(format!("* {words} {ranks} {verb} no process any more{or}"));
+        rest.push(format!("* {words} {ranks} {have} no process any more{or}"));
     }
     let more = most.saturating_sub(1 + rest.len());
     for (node, why) in silent.iter().take(more.div_ceil(2)) {
