@@ -19,23 +19,31 @@ pub(super) fn control_directory(job: &Job) -> Result<PathBuf, Failure> {
     Ok(Layout::new(&base, &job.user()?, &job.id()?).job())
 }
 
+/// This program with these words.
+fn own_command(words: &[&str]) -> Result<Vec<OsString>, Failure> {
+    let program = std::env::current_exe().map_err(|error| {
+        Failure::said(format!("cannot find out where this program is: {error}"))
+    })?;
+    let words = words.iter().map(OsString::from);
+    Ok([program.into_os_string()]
+        .into_iter()
+        .chain(words)
+        .collect())
+}
+
 /// The command `scr WORDS` for the nodes of a job, with what it cannot find out there.
 pub(super) fn command_on_nodes(
     job: &Job,
     control: Option<&Path>,
     words: &[&str],
 ) -> Result<RemoteCommand, Failure> {
-    let program = std::env::current_exe().map_err(|error| {
-        Failure::said(format!("cannot find out where this program is: {error}"))
-    })?;
     // User and job id are found out here for all nodes, because remote commands may not get the
     // environment. Base directories may differ between nodes.
     let control = match control {
         Some(dir) => dir.to_path_buf(),
         None => control_directory(job)?,
     };
-    let mut command = vec![program.into_os_string()];
-    command.extend(words.iter().map(OsString::from));
+    let mut command = own_command(words)?;
     command.extend(["--prefix".into(), job.prefix.root().into()]);
     command.extend(["--cntldir".into(), control.into_os_string()]);
     let own = ["SCR_NODE_NAME", "SCR_PREFIX"];
@@ -55,11 +63,7 @@ pub(super) fn command_on_nodes(
 /// A command that tells what the processes of the job do on each node. It needs neither the prefix directory nor a configuration
 /// file there, since the file system that they are on may be what hangs.
 pub(super) fn question_for_nodes(job: &Job, words: &[&str]) -> Result<RemoteCommand, Failure> {
-    let program = std::env::current_exe().map_err(|error| {
-        Failure::said(format!("cannot find out where this program is: {error}"))
-    })?;
-    let mut command = vec![program.into_os_string()];
-    command.extend(words.iter().map(OsString::from));
+    let command = own_command(words)?;
     // A remote command may not get the environment.
     let id = job.id().ok().map(|id| ("SCR_JOB_ID".to_string(), id));
     Ok(RemoteCommand {

@@ -65,7 +65,7 @@ fn ask(file: &Path) -> Receiver<()> {
             last_access: NOW,
             last_modification: NOW,
         };
-        // An error is an answer, too. Whoever needs the file reports it.
+        // An error also shows that the file system answers. Later steps report it.
         let _ = utimensat(CWD, &file, &times, AtFlags::empty());
         send.send(())
     });

@@ -66,7 +66,7 @@ impl LaunchCosts {
     }
 }
 
-/// The median of the last ones; `None` if there are none.
+/// The median of the last [`LAST`] values; `None` of an empty list.
 fn median(all: &[f64]) -> Option<f64> {
     let mut last = all[all.len().saturating_sub(LAST)..].to_vec();
     last.sort_by(f64::total_cmp);

@@ -5,14 +5,14 @@ use std::fs;
 use std::path::Path;
 
 /// An mpirun that writes its arguments to `calls`, then runs the script `then`.
-fn launcher(then: &str) -> Programs {
+pub fn launcher(then: &str) -> Programs {
     let begin = r#"[ "$1" = --version ] && { echo 'HYDRA build details:'; exit 0; }
         printf '%s\n' "$*" >> calls"#;
     Programs::new().add("mpirun", &format!("{begin}\n{then}"))
 }
 
 /// The launches, one per line.
-fn calls(sandbox: &Sandbox) -> Vec<String> {
+pub fn calls(sandbox: &Sandbox) -> Vec<String> {
     let text = fs::read_to_string(sandbox.path().join("calls")).unwrap_or_default();
     text.lines().map(str::to_string).collect()
 }

@@ -1,5 +1,6 @@
 //! `scr run`: which nodes it does without, and whether there is another launch or another allocation.
 
+use crate::run::{calls, launcher};
 use crate::sandbox::{Programs, Said, Sandbox, fixture};
 use std::fs;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -17,18 +18,6 @@ fn now() -> u64 {
         .duration_since(UNIX_EPOCH)
         .unwrap()
         .as_secs()
-}
-
-/// An mpirun that writes its arguments to `calls`, then runs the script `then`.
-fn mpirun(then: &str) -> Programs {
-    let begin = r#"[ "$1" = --version ] && { echo 'HYDRA build details:'; exit 0; }
-        printf '%s\n' "$*" >> calls"#;
-    Programs::new().add("mpirun", &format!("{begin}\n{then}"))
-}
-
-fn calls(sandbox: &Sandbox) -> Vec<String> {
-    let text = fs::read_to_string(sandbox.path().join("calls")).unwrap_or_default();
-    text.lines().map(str::to_string).collect()
 }
 
 /// Logs that a node has failed in a job so many hours ago.
@@ -50,7 +39,7 @@ fn failed(programs: &Programs, sandbox: &Sandbox, job: &str, hours: u64, note: &
 
 #[test]
 fn a_node_that_failed_in_earlier_jobs_is_left_out_while_others_are_there_and_comes_back() {
-    let (programs, sandbox) = (mpirun(""), Sandbox::empty());
+    let (programs, sandbox) = (launcher(""), Sandbox::empty());
     fs::create_dir(sandbox.path().join(".scr")).unwrap();
     for (job, hours, note) in [
         ("1", 30, "n1: Failed to ping"),
@@ -111,7 +100,7 @@ fn a_node_that_failed_in_earlier_jobs_is_left_out_while_others_are_there_and_com
 fn in_queue(sandbox: &Sandbox, then: &str, set: &[(&str, &str)]) -> Said {
     let flush = fixture("basic").join(".scr/flush.scr");
     let script = format!("cp '{}' .scr/flush.scr; {then}", flush.display());
-    let programs = mpirun(&script)
+    let programs = launcher(&script)
         .add("cp", "exec /bin/cp \"$@\"")
         .add("scontrol", "echo \"scontrol $*\" >> calls");
     let slurm = [("SLURM_JOB_ID", "77"), ("SCR_END_TIME", "4000000000")];
@@ -127,7 +116,7 @@ fn a_job_that_another_allocation_brings_further_is_put_into_the_queue_again() {
     fs::create_dir(sandbox.path().join(".scr")).unwrap();
     let halt = sandbox.path().join(".scr/halt.scr");
     let args = ["halt-cntl", "-s", "3600", "-f", halt.to_str().unwrap()];
-    mpirun("").run(&sandbox, &[], &args).out();
+    launcher("").run(&sandbox, &[], &args).out();
     // The end of the allocation is near already.
     let said = in_queue(&sandbox, "", &at_end);
     assert_eq!(calls(&sandbox).len(), 0, "{said:?}");
@@ -156,7 +145,7 @@ fn a_job_that_another_allocation_brings_further_is_put_into_the_queue_again() {
 #[test]
 fn with_too_little_time_for_a_restart_and_a_checkpoint_there_is_no_other_launch() {
     let sandbox = Sandbox::empty();
-    let programs = mpirun("");
+    let programs = launcher("");
     fs::create_dir(sandbox.path().join(".scr")).unwrap();
     for (second, event) in [
         (0, "RUN_START"),
