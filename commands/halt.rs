@@ -29,7 +29,7 @@ const MOST: i64 = i32::MAX as i64;
 /// job sees them when it next completes a checkpoint or calls SCR_Should_exit or
 /// SCR_Need_checkpoint. Without an option it stops then, as with --immediate. A condition stays for
 /// later runs until it is unset. It can be set before the first run: then the directory .scr is
-/// made.
+/// made. It holds for the sessions of the program that have a name, too.
 ///
 /// TIME is local, as YYYY-MM-DDTHH:MM:SS.
 ///
@@ -159,7 +159,11 @@ impl RunCommand for Options {
         };
         let (mut code, changes) = (ExitCode::SUCCESS, self.changes());
         let mut halts = Vec::new();
-        for dir in dirs {
+        let with_sessions = dirs.iter().flat_map(|dir| {
+            let sessions = place::absolute(dir).map(|dir| place::sessions(&Prefix::new(&dir)));
+            std::iter::once(dir.clone()).chain(sessions.unwrap_or_default())
+        });
+        for dir in &with_sessions.collect::<Vec<_>>() {
             let prefix = if changes.iter().any(Change::sets) {
                 place::begun(call, dir)
             } else {

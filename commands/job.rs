@@ -113,11 +113,14 @@ impl Job {
     pub fn id(&self) -> Result<String, Failure> {
         let lookup = |name: &str| self.get(name);
         let real = self.prefix.real();
+        let session = read(&self.prefix.session_file())?;
+        let session = session.and_then(|name| String::from_utf8(name).ok());
         Ok(manager::job_id(
             &*self.manager,
             &self.environment,
             &lookup,
             real,
+            session.as_deref(),
         )?)
     }
 

@@ -8,9 +8,14 @@ use scr_engine::prefix::{finish, paths::Prefix};
 use scr_engine::store::counting::{CountingFiles, FileTally};
 use scr_engine::store::{Files, posix::Posix};
 use scr_engine::system::time::SystemTime;
+use std::ffi::OsStr;
 use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// Bytes that a path has at most.
+const LONGEST_PATH: u64 = 4096;
 
 // No doc comment: clap would take it for the help of the command.
 #[derive(clap::Args)]
@@ -61,6 +66,26 @@ pub(super) fn begun(call: &mut Invocation, dir: &Path) -> Result<Prefix, Failure
         ));
     }
     used(Some(dir))
+}
+
+/// The prefix directories of the sessions with a name that a job in `prefix` had. Those that are gone, or that another job uses by
+/// now, are left out.
+pub(super) fn sessions(prefix: &Prefix) -> Vec<PathBuf> {
+    let files = files(prefix);
+    let mut found = Vec::new();
+    for name in files.list(&prefix.sessions()).unwrap_or_default() {
+        let Ok(path) = files.read(&prefix.sessions().join(&name), LONGEST_PATH) else {
+            continue;
+        };
+        let dir = PathBuf::from(OsStr::from_bytes(&path));
+        let own = Prefix::new(&dir);
+        let named = self::files(&own).read(&own.session_file(), LONGEST_PATH);
+        if named.is_ok_and(|named| named == name.as_bytes()) {
+            found.push(dir);
+        }
+    }
+    found.sort();
+    found
 }
 
 /// The files of a prefix directory: no symbolic link below it is followed.

@@ -12,6 +12,7 @@ use scr_engine::policy::halt::FINALIZED;
 use scr_engine::policy::save::{HeldOnNodes, SaveCandidate, candidates, recorded, save};
 use scr_engine::prefix::{index, records};
 use scr_engine::system::time::Instant;
+use scr_engine::text::escaped;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
@@ -27,7 +28,7 @@ pub(super) const COMMAND: Command =
 /// Saves output that is not in the prefix directory, oldest first, then the newest checkpoint that
 /// can be saved, unless it is in the prefix directory already. That becomes the current checkpoint,
 /// from which the next run starts. Files of nodes that are down are rebuilt, as far as their
-/// redundancy allows. With SCR_FLUSH_POSTSTAGE or transfer daemons it first waits for the flushes that
+/// redundancy allows. Sessions of the program that have a name are saved likewise. With SCR_FLUSH_POSTSTAGE or transfer daemons it first waits for the flushes that
 /// the last run has left in the background, as scr poststage does, and ends the daemons.
 ///
 /// Exit status: 0 all is in the prefix directory, 1 a dataset could not be saved.
@@ -65,8 +66,24 @@ impl RunCommand for Options {
     }
 }
 
-/// Saves the datasets. True if all that must be in the prefix directory are there.
+/// Saves the datasets, also those of the sessions that have a name. True if all that must be in the prefix directory
+/// are there.
 pub(super) fn finish(
+    call: &mut Invocation,
+    job: &Job,
+    launcher: Option<&Launcher>,
+    known: &[String],
+) -> Result<bool, Failure> {
+    let mut good = finish_session(call, job, launcher, known)?;
+    for dir in place::sessions(&job.prefix) {
+        writeln!(call.out, "Session in {}:", escaped(&dir.to_string_lossy()))?;
+        good &= finish_session(call, &Job::here(Some(&dir))?, launcher, known)?;
+    }
+    Ok(good)
+}
+
+/// [`finish`] of one session.
+fn finish_session(
     call: &mut Invocation,
     job: &Job,
     launcher: Option<&Launcher>,

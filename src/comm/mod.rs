@@ -123,6 +123,10 @@ pub trait Communicator: Send + Sync {
     /// Transports do nothing here.
     fn count_round(&self, _operation: &'static str) {}
 
+    /// Makes all calls of all ranks fail from now on, where the transport can do that: a rank has found that another one
+    /// is lost, or leaves the group. Local.
+    fn revoke(&self) {}
+
     /// Ends the whole job. Only used where going on would lose or corrupt data.
     fn abort(&self, code: i32) -> !;
 }
@@ -154,6 +158,9 @@ impl<C: Communicator + ?Sized> Communicator for Box<C> {
     }
     fn count_round(&self, operation: &'static str) {
         (**self).count_round(operation);
+    }
+    fn revoke(&self) {
+        (**self).revoke();
     }
     fn abort(&self, code: i32) -> ! {
         (**self).abort(code)

@@ -52,6 +52,8 @@ pub struct Config {
     pub(super) undefined: Option<BTreeSet<String>>,
     /// True in a command, false in a program.
     pub(super) in_command: bool,
+    /// The name of the session; `None` for that of MPI_COMM_WORLD.
+    pub(super) session: Option<String>,
 }
 
 impl Config {
@@ -66,6 +68,20 @@ impl Config {
             in_command: true,
             ..Self::default()
         }
+    }
+
+    /// An empty configuration of a session with a name. Its prefix directory is that of the job with the name, unless
+    /// `SCR_Config` sets one for the session.
+    pub fn of_session(name: &str) -> Self {
+        Config {
+            session: Some(name.to_string()),
+            ..Self::default()
+        }
+    }
+
+    /// The name of the session; `None` for that of MPI_COMM_WORLD.
+    pub fn session(&self) -> Option<&str> {
+        self.session.as_deref()
     }
 
     /// Reads environment and files again, and keeps what `SCR_Config` set. Local; for rank 0.
@@ -92,6 +108,7 @@ impl Config {
             loaded: true,
             said: self.said.clone(),
             in_command: self.in_command,
+            session: self.session.clone(),
             ..Config::default()
         };
         next.load_system(read_file)?;
@@ -232,6 +249,16 @@ impl Config {
 
     /// The prefix directory: absolute, with `.` and `..` folded as text.
     pub fn prefix(&self) -> Result<PathBuf> {
+        let of_job = self.prefix_of_job()?;
+        let own = self.find("SCR_PREFIX").map(|(source, _)| source) == Some(ConfigSource::Call);
+        Ok(match &self.session {
+            Some(name) if !own => of_job.join(name),
+            _ => of_job,
+        })
+    }
+
+    /// The prefix directory without the name of the session.
+    pub fn prefix_of_job(&self) -> Result<PathBuf> {
         let given = self.get("SCR_PREFIX")?;
         if given.as_ref().is_some_and(String::is_empty) {
             return Err(Error::config(
@@ -259,7 +286,7 @@ impl Config {
     pub fn user_file(&self) -> Result<PathBuf> {
         match self.chosen_user_file() {
             Some(value) => Ok(self.cwd.join(self.expand("SCR_CONF_FILE", value)?)),
-            None => Ok(self.prefix()?.join(".scrconf")),
+            None => Ok(self.prefix_of_job()?.join(".scrconf")),
         }
     }
 

@@ -17,6 +17,7 @@ struct SharedConfig {
     call: Layer,
     system: Layer,
     undefined: BTreeSet<String>,
+    session: Option<String>,
 }
 
 impl Config {
@@ -30,6 +31,7 @@ impl Config {
             call: self.call.clone(),
             system: self.system.clone(),
             undefined: undefined.unwrap_or_else(|| self.undefined_variables()),
+            session: self.session.clone(),
         })
     }
 
@@ -47,6 +49,7 @@ impl Config {
             cwd: message.cwd.as_path().to_path_buf(),
             loaded: true,
             undefined: Some(message.undefined),
+            session: message.session,
             ..Config::default()
         };
         config.localise(environment)?;

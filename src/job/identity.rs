@@ -183,6 +183,37 @@ fn component(value: String, source: ValueSource) -> Result<Sourced<String>> {
     Err(Error::config(source.to_string(), what))
 }
 
+/// Checks the name of a session: it is part of paths.
+///
+/// # Errors
+/// It is no word of letters, digits, `-`, `_` and `.`, begins with a dot, or is longer than 64 bytes.
+pub fn session_name(name: &str) -> Result<()> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    let flaw = match name {
+        "" => "is empty",
+        name if name.len() > 64 => "is longer than 64 bytes",
+        name if name.starts_with('.') => "begins with a dot",
+        name if !name.chars().all(is_plain) => {
+            "has other characters than letters, digits, '-', '_' and '.'"
+        }
+        _ => return Ok(()),
+    };
+    let what = format!(
+        "the name '{}' of the session {flaw}; it names directories, so give it one plain word",
+        excerpt(name, 80)
+    );
+    Err(Error::usage("SCR_Session_create", what))
+}
+
+/// The id by which the caches of a session with a name are found: that of the job with the name. An id that is derived
+/// from the prefix directory names one session only.
+pub fn of_session(job: Sourced<String>, session: Option<&str>) -> String {
+    match session {
+        Some(name) if job.source != ValueSource::Prefix => format!("{}@{name}", job.value),
+        _ => job.value,
+    }
+}
+
 /// FNV-1a, 64 bits. It must never change, because the next run must derive the same id.
 fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {

@@ -28,7 +28,7 @@ explained! {
         title: "The communication fails",
         text: "communication failed in ...",
         cause: "A function of MPI has returned an error. Most often a process or a node has died.",
-        remedy: "Start again in the same allocation: `scr run` does so. Look at the messages of the resource manager for the \
-         node that died.",
+        remedy: "Start again in the same allocation: `scr run` does so. A program that makes its communicator whole again \
+         can go on with SCR_Session_repair. Look at the messages of the resource manager for the node that died.",
     }
 }

@@ -61,6 +61,16 @@ impl Prefix {
         self.meta().join(name)
     }
 
+    /// The file with the name of the session; there is none for the session of MPI_COMM_WORLD.
+    pub fn session_file(&self) -> PathBuf {
+        self.file("session")
+    }
+
+    /// The directory with a file for each session of the job that has a name: its prefix directory.
+    pub fn sessions(&self) -> PathBuf {
+        self.file("sessions")
+    }
+
     /// The directory of the summary and the rank2file of a dataset.
     pub fn dataset(&self, id: u64) -> PathBuf {
         self.meta().join(format!("scr.dataset.{id}"))

@@ -18,6 +18,11 @@ impl Ids {
         self.dataset
     }
 
+    /// The highest id of a dataset, and the highest number of a checkpoint.
+    pub fn highest(self) -> (u64, u64) {
+        (self.dataset, self.checkpoint)
+    }
+
     /// Takes note of a dataset, and of its number if it is a checkpoint.
     pub fn know(&mut self, dataset: u64, checkpoint: Option<u64>) {
         self.dataset = self.dataset.max(dataset);

@@ -105,12 +105,13 @@ impl Record {
 }
 
 impl Session {
-    /// Records that the run begins. Local.
-    pub(super) fn log_start(&self) {
+    /// Records that the run begins. `note` says how it goes on after a repair. Local.
+    pub(super) fn log_start(&self, note: Option<String>) {
         let run = &self.run;
         run.log(Event::Start, |record| Record {
             procs: Some(run.comm.size() as u64),
             nodes: Some(run.nodes),
+            note,
             ..record
         });
     }

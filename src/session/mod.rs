@@ -6,6 +6,7 @@
 //! | call | file | what it uses |
 //! |---|---|---|
 //! | `SCR_Init` | `start` | `join`, `run_info`, `local_setup`, `exchange`, `stores`, `locks`, `classify`, `recovery_plan`, `recover`, `make_room`, `flush` |
+//! | `SCR_Session_repair` | `repair` | as `SCR_Init` |
 //! | `SCR_Start_output` | `output` | `space`, `evict` |
 //! | `SCR_Route_file` | `route` | `other_ranks`, `node_copies` |
 //! | `SCR_Complete_output` | `complete` | `space`, `flush`, `background`, `checksums`, `halt` |
@@ -34,6 +35,7 @@ mod testing;
 mod wait_for;
 
 pub use restart::Verdict;
+pub use start::repair::Member;
 pub use start::run_info::load;
 pub use start::{OTHER_RUN, Setup};
 
@@ -65,6 +67,8 @@ use std::sync::Arc;
 
 /// One run under SCR. All methods are collective unless they say otherwise.
 pub struct Session {
+    /// What names it: all its runs have it, if it is repaired, and no other session.
+    identity: u64,
     /// Communicator, files, settings, stores and sets: constant after `SCR_Init`.
     run: Run,
     locks: Locks,

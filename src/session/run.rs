@@ -62,6 +62,14 @@ impl Run {
         self.comm.rank()
     }
 
+    /// The number of this run, after which its directory in each store is named. The same on all ranks.
+    pub fn id(&self) -> u64 {
+        self.stores
+            .iter()
+            .find_map(|store| store.layout.run())
+            .unwrap_or(0)
+    }
+
     pub fn node(&self) -> &str {
         &self.speaker.node
     }

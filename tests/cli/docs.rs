@@ -95,7 +95,8 @@ fn commands_and_options_in_the_documentation_exist() {
             };
             // Functions of the Fortran module, and patterns of names.
             let called = name.split('(').next().unwrap_or(name);
-            let other = fortran.contains(called) || name.contains(['*', ':']);
+            let header = name.ends_with(".h") || name.ends_with(".hpp");
+            let other = header || fortran.contains(called) || name.contains(['*', ':']);
             if name.starts_with("scr_") && other {
                 continue;
             }
@@ -164,6 +165,7 @@ fn long_options_in_the_documentation_exist() {
         "--nocapture",
         "--features",
         "--version",
+        "--with-ft",
     ];
     let mut wrong = Vec::new();
     for (page, code) in pages() {

@@ -2,7 +2,8 @@
 
 use crate::checkpoints::double_nodes;
 use crate::sandbox::{Programs, Said, said};
-use crate::site::Site;
+use crate::site::{Rank, Site};
+use scr::config::Config;
 
 /// A stand-in for ssh to nodes that are directories of `site`; nodes in `down` cannot be reached.
 fn nodes_of(site: &Site, down: &str) -> Programs {
@@ -52,6 +53,44 @@ fn killed() -> Site {
 fn restarts_from(site: &Site, name: &str) {
     std::fs::remove_dir_all(site.node("x").parent().unwrap()).unwrap();
     site.expect_restart(&double_nodes(4), Some(name));
+}
+
+/// A session with a name has a prefix directory and caches of its own, which the job's command finds.
+#[test]
+fn sessions_with_a_name_are_saved_with_the_job() {
+    let site = killed();
+    let ocean = Config::of_session("ocean");
+    let in_ocean = |rank: &mut Rank| rank.session.set_cwd(site.prefix().join("ocean"));
+    site.run_as(&double_nodes(4), &ocean, |rank| {
+        in_ocean(rank);
+        rank.checkpoint("o.1").unwrap();
+    });
+    let programs = nodes_of(&site, "none");
+    let said = call(&site, &programs, &["postrun"]).out();
+    assert!(
+        said.contains("Dataset 2 (`ck.2'), 8 ranks, is complete"),
+        "{said}"
+    );
+    assert!(said.contains("/prefix/ocean:\n"), "{said}");
+    assert!(
+        said.contains("Dataset 1 (`o.1'), 8 ranks, is complete"),
+        "{said}"
+    );
+    std::fs::remove_dir_all(site.node("x").parent().unwrap()).unwrap();
+    let names = site.run_as(&double_nodes(4), &ocean, |rank| {
+        in_ocean(rank);
+        rank.restart()
+    });
+    assert!(
+        names.iter().all(|name| name.as_deref() == Some("o.1")),
+        "{names:?}"
+    );
+    site.expect_restart(&double_nodes(4), Some("ck.2"));
+    call(&site, &programs, &["halt"]).out();
+    let stop = site.run_as(&double_nodes(4), &ocean, |rank| {
+        rank.session.should_exit().unwrap()
+    });
+    assert!(stop.iter().all(|stop| *stop));
 }
 
 #[test]

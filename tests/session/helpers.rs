@@ -10,6 +10,15 @@ impl Site {
         Site::at(memory.or_else(|_| tempfile::tempdir()).unwrap())
     }
 
+    /// Runs `body` on ranks whose session may not start.
+    pub fn start<R: Send>(
+        &self,
+        nodes: &[&str],
+        body: impl Fn(scr::Result<Option<Rank>>) -> R + Sync,
+    ) -> Vec<R> {
+        self.start_as(nodes, &Config::new(), body)
+    }
+
     /// Removes the node with everything that is stored on it.
     pub fn lose(&self, name: &str) {
         std::fs::remove_dir_all(self.node(name)).unwrap();

@@ -98,15 +98,26 @@ impl Site {
     /// Runs `body` on one rank for each name in `nodes`: rank r runs on `nodes[r]`. Every session
     /// must start. A session that `body` does not finalize ends as if it were killed.
     pub fn run<R: Send>(&self, nodes: &[&str], body: impl Fn(&mut Rank) -> R + Sync) -> Vec<R> {
-        self.start(nodes, |started| {
+        self.run_as(nodes, &Config::new(), body)
+    }
+
+    /// [`Site::run`], of the session that has this configuration.
+    pub fn run_as<R: Send>(
+        &self,
+        nodes: &[&str],
+        config: &Config,
+        body: impl Fn(&mut Rank) -> R + Sync,
+    ) -> Vec<R> {
+        self.start_as(nodes, config, |started| {
             body(&mut started.unwrap().expect("SCR is enabled"))
         })
     }
 
-    /// Runs `body` on ranks whose session may not start.
-    pub fn start<R: Send>(
+    /// Runs `body` on ranks whose session, of this configuration, may not start.
+    pub fn start_as<R: Send>(
         &self,
         nodes: &[&str],
+        config: &Config,
         body: impl Fn(scr::Result<Option<Rank>>) -> R + Sync,
     ) -> Vec<R> {
         threads::run(nodes.len(), |comm| {
@@ -120,7 +131,7 @@ impl Site {
                 // run for a moment, between its fork and its exec.
                 lock_timeout: std::time::Duration::from_secs(10),
             };
-            let started = Session::init(setup, &mut Config::new());
+            let started = Session::init(setup, &mut config.clone());
             body(started.map(|session| session.map(|session| Rank { session, rank })))
         })
     }

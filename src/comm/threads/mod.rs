@@ -32,6 +32,7 @@ pub fn run<R: Send>(size: usize, body: impl Fn(Box<dyn Communicator>) -> R + Syn
                 let comm = Box::new(ThreadRank {
                     world: Arc::clone(&world),
                     rank,
+                    ends: false,
                 });
                 let result = catch_unwind(AssertUnwindSafe(|| body(comm)));
                 world.end(rank, result.is_err());
@@ -56,6 +57,19 @@ pub fn run<R: Send>(size: usize, body: impl Fn(Box<dyn Communicator>) -> R + Syn
         .collect()
 }
 
+/// `size` ranks for threads of the caller's. A rank has ended when its communicator is dropped.
+pub fn connected(size: usize) -> Vec<Box<dyn Communicator>> {
+    let world = Arc::new(World::new(size));
+    let rank = |rank| {
+        Box::new(ThreadRank {
+            world: Arc::clone(&world),
+            rank,
+            ends: true,
+        }) as Box<dyn Communicator>
+    };
+    (0..size).map(rank).collect()
+}
+
 /// Payload of the panic with which [`Communicator::abort`] ends a rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Aborted {
@@ -69,6 +83,16 @@ pub struct Aborted {
 pub(super) struct ThreadRank {
     world: Arc<World>,
     rank: usize,
+    /// The rank ends when this is dropped.
+    ends: bool,
+}
+
+impl Drop for ThreadRank {
+    fn drop(&mut self) {
+        if self.ends {
+            self.world.end(self.rank, std::thread::panicking());
+        }
+    }
 }
 
 impl ThreadRank {
@@ -77,6 +101,7 @@ impl ThreadRank {
         ThreadRank {
             world: Arc::new(World::new(1)),
             rank: 0,
+            ends: false,
         }
     }
 
@@ -144,6 +169,12 @@ impl Communicator for ThreadRank {
 
     fn allreduce(&self, terms: &mut [Term]) -> Result<()> {
         self.world.round(self.rank, "allreduce", terms)
+    }
+
+    fn revoke(&self) {
+        let rank = self.rank;
+        self.world
+            .break_with(format!("rank {rank} has left the group"));
     }
 
     fn abort(&self, code: i32) -> ! {

@@ -65,7 +65,7 @@ pub fn detect(environment: &Environment) -> Box<dyn Manager> {
 }
 
 /// The id of the job, as it is in the names of cache and control directories: SCR_JOB_ID, else
-/// the manager's, else one derived from `prefix`, which must be canonical.
+/// the manager's, else one derived from `prefix`, which must be canonical. `session`: the name of the session.
 ///
 /// # Errors
 /// The id cannot be the name of a directory, or the manager cannot be asked.
@@ -74,12 +74,14 @@ pub fn job_id(
     environment: &Environment,
     lookup: Lookup,
     prefix: &Path,
+    session: Option<&str>,
 ) -> Result<String> {
     const NAME: &str = "SCR_JOB_ID";
     let given = parameter(NAME, environment, lookup);
     let given = given.map_or_else(|| manager.job_id(), |id| Ok(Some(id)))?;
     let lookup = |name: &str| given.clone().filter(|_| name == NAME);
-    Ok(super::job_id(environment, &lookup, prefix)?.value)
+    let job = super::job_id(environment, &lookup, prefix)?;
+    Ok(super::of_session(job, session))
 }
 
 /// The nodes to work with, each once: SCR_NODELIST, else the manager's.

@@ -19,6 +19,7 @@ use crate::session::ids::Ids;
 use crate::session::log;
 use crate::session::output::stores::confirm_shared;
 use crate::session::run::{Run, Store};
+use crate::store::Lock;
 
 /// A run whose ranks have found each other.
 pub(super) struct Joined {
@@ -34,8 +35,14 @@ pub(super) struct Joined {
 }
 
 impl Joined {
-    /// Joins the run; `None` if SCR is disabled. Collective.
-    pub fn new(mut setup: Setup, config: &mut Config) -> Result<Option<Self>> {
+    /// Joins the run; `None` if SCR is disabled. `held` is the lock on the prefix directory, if this process has it
+    /// already, and `repairs` is true if the session had a run before. Collective.
+    pub fn new(
+        mut setup: Setup,
+        held: Option<Box<dyn Lock>>,
+        repairs: bool,
+        config: &mut Config,
+    ) -> Result<Option<Self>> {
         let mut speaker = Speaker {
             rank: setup.comm.rank(),
             node: setup.environment.host.clone(),
@@ -46,8 +53,10 @@ impl Joined {
             speaker: &speaker,
             environment: &setup.environment,
             lock_timeout: setup.lock_timeout,
+            repairs,
         };
-        let Some((root, message)) = share_run_info(&*setup.comm, &root_setup, config)? else {
+        let shared = share_run_info(&*setup.comm, &root_setup, held, config)?;
+        let Some((root, message)) = shared else {
             return Ok(None);
         };
         let received = receive(&message, &setup.environment, config);
@@ -158,9 +167,10 @@ fn stores_of(
 fn share_run_info(
     comm: &dyn Communicator,
     setup: &RootSetup,
+    held: Option<Box<dyn Lock>>,
     config: &mut Config,
 ) -> Result<Option<(AtRoot<RootState>, Vec<u8>)>> {
-    let found = collective::if_root(comm, || setup.find(config));
+    let found = collective::if_root(comm, || setup.find(held, config));
     let enabled = found
         .as_ref()
         .is_ok_and(|found| !matches!(found.get(), Some(None)));

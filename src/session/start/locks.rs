@@ -37,7 +37,7 @@ const RETRY: Duration = Duration::from_millis(20);
 #[derive(Default)]
 pub(in crate::session) struct Locks {
     /// Rank 0: on the prefix directory.
-    _prefix: Option<Box<dyn Lock>>,
+    prefix: Option<Box<dyn Lock>>,
     /// Leaders: on the cache directories, by the index of the store.
     stores: Vec<(usize, Box<dyn Lock>)>,
 }
@@ -72,32 +72,48 @@ enum Locked {
     ByOther(Owner),
 }
 
+/// Rank 0: locks the prefix directory. Waits up to `timeout` for another run to end. `None` if the file system has no
+/// locks. Local.
+///
+/// # Errors
+/// Another run has it.
+pub(super) fn lock_prefix(
+    files: &dyn Files,
+    prefix: &Prefix,
+    timeout: Duration,
+) -> Result<Option<Box<dyn Lock>>> {
+    match wait_for_lock(files, &prefix.meta(), Instant::now() + timeout)? {
+        LockAttempt::Acquired(lock) => Ok(Some(lock)),
+        LockAttempt::Unsupported => Ok(None),
+        LockAttempt::HeldByOther => Err(prefix_in_use(prefix)),
+    }
+}
+
 impl Locks {
-    /// Rank 0: locks the prefix directory. Waits up to `timeout` for another run to end. Local.
-    ///
-    /// # Errors
-    /// Another run has it.
-    pub fn of_prefix(files: &dyn Files, prefix: &Prefix, timeout: Duration) -> Result<Locks> {
-        let lock = match wait_for_lock(files, &prefix.meta(), Instant::now() + timeout)? {
-            LockAttempt::Acquired(lock) => Some(lock),
-            LockAttempt::Unsupported => None,
-            LockAttempt::HeldByOther => return Err(prefix_in_use(prefix)),
-        };
-        Ok(Locks {
-            _prefix: lock,
-            stores: Vec::new(),
-        })
+    /// Takes the lock on the prefix directory out, for the next run of the session. Local.
+    pub fn take_prefix(&mut self) -> Option<Box<dyn Lock>> {
+        self.prefix.take()
+    }
+
+    /// Adds the lock on the prefix directory. Local.
+    pub fn hold_prefix(&mut self, lock: Option<Box<dyn Lock>>) {
+        self.prefix = lock;
     }
 
     /// Locks the stores that this rank leads, and takes over what earlier runs left in them. This
     /// rank no longer leads a store that another run has and that no dataset of this run will use.
-    /// Waits up to `timeout` for a run whose last processes are ending. Local.
+    /// Waits up to `timeout` for a run whose last processes are ending. Locks that this process has from an earlier
+    /// run of the session stay, or end if another rank leads the store now. Local.
     ///
     /// # Errors
     /// Another run has a store that this one needs, or what is in it cannot be taken over.
     pub fn lock_stores(&mut self, run: &mut Run, timeout: Duration) -> Result<()> {
         let begun = Instant::now();
+        let mut held = std::mem::take(&mut self.stores);
+        held.retain(|(at, _)| run.led_store(*at).is_some());
         for at in 0..run.stores.len() {
+            let own = held.iter().position(|(store, _)| *store == at);
+            let own = own.map(|own| held.swap_remove(own).1);
             let Some(store) = run.led_store(at) else {
                 continue;
             };
@@ -114,7 +130,7 @@ impl Locks {
                 rank: run.rank(),
                 prefix: Name::from(run.prefix.real()),
             };
-            match lock_store(&*run.files, &layout, &owner, begun + timeout)? {
+            match lock_store(&*run.files, &layout, own, &owner, begun + timeout)? {
                 Locked::ByThisRun(lock) => self.stores.extend(lock.map(|lock| (at, lock))),
                 Locked::ByOther(_) if !used => run.stores[at].leader = false,
                 Locked::ByOther(other) => return Err(store_in_use(run, &layout.job(), &other)),
@@ -228,10 +244,21 @@ fn run_name(layout: &Layout) -> Name {
 }
 
 /// Locks a job's directory, takes over what is in it, and then names this run as its owner.
-fn lock_store(files: &dyn Files, layout: &Layout, owner: &Owner, end: Instant) -> Result<Locked> {
+/// `held`: the lock, if this process has it already.
+fn lock_store(
+    files: &dyn Files,
+    layout: &Layout,
+    mut held: Option<Box<dyn Lock>>,
+    owner: &Owner,
+    end: Instant,
+) -> Result<Locked> {
     let path = layout.job().join(OWNER);
     loop {
-        let lock = match wait_for_lock(files, &layout.job(), Instant::now() + RETRY) {
+        let attempt = match held.take() {
+            Some(lock) => Ok(LockAttempt::Acquired(lock)),
+            None => wait_for_lock(files, &layout.job(), Instant::now() + RETRY),
+        };
+        let lock = match attempt {
             Ok(LockAttempt::Acquired(lock)) => Some(lock),
             Ok(LockAttempt::HeldByOther) => None,
             Ok(LockAttempt::Unsupported) => {

@@ -4,11 +4,12 @@ pub(super) mod consistency;
 pub(super) mod join;
 pub(super) mod local_setup;
 pub(super) mod locks;
+pub(super) mod repair;
 pub(super) mod run_info;
 
 use super::Session;
 use crate::comm::{Agreed, Agreement, Communicator, Term};
-use crate::config::Config;
+use crate::config::{Config, Settings};
 use crate::events::{Console, Severity, Sink};
 use crate::format::{Dataset, Name, flush_file};
 use crate::job::Environment;
@@ -30,9 +31,8 @@ use crate::session::output::shared_names::NameForms;
 use crate::session::restart::node_copies::NodeCopies;
 use crate::session::restart::restart_list::RestartLists;
 use crate::session::start::join::Joined;
-use crate::session::start::locks::Locks;
+use crate::session::start::repair::{Kept, Member, Repair, identity_of};
 use crate::session::state::State;
-use crate::session::statistics::Statistics;
 use crate::store::{Files, posix::Posix};
 use crate::text::counted;
 use crate::{Error, Result};
@@ -79,8 +79,43 @@ impl Session {
     /// A parameter or descriptor cannot be used, a directory cannot be made or belongs to somebody
     /// else, or another run uses the prefix directory. All ranks return the same error.
     pub fn init(setup: Setup, config: &mut Config) -> Result<Option<Session>> {
+        Session::start(setup, None, &mut None, config)
+    }
+
+    /// Goes on with a session whose ranks were lost, on another communicator: that of the survivors, or of as many ranks
+    /// as before, or any other. The newest checkpoint that is complete, or can be rebuilt, is offered for a restart,
+    /// as after `SCR_Init`. `None` if no rank has survived: then nothing was done but for two rounds. Collective: survivors and new ranks call it.
+    ///
+    /// # Errors
+    /// As [`Session::init`], and if the ranks are of several sessions. `member` still has what this process
+    /// had, so that another repair can follow.
+    pub fn repair(
+        setup: Setup,
+        member: &mut Member,
+        config: &mut Config,
+    ) -> Result<Option<Session>> {
+        let (comm, environment) = (&*setup.comm, &setup.environment);
+        let Some(repair) = repair::meet(comm, environment, member, config)? else {
+            return Ok(None);
+        };
+        let mut kept = member.take();
+        config.thaw();
+        let started = Session::start(setup, Some(repair), &mut kept, config);
+        member.put_back(kept);
+        started
+    }
+
+    /// Starts a run of a new session, or of one that is repaired. `kept` is what this process has of the run before; it
+    /// is as it was, but for locks that are released, if the run cannot start. Collective.
+    fn start(
+        setup: Setup,
+        repair: Option<Repair>,
+        kept: &mut Option<Kept>,
+        config: &mut Config,
+    ) -> Result<Option<Session>> {
         let lock_timeout = setup.lock_timeout;
-        let Some(joined) = Joined::new(setup, config)? else {
+        let held = kept.as_mut().and_then(|kept| kept.locks.take_prefix());
+        let Some(joined) = Joined::new(setup, held, repair.is_some(), config)? else {
             return Ok(None);
         };
         let Joined {
@@ -91,13 +126,21 @@ impl Session {
             notes,
             environment,
         } = joined;
-        let (mut locks, mut unfinished) = (Locks::default(), None);
+        let identity = identity_of(run.id());
+        let kept_now = kept.take().unwrap_or_else(|| Kept::of_new(identity));
+        let Kept {
+            mut locks,
+            statistics,
+            ..
+        } = kept_now;
+        let mut unfinished = None;
         let names = root.map(|root| {
-            locks = root.locks;
+            locks.hold_prefix(root.lock);
             unfinished = root.unfinished;
             root.names
         });
         let mut session = Session {
+            identity,
             cwd: environment.cwd.clone(),
             state: State::Idle,
             ids,
@@ -115,7 +158,7 @@ impl Session {
             halt: HaltState::new(environment),
             background: BackgroundFlushes::default(),
             checksums: BackgroundChecksums::default(),
-            statistics: Statistics::new(),
+            statistics,
             calls: CallCount::new(&run),
             computing: None,
             reading: None,
@@ -124,15 +167,37 @@ impl Session {
             locks,
             run,
         };
+        if let Some(repair) = &repair {
+            session.continue_from(repair);
+        }
         let warnings = config.take_warnings();
         session.tell_configuration(&notes);
         session.tell_run();
         session.interval = CheckpointInterval::new(FailureRate::find(&session.run));
-        session.log_start();
-        session.begin(lock_timeout, warnings, unfinished)?;
+        let note = repair
+            .as_ref()
+            .map(|repair| repair.words(session.run.comm.size()));
+        if let Some(note) = &note {
+            let text = format!("the session goes on: {note}");
+            session.run.tell_once(Severity::Note, text);
+        }
+        session.log_start(note);
+        let begun = session.begin(lock_timeout, repair.is_some(), warnings, unfinished);
+        if let Err(error) = begun {
+            *kept = repair.map(|_| Kept::of(session));
+            return Err(error);
+        }
         session.compute_starts();
         config.freeze();
         Ok(Some(session))
+    }
+
+    /// Takes over what the ranks of a repair have agreed on. Local; the same on all ranks.
+    fn continue_from(&mut self, repair: &Repair) {
+        self.identity = repair.identity;
+        let (dataset, checkpoint) = repair.ids.highest();
+        self.ids.know(dataset, Some(checkpoint));
+        self.other_ranks.allowed |= repair.allows_other_ranks && !self.run.settings.start_anew;
     }
 
     /// Tells who takes part and where datasets go.
@@ -205,19 +270,26 @@ impl Session {
     }
 
     /// Recovers what the cache still has, and writes the records of this run. `warnings` are those of
-    /// this rank's settings; `unfinished` is rank 0's newest dataset in the index, if it is not complete.
+    /// this rank's settings; `repairs` is true if the session had a run before; `unfinished` is rank 0's newest dataset in the index, if it is not complete.
     fn begin(
         &mut self,
         lock_timeout: Duration,
+        repairs: bool,
         warnings: Vec<String>,
         unfinished: Option<Dataset>,
     ) -> Result<()> {
         let ended = self.end_earlier_transfers();
         let locked = ended.and_then(|()| self.locks.lock_stores(&mut self.run, lock_timeout));
-        if self.run.settings.cache_purge || !self.run.settings.distribute {
+        let Settings {
+            cache_purge,
+            distribute,
+            prefix_purge,
+            ..
+        } = self.run.settings;
+        if !repairs && (cache_purge || !distribute) {
             self.purge_cache(locked.clone())?;
         }
-        let purged = if self.run.settings.prefix_purge {
+        let purged = if prefix_purge && !repairs {
             self.purge_prefix()?
         } else {
             None
@@ -232,7 +304,7 @@ impl Session {
         let keep_all = !self.search.offer.unavailable.is_empty();
         self.locks.unlock_unused(&self.run, &self.cached, keep_all);
         let survey = self.search.survey.get();
-        let written = survey.map_or(Ok(()), |survey| self.write_records(survey));
+        let written = survey.map_or(Ok(()), |survey| self.write_records(survey, repairs));
         self.tell_settings(written, warnings)?;
         match self.flush_recovered() {
             // The checkpoint is complete in the cache, so the program can go on with it.
@@ -317,10 +389,11 @@ impl Session {
     ///
     /// # Errors
     /// The halt file is damaged, and `SCR_HALT_SECONDS` must be written to it.
-    fn write_records(&self, survey: &Survey) -> Result<()> {
+    fn write_records(&self, survey: &Survey, repairs: bool) -> Result<()> {
         let (run, files, prefix) = (&self.run, &*self.run.files, &self.run.prefix);
         run.keep_record(|| records::write_nodes(files, prefix, run.nodes));
-        let halt_seconds = run.settings.halt_seconds;
+        // The time counts from the first start of a session.
+        let halt_seconds = run.settings.halt_seconds.filter(|_| !repairs);
         let halt_seconds = halt_seconds.map(|seconds| i64::try_from(seconds).unwrap_or(i64::MAX));
         let update = || {
             records::update_halt(files, prefix, |halt| {

@@ -14,10 +14,11 @@ use crate::prefix::records;
 use crate::session::datasets::other_ranks::KnownNames;
 use crate::session::flush::finish::finish_flushes;
 use crate::session::run::record_not_written;
-use crate::session::start::locks::Locks;
-use crate::store::{Files, retry};
+use crate::session::start::locks::lock_prefix;
+use crate::store::{Files, Lock, retry};
 use crate::system::process;
 use serde::{Deserialize, Serialize};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -37,7 +38,8 @@ pub(in crate::session) struct RunInfo {
 
 /// What rank 0 keeps for itself.
 pub(in crate::session) struct RootState {
-    pub locks: Locks,
+    /// On the prefix directory, if its file system has locks.
+    pub lock: Option<Box<dyn Lock>>,
     pub names: KnownNames,
     /// The newest dataset in the index, if it is not complete.
     pub unfinished: Option<Dataset>,
@@ -50,13 +52,22 @@ pub(in crate::session) struct RootSetup<'a> {
     pub speaker: &'a Speaker,
     pub environment: &'a Environment,
     pub lock_timeout: Duration,
+    /// The session is repaired: the settings are those of a survivor.
+    pub repairs: bool,
 }
 
 impl RootSetup<'_> {
     /// Rank 0: reads the parameters, locks the prefix directory and reads its index. Gives also the
-    /// message that [`receive`] takes; `None` if SCR is disabled. Local.
-    pub fn find(&self, config: &mut Config) -> Result<Option<(RootState, Vec<u8>)>> {
-        load(self.files, self.environment, config)?;
+    /// message that [`receive`] takes; `None` if SCR is disabled. `held` is the lock, if this process has it already.
+    /// Local.
+    pub fn find(
+        &self,
+        held: Option<Box<dyn Lock>>,
+        config: &mut Config,
+    ) -> Result<Option<(RootState, Vec<u8>)>> {
+        if !self.repairs {
+            load(self.files, self.environment, config)?;
+        }
         let settings = Settings::from(config);
         for warning in config.take_warnings() {
             self.tell(Severity::Warning, warning);
@@ -71,7 +82,10 @@ impl RootSetup<'_> {
         // Only now that the directory exists can symbolic links in its path be resolved.
         let prefix = Prefix::new(&settings.prefix);
         let files = &*prefix.confine(self.files, []);
-        let locks = Locks::of_prefix(files, &prefix, self.lock_timeout)?;
+        let lock = match held {
+            Some(lock) => Some(lock),
+            None => lock_prefix(files, &prefix, self.lock_timeout)?,
+        };
         // What is certified below `.scr` counts only if `.scr` itself is there after a power loss. No
         // flush into containers syncs the directory in which it stands.
         if let Err(error) = files.sync_dir(prefix.root()) {
@@ -96,6 +110,9 @@ impl RootSetup<'_> {
                 self.tell(Severity::Warning, record_not_written(&error));
             }
         }
+        if let Some(name) = config.session() {
+            self.enter_session(name, &prefix, &config.prefix_of_job()?);
+        }
         for (severity, text) in finish_flushes(files, &prefix)? {
             self.tell(severity, text);
         }
@@ -105,18 +122,35 @@ impl RootSetup<'_> {
         let known = ids.into_iter().filter(|id| *id <= HIGHEST).max();
         let info = RunInfo {
             user: user.value.as_str().into(),
-            job: job.value.as_str().into(),
+            job: job::of_session(job, config.session()).as_str().into(),
             dataset: index.max_dataset().max(known.unwrap_or(0)),
             checkpoint: index.max_checkpoint(),
             run: process::random(),
         };
         let message = [to_message(&info)?, config.to_message()?].concat();
         let root = RootState {
-            locks,
+            lock,
             names: KnownNames::new(&index),
             unfinished: unfinished(&index),
         };
         Ok(Some((root, message)))
+    }
+
+    /// Writes down, in the prefix directory of a session with a name, which one that is, and in that of the job, which
+    /// sessions it has. Commands need it. Local.
+    fn enter_session(&self, name: &str, prefix: &Prefix, of_job: &Path) {
+        let of_job = Prefix::new(of_job);
+        let enter = || {
+            let files = &*prefix.confine(self.files, []);
+            records::put(files, &prefix.session_file(), name.as_bytes())?;
+            let files = &*of_job.confine(self.files, []);
+            files.make_dirs(&of_job.sessions())?;
+            let path = prefix.real().as_os_str().as_bytes();
+            records::put(files, &of_job.sessions().join(name), path)
+        };
+        if let Err(error) = enter() {
+            self.tell(Severity::Warning, record_not_written(&error));
+        }
     }
 
     fn tell(&self, severity: Severity, text: String) {

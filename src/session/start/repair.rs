@@ -1,0 +1,192 @@
+//! `SCR_Session_repair`: a run goes on after ranks were lost. Processes that survive keep their locks and what is
+//! in their caches, and others take the places of lost ones, or there are fewer ranks from then on.
+//!
+//! The ranks first find out who has survived. Then they start a run as `SCR_Init` does, with the settings of a
+//! survivor, and without what only the first start of a session may do (`SCR_CACHE_PURGE`,
+//! `SCR_PREFIX_PURGE`, `SCR_HALT_SECONDS`). The new run has a number of its own. So threads of the run that was broken, and
+//! processes of it that still live, do not find the paths that they know.
+
+use super::locks::Locks;
+use crate::comm::{Agreement, Communicator, Term, collective};
+use crate::config::Config;
+use crate::job::Environment;
+use crate::session::Session;
+use crate::session::ids::Ids;
+use crate::session::statistics::Statistics;
+use crate::text::counted;
+use crate::{Error, Result};
+
+/// The name of the call in errors.
+const CALL: &str = "SCR_Session_repair";
+
+/// What a process has that belongs to a session which is to be repaired.
+#[derive(Default)]
+pub struct Member(Option<Kept>);
+
+/// What a survivor keeps of the run that was broken.
+pub(in crate::session) struct Kept {
+    /// See [`identity_of`].
+    pub identity: u64,
+    pub locks: Locks,
+    pub ids: Ids,
+    pub statistics: Statistics,
+    /// The program can read checkpoints of another number of ranks.
+    pub allows_other_ranks: bool,
+}
+
+impl Member {
+    /// A process that takes the place of a lost one, or that is new. Local.
+    pub fn new() -> Self {
+        Member(None)
+    }
+
+    /// True if this process was part of the run. Local.
+    pub fn has_survived(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// For the run that begins.
+    pub(super) fn take(&mut self) -> Option<Kept> {
+        self.0.take()
+    }
+
+    /// The run could not begin, and the process keeps what it had.
+    pub(super) fn put_back(&mut self, kept: Option<Kept>) {
+        self.0 = kept;
+    }
+}
+
+impl Kept {
+    /// Of a process that had no run.
+    pub fn of_new(identity: u64) -> Self {
+        Kept {
+            identity,
+            locks: Locks::default(),
+            ids: Ids::default(),
+            statistics: Statistics::new(),
+            allows_other_ranks: false,
+        }
+    }
+
+    /// Of a process whose run cannot go on.
+    pub fn of(session: Session) -> Self {
+        let Session {
+            identity,
+            locks,
+            ids,
+            statistics,
+            other_ranks,
+            ..
+        } = session;
+        Kept {
+            identity,
+            locks,
+            ids,
+            statistics,
+            allows_other_ranks: other_ranks.allowed,
+        }
+    }
+}
+
+/// What names a session: the same in all its runs, and different in each session. From the number of its first run.
+pub(super) fn identity_of(run: u64) -> u64 {
+    // So that no session has the number that stands for none in a reduction.
+    run >> 2
+}
+
+/// What the ranks of a repair have agreed on. The same on all ranks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::session) struct Repair {
+    pub identity: u64,
+    /// How many ranks have survived.
+    pub survivors: usize,
+    /// The highest that any of them has used.
+    pub ids: Ids,
+    pub allows_other_ranks: bool,
+}
+
+impl Repair {
+    /// Who goes on, on so many ranks, for the log.
+    pub fn words(&self, size: usize) -> String {
+        let survivors = counted(self.survivors, "rank");
+        let new = size.saturating_sub(self.survivors);
+        format!("repaired: {survivors} of the run before, {new} new")
+    }
+}
+
+impl Session {
+    /// Ends what this process does for the run, of which ranks are lost, and keeps what a repair needs. Waits
+    /// for the threads of the session. Local.
+    pub fn leave(mut self) -> Member {
+        self.run.comm.revoke();
+        self.background.abandon();
+        self.checksums.cancel();
+        self.cached.led.deletion.finish();
+        if let Some(log) = self.run.log.take() {
+            log.close();
+        }
+        Member(Some(Kept::of(self)))
+    }
+}
+
+/// Finds out who has survived, and gives all ranks the settings of the lowest survivor; `None` if all are new.
+/// Collective over the ranks of the repaired run, of which each is a survivor or new.
+///
+/// # Errors
+/// The ranks are of several sessions.
+pub(super) fn meet(
+    comm: &dyn Communicator,
+    environment: &Environment,
+    member: &Member,
+    config: &mut Config,
+) -> Result<Option<Repair>> {
+    let kept = member.0.as_ref();
+    let has_survived = kept.is_some();
+    let identity = kept.map(|kept| kept.identity as i64);
+    let survivor = has_survived.then_some(comm.rank() as i64);
+    let ids = kept.map_or_else(Ids::default, |kept| kept.ids);
+    let (dataset, checkpoint) = ids.highest();
+    let allows = kept.is_some_and(|kept| kept.allows_other_ranks);
+    let terms = [
+        Term::Sum(has_survived.into()),
+        Term::Min(survivor.unwrap_or(i64::MAX)),
+        Term::Min(identity.unwrap_or(i64::MAX)),
+        Term::Max(identity.unwrap_or(i64::MIN)),
+        Term::Max(dataset as i64),
+        Term::Max(checkpoint as i64),
+        Term::Max(allows.into()),
+    ];
+    let [survivors, lowest, least, most, dataset, checkpoint, allows] =
+        collective::combine(comm, terms)?;
+    if !survivors.on_any() {
+        return Ok(None);
+    }
+    if least != most {
+        let what = "the ranks of the communicator are of several sessions; repair each on a communicator of its own";
+        return Err(Error::usage(CALL, what));
+    }
+    let lowest = usize::try_from(lowest.get()).unwrap_or(0);
+    let is_lowest = comm.rank() == lowest;
+    let settings = if is_lowest {
+        config.to_message()
+    } else {
+        Ok(Vec::new())
+    };
+    let Agreement { verdict, .. } = collective::agree_with(comm, &environment.host, settings, [])?;
+    let mut settings = verdict?;
+    collective::bcast(comm, lowest, &mut settings)?;
+    let taken = if is_lowest {
+        Ok(())
+    } else {
+        config.take_over(&settings, environment.clone())
+    };
+    collective::agree(comm, &environment.host, taken)?;
+    let mut ids = Ids::default();
+    ids.know(dataset.count(), Some(checkpoint.count()));
+    Ok(Some(Repair {
+        identity: least.get() as u64,
+        survivors: survivors.count() as usize,
+        ids,
+        allows_other_ranks: allows.on_any(),
+    }))
+}
