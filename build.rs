@@ -13,6 +13,7 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=library/capi/configf.c");
     println!("cargo::rerun-if-changed=library/comm/mpi/built_with.c");
+    println!("cargo::rerun-if-changed=library/comm/mpi/failure.c");
     println!("cargo::rerun-if-changed=include/scr.h");
     println!("cargo::rerun-if-env-changed=MPICC");
 
@@ -40,7 +41,11 @@ fn main() {
 fn compile_c(mpi: Option<&build_probe_mpi::Library>) {
     let mut build = cc::Build::new();
     build
-        .files(["library/capi/configf.c", "library/comm/mpi/built_with.c"])
+        .files([
+            "library/capi/configf.c",
+            "library/comm/mpi/built_with.c",
+            "library/comm/mpi/failure.c",
+        ])
         .include("include")
         .std("c99");
     // By the search of the bindings, so that it is their MPI.

@@ -1,7 +1,7 @@
 # Installs libraries, headers, packages, documentation and examples. All of it can be moved as a whole.
 
-install(FILES include/scr.h include/scr.hpp include/scr_fields.hpp include/scr_arrays.hpp
-    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES include/scr.h include/scr_session.h include/scr.hpp include/scr_fields.hpp include/scr_arrays.hpp
+    include/scr_session.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 if(SCR_FORTRAN)
     install(FILES include/scrf.h ${PROJECT_BINARY_DIR}/include/scrf.mod
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

@@ -6,11 +6,13 @@
 
 use super::guard::guard;
 use super::process::Reply;
-use super::{FAILURE, done, flags_of, process, routine, text};
+use super::table::{self, Number};
+use super::{FAILURE, calls, done, flags_of, routine, text};
 use crate::fields::{Known, List, checkpoint, checkpoint_if_needed, restore};
 use crate::format::Name;
 use crate::session::state::Call;
 use crate::{Error, Result};
+use std::collections::BTreeMap;
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::Mutex;
 
@@ -80,8 +82,8 @@ pub struct SCR_State {
 pub type SCR_List_fn =
     Option<unsafe extern "C" fn(state: *mut SCR_State, context: *mut c_void) -> c_int>;
 
-/// What the last checkpoint of fields was found to be.
-static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
+/// What the last checkpoint of fields of each session was found to be.
+static KNOWN: Mutex<BTreeMap<Number, Known>> = Mutex::new(BTreeMap::new());
 
 /// Calls the routine of the program.
 ///
@@ -140,7 +142,7 @@ pub unsafe extern "C" fn SCR_Checkpoint(
         // SAFETY: the caller's promise.
         let name = unsafe { text::bytes(name) }.map(Name::from);
         let flags = flags_of(call, flags);
-        let reply = process::with(call, |session| {
+        let reply = calls::with(call, |session| {
             with_known(|known| {
                 checkpoint(session, known, name, flags, &mut |fields| {
                     let routine = list.ok_or_else(|| no_routine(call))?;
@@ -171,7 +173,7 @@ pub unsafe extern "C" fn SCR_Checkpoint_if_needed(
         let call = Call::Checkpoint;
         // SAFETY: the caller's promise.
         unsafe { text::set(stop_now, 0) };
-        let reply = process::with(call, |session| {
+        let reply = calls::with(call, |session| {
             let (written, stop) = with_known(|known| {
                 checkpoint_if_needed(session, known, &mut |fields| {
                     let routine = list.ok_or_else(|| no_routine(call))?;
@@ -189,7 +191,7 @@ pub unsafe extern "C" fn SCR_Checkpoint_if_needed(
 
 fn with_known<T>(work: impl FnOnce(&mut Known) -> Result<T>) -> Result<T> {
     match KNOWN.lock() {
-        Ok(mut known) => work(known.get_or_insert_default()),
+        Ok(mut known) => work(known.entry(table::current()).or_default()),
         // After a panic: what was known may be wrong.
         Err(_) => work(&mut Known::default()),
     }
@@ -221,7 +223,7 @@ pub unsafe extern "C" fn SCR_Restore(
         let call = Call::Restore;
         // SAFETY: the caller's promise.
         unsafe { text::set(found, 0) };
-        let reply = process::with(call, |session| {
+        let reply = calls::with(call, |session| {
             restore(session, &mut |fields| {
                 let routine = list.ok_or_else(|| no_routine(call))?;
                 // SAFETY: the caller's promise.

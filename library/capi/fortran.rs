@@ -2,7 +2,7 @@
 //! program that passes no `ierror`, and memory. Not in `scr.h`.
 
 use super::fields::SCR_State;
-use super::{guard::guard, list::with_list, process, text};
+use super::{calls, guard::guard, list::with_list, text};
 use crate::{Error, Result};
 use std::ffi::{c_char, c_void};
 
@@ -15,7 +15,7 @@ pub unsafe extern "C" fn scr_fortran_report(call: *const c_char, reason: *const 
     // SAFETY: the caller's promise.
     let (call, reason) = unsafe { (text::string(call), text::string(reason)) };
     guard((), || {
-        process::report_fortran(&call.unwrap_or_default(), &reason.unwrap_or_default())
+        calls::report_fortran(&call.unwrap_or_default(), &reason.unwrap_or_default())
     });
 }
 
@@ -29,7 +29,7 @@ pub unsafe extern "C" fn scr_fortran_stop(call: *const c_char, reason: *const c_
     // SAFETY: the caller's promise.
     let (call, reason) = unsafe { (text::string(call), text::string(reason)) };
     guard((), || -> Result<()> {
-        process::stop_fortran(&call.unwrap_or_default(), &reason.unwrap_or_default())
+        calls::stop_fortran(&call.unwrap_or_default(), &reason.unwrap_or_default())
     });
 }
 

@@ -6,13 +6,18 @@
 //!
 //! Each body is a closure given to [`guard`], where errors and panics become return codes.
 
+mod around;
+mod calls;
+mod console;
 mod fields;
 mod fortran;
 mod guard;
 mod list;
 mod process;
 mod routine;
+mod sessions;
 mod signals;
+mod table;
 mod text;
 
 pub use fields::{SCR_List_fn, SCR_Option, SCR_State, SCR_Type};
@@ -27,6 +32,7 @@ use process::Reply;
 use std::ffi::{c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
 use std::ptr;
+use table::on_current;
 
 /// The call did what its description says.
 pub const SCR_SUCCESS: c_int = 0;
@@ -61,7 +67,7 @@ const NO_PATH: &[u8] = b"/dev/null/SCR_Start_failed";
 /// another MPI than the one that SCR was built with. The program can go on without SCR.
 #[unsafe(no_mangle)]
 pub extern "C" fn SCR_Init() -> c_int {
-    guard(FAILURE, || Ok(code(process::init()?)))
+    guard(FAILURE, || Ok(code(on_current(|process| process.start())?)))
 }
 
 /// Stops the library, before MPI_Finalize. Collective.
@@ -74,7 +80,9 @@ pub extern "C" fn SCR_Init() -> c_int {
 /// collective calls after MPI_Finalize return 1.
 #[unsafe(no_mangle)]
 pub extern "C" fn SCR_Finalize() -> c_int {
-    guard(FAILURE, || Ok(done(process::finalize()?)))
+    guard(FAILURE, || {
+        Ok(done(on_current(|process| process.finalize())?))
+    })
 }
 
 /// Sets ("NAME=value"), unsets ("NAME=") or queries ("NAME") a parameter. Collective, with
@@ -97,7 +105,7 @@ pub unsafe extern "C" fn SCR_Config(config: *const c_char) -> *const c_char {
         let Some(text) = (unsafe { text::string(config) }) else {
             return Ok(ptr::null());
         };
-        match process::config(&text)? {
+        match calls::config(&text)? {
             Some(value) => Ok(text::heap_copy(value.as_bytes())),
             None => Ok(ptr::null()),
         }
@@ -129,7 +137,7 @@ pub unsafe extern "C" fn SCR_Route_file(name: *const c_char, file: *mut c_char) 
             unsafe { *file = 0 };
         }
         let mut missing = None;
-        let reply = process::with(Call::RouteFile, |session| {
+        let reply = calls::with(Call::RouteFile, |session| {
             let usage = |what| Error::usage("SCR_Route_file", what);
             let name = name.as_ref().ok_or_else(|| usage("the name is NULL"))?;
             if file.is_null() {
@@ -180,7 +188,7 @@ pub unsafe extern "C" fn SCR_Route_file(name: *const c_char, file: *mut c_char) 
 #[unsafe(no_mangle)]
 pub extern "C" fn SCR_Allow_other_ranks(allowed: c_int) -> c_int {
     guard(FAILURE, || {
-        Ok(done(process::with(Call::AllowOtherRanks, |session| {
+        Ok(done(calls::with(Call::AllowOtherRanks, |session| {
             session.allow_other_ranks(allowed != 0)
         })?))
     })
@@ -198,7 +206,7 @@ pub unsafe extern "C" fn SCR_Have_restart(flag: *mut c_int, name: *mut c_char) -
     guard(FAILURE, || {
         // SAFETY: the caller's promise.
         unsafe { text::set(flag, 0) };
-        let reply = process::with(Call::HaveRestart, |session| {
+        let reply = calls::with(Call::HaveRestart, |session| {
             if flag.is_null() {
                 return Err(Error::usage("SCR_Have_restart", "the flag is NULL"));
             }
@@ -225,7 +233,7 @@ pub unsafe extern "C" fn SCR_Have_restart(flag: *mut c_int, name: *mut c_char) -
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn SCR_Start_restart(name: *mut c_char) -> c_int {
     guard(FAILURE, || {
-        let reply = process::with(Call::StartRestart, |session| session.start_restart())?;
+        let reply = calls::with(Call::StartRestart, |session| session.start_restart())?;
         if let Reply::Done(found) = &reply {
             // SAFETY: the caller's promise.
             unsafe { text::copy_out(found.as_bytes(), name) };
@@ -245,7 +253,7 @@ pub unsafe extern "C" fn SCR_Restart_ranks(ranks: *mut c_int) -> c_int {
         let call = Call::RestartRanks;
         // SAFETY: the caller's promise.
         unsafe { text::set(ranks, 0) };
-        let reply = process::with(call, |session| {
+        let reply = calls::with(call, |session| {
             if ranks.is_null() {
                 return Err(Error::usage(call.name(), "the pointer is NULL"));
             }
@@ -275,7 +283,7 @@ pub unsafe extern "C" fn SCR_Restart_file_count(rank: c_int, count: *mut c_int) 
         let call = Call::RestartFileCount;
         // SAFETY: the caller's promise.
         unsafe { text::set(count, 0) };
-        let reply = process::with(call, |session| {
+        let reply = calls::with(call, |session| {
             if count.is_null() {
                 return Err(Error::usage(call.name(), "the pointer is NULL"));
             }
@@ -307,7 +315,7 @@ pub unsafe extern "C" fn SCR_Restart_file(rank: c_int, index: c_int, name: *mut 
             // SAFETY: not NULL, so by the caller's promise a buffer.
             unsafe { *name = 0 };
         }
-        let reply = process::with(call, |session| {
+        let reply = calls::with(call, |session| {
             if name.is_null() {
                 return Err(Error::usage(call.name(), "the buffer is NULL"));
             }
@@ -357,7 +365,7 @@ pub extern "C" fn SCR_Complete_restart(valid: c_int) -> c_int {
             _ => Verdict::Read,
         };
         let valid = read == Verdict::Read;
-        Ok(done(process::complete(call, valid, |session| {
+        Ok(done(calls::complete(call, valid, |session| {
             session.complete_restart(read)
         })?))
     })
@@ -373,7 +381,7 @@ pub unsafe extern "C" fn SCR_Need_checkpoint(flag: *mut c_int) -> c_int {
     guard(FAILURE, || {
         // SAFETY: the caller's promise.
         unsafe { text::set(flag, 0) };
-        let reply = process::with(Call::NeedCheckpoint, |session| {
+        let reply = calls::with(Call::NeedCheckpoint, |session| {
             if flag.is_null() {
                 return Err(Error::usage("SCR_Need_checkpoint", "the flag is NULL"));
             }
@@ -393,7 +401,7 @@ pub unsafe extern "C" fn SCR_Need_checkpoint(flag: *mut c_int) -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn SCR_Start_checkpoint() -> c_int {
     guard(FAILURE, || {
-        Ok(done(process::with(Call::StartCheckpoint, |session| {
+        Ok(done(calls::with(Call::StartCheckpoint, |session| {
             session.start_checkpoint()
         })?))
     })
@@ -404,7 +412,7 @@ pub extern "C" fn SCR_Start_checkpoint() -> c_int {
 pub extern "C" fn SCR_Complete_checkpoint(valid: c_int) -> c_int {
     guard(FAILURE, || {
         let (call, valid) = (Call::CompleteCheckpoint, valid != 0);
-        Ok(done(process::complete(call, valid, |session| {
+        Ok(done(calls::complete(call, valid, |session| {
             session.complete_checkpoint(valid)
         })?))
     })
@@ -430,7 +438,7 @@ pub unsafe extern "C" fn SCR_Start_output(name: *const c_char, flags: c_int) -> 
         // SAFETY: the caller's promise.
         let name = unsafe { text::bytes(name) }.map(Name::from);
         let kind = flags_of(Call::StartOutput, flags);
-        Ok(done(process::with(Call::StartOutput, |session| {
+        Ok(done(calls::with(Call::StartOutput, |session| {
             session.start_output_as(name, kind)
         })?))
     })
@@ -449,7 +457,7 @@ pub unsafe extern "C" fn SCR_Start_output(name: *const c_char, flags: c_int) -> 
 pub extern "C" fn SCR_Complete_output(valid: c_int) -> c_int {
     guard(FAILURE, || {
         let (call, valid) = (Call::CompleteOutput, valid != 0);
-        Ok(done(process::complete(call, valid, |session| {
+        Ok(done(calls::complete(call, valid, |session| {
             session.complete_output(valid)
         })?))
     })
@@ -463,7 +471,7 @@ pub extern "C" fn SCR_Complete_output(valid: c_int) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn SCR_Should_exit(flag: *mut c_int) -> c_int {
     guard(FAILURE, || {
-        let reply = process::with(Call::ShouldExit, |session| {
+        let reply = calls::with(Call::ShouldExit, |session| {
             if flag.is_null() {
                 return Err(Error::usage("SCR_Should_exit", "the flag is NULL"));
             }
@@ -491,7 +499,7 @@ pub unsafe extern "C" fn SCR_Current(name: *const c_char) -> c_int {
         let name = unsafe { text::bytes(name) }
             .map(Name::from)
             .unwrap_or_default();
-        Ok(done(process::with(Call::Current, |session| {
+        Ok(done(calls::with(Call::Current, |session| {
             session.current(&name)
         })?))
     })
@@ -508,7 +516,7 @@ pub unsafe extern "C" fn SCR_Drop(name: *const c_char) -> c_int {
         let name = unsafe { text::bytes(name) }
             .map(Name::from)
             .unwrap_or_default();
-        Ok(done(process::with(Call::Drop, |session| {
+        Ok(done(calls::with(Call::Drop, |session| {
             session.drop_dataset(&name)
         })?))
     })
@@ -525,7 +533,7 @@ pub unsafe extern "C" fn SCR_Delete(name: *const c_char) -> c_int {
         let name = unsafe { text::bytes(name) }
             .map(Name::from)
             .unwrap_or_default();
-        Ok(done(process::with(Call::Delete, |session| {
+        Ok(done(calls::with(Call::Delete, |session| {
             session.delete(&name)
         })?))
     })

@@ -1,53 +1,51 @@
-//! The one session of the process, and how a call from C reaches it.
+//! A session of the program, and how a call from C reaches it.
 
-use super::{routine, signals};
+use super::around::{disabled, environment_print, launched_rank};
+use super::console::NamedConsole;
+use super::signals;
 use crate::comm::mpi::Mpi;
 use crate::comm::{Communicator, Term, collective, solo::Solo};
 use crate::config::Config;
 use crate::events::{Console, Message, Severity, Sink, Speaker};
 use crate::job::Environment;
 use crate::session::state::{Call, State};
-use crate::session::{Session, Setup, load};
+use crate::session::{Member, Session, Setup, load};
 use crate::store::posix::Posix;
 use crate::system::time::Instant;
 use crate::{Error, Result};
-use scr_engine::messages::{SCR_IS_OFF, STOPPED_IN_FORTRAN};
+use scr_engine::messages::SCR_IS_OFF;
 use std::fs::OpenOptions;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::ErrorKind;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
-
-/// How long a rank other than 0 waits to be ended before it speaks itself: this and a turn for each
-/// rank before it, in all no more than the last.
-const FIRST_TURN: Duration = Duration::from_secs(3);
-const TURN: Duration = Duration::from_millis(20);
-const LAST_TURN: Duration = Duration::from_secs(10);
 
 /// How long the other ranks wait for rank 0 to report a call in the wrong place.
 const AFTER_RANK_0: Duration = Duration::from_millis(500);
 
-/// Time for the launcher to read the last message: Hydra drops what it has not read when MPI_Abort is
-/// called.
-const BEFORE_ABORT: Duration = Duration::from_millis(300);
-
-static PROCESS: Mutex<Option<Process>> = Mutex::new(None);
-
-/// What outlives a session: the settings made with `SCR_Config`, and this process's rank, which is the
+/// What outlives a run of a session: the settings made with `SCR_Config`, and this process's rank, which is the
 /// launcher's until MPI gives it.
-struct Process {
+pub(super) struct Process {
+    /// The ranks of the session; `None` for those of MPI_COMM_WORLD.
+    home: Option<Mpi>,
+    /// "" for the session of MPI_COMM_WORLD.
+    name: String,
+    /// Ends all sessions of the process, in MPI_Finalize.
+    at_end: fn(),
     config: Config,
     rank: usize,
-    sink: Arc<Console>,
+    sink: Arc<dyn Sink>,
     run: RunState,
     /// Why calls outside of a run are refused was told: `SCR_Init` failed, or MPI has ended. It is not
     /// told again by each call that follows.
     told: bool,
     /// Why a file of this phase has no path, if this rank has not told it yet. Rank 0 tells at once.
-    held: Option<String>,
+    pub(super) held: Option<String>,
     /// The environment with which `config` was loaded.
     variables: Option<u64>,
+    /// The run began in a repair, and the program has not called `SCR_Init` since.
+    joined: bool,
 }
 
 enum RunState {
@@ -56,7 +54,12 @@ enum RunState {
     /// `SCR_ENABLE=0`: calls have no effect, but their order is checked.
     Disabled(State),
     Active(Box<Session>),
+    /// A repair has failed: what this process keeps for the next one.
+    Broken(Box<Member>),
 }
+
+/// How many sessions have a run.
+static RUNS: AtomicUsize = AtomicUsize::new(0);
 
 /// Result of a call that reached the session, or did not need to.
 pub enum Reply<T> {
@@ -69,93 +72,64 @@ pub enum Reply<T> {
     NoRun,
 }
 
-fn process() -> Result<MutexGuard<'static, Option<Process>>> {
-    if let Some(refused) = routine::refuse() {
-        return Err(refused);
-    }
-    let mut guard = PROCESS.lock().map_err(|_| {
-        Error::comm(
-            "SCR".to_string(),
-            "an internal error in an earlier call has left SCR unusable".to_string(),
-        )
-    })?;
-    guard.get_or_insert_with(|| Process {
-        config: Config::new(),
-        rank: launched_rank(),
-        sink: Arc::new(Console::default()),
-        run: RunState::None(State::Uninit),
-        told: false,
-        held: None,
-        variables: None,
-    });
-    Ok(guard)
-}
-
-/// Runs `work` on the session. Reports an error once: rank 0 for all ranks if the call is
-/// collective, this rank otherwise.
-pub fn with<T>(call: Call, work: impl FnOnce(&mut Session) -> Result<T>) -> Result<Reply<T>> {
-    let mut guard = process()?;
-    let Some(process) = guard.as_mut() else {
-        return Ok(Reply::Disabled(false));
-    };
-    if matches!(process.run, RunState::Active(_)) && Mpi::is_finalized() {
-        process.run = RunState::None(State::Uninit);
-    }
-    match &mut process.run {
-        RunState::None(state) => match call_without_run(state, call) {
-            Ok(()) => Ok(Reply::NoRun),
-            Err(error) => Err(process.report(call, error)),
-        },
-        RunState::Disabled(state) => match call_while_disabled(state, call) {
-            Ok(()) => {
-                let output = matches!(state, State::FailedOutput | State::FailedCheckpoint);
-                if *state == State::Uninit {
-                    process.run = RunState::None(State::Uninit);
-                }
-                Ok(Reply::Disabled(output))
+impl Process {
+    /// Runs `work` on the session, if it has a run. Reports an error once: rank 0 for all ranks if the call is
+    /// collective, this rank otherwise.
+    pub(super) fn with<T>(
+        &mut self,
+        call: Call,
+        work: impl FnOnce(&mut Session) -> Result<T>,
+    ) -> Result<Reply<T>> {
+        let process = self;
+        if matches!(process.run, RunState::Active(_)) && Mpi::is_finalized() {
+            process.end_run();
+        }
+        match &mut process.run {
+            RunState::Broken(_) => {
+                let error = Error::usage(
+                    call.name(),
+                    "ranks of the session were lost, and it is not repaired yet; call SCR_Session_repair",
+                );
+                Err(process.report(call, error))
             }
-            Err(error) => Err(process.report(call, error)),
-        },
-        RunState::Active(session) => {
-            if let Ok(cwd) = std::env::current_dir() {
-                session.set_cwd(cwd);
-            }
-            session.set_signal(signals::received());
-            let begun = Instant::now();
-            let done = work(session);
-            session.add_blocked(begun);
-            let over = session.state() == State::Uninit;
-            let exit = session.must_exit();
-            let done = match done {
-                Ok(value) => Ok(Reply::Done(value)),
+            RunState::None(state) => match call_without_run(state, call) {
+                Ok(()) => Ok(Reply::NoRun),
                 Err(error) => Err(process.report(call, error)),
-            };
-            if over {
-                signals::release();
-                process.run = RunState::None(State::Uninit);
+            },
+            RunState::Disabled(state) => match call_while_disabled(state, call) {
+                Ok(()) => {
+                    let output = matches!(state, State::FailedOutput | State::FailedCheckpoint);
+                    if *state == State::Uninit {
+                        process.run = RunState::None(State::Uninit);
+                    }
+                    Ok(Reply::Disabled(output))
+                }
+                Err(error) => Err(process.report(call, error)),
+            },
+            RunState::Active(session) => {
+                if let Ok(cwd) = std::env::current_dir() {
+                    session.set_cwd(cwd);
+                }
+                session.set_signal(signals::received());
+                let begun = Instant::now();
+                let done = work(session);
+                session.add_blocked(begun);
+                let over = session.state() == State::Uninit;
+                let exit = session.must_exit();
+                let done = match done {
+                    Ok(value) => Ok(Reply::Done(value)),
+                    Err(error) => Err(process.report(call, error)),
+                };
+                if over {
+                    process.end_run();
+                }
+                if exit {
+                    leave(process);
+                }
+                done
             }
-            if exit {
-                leave(process);
-            }
-            done
         }
     }
-}
-
-/// Ends a phase, as [`with`]. Files that have no path are an error that many ranks may have: the error
-/// of the phase says so once, with the number of ranks, if they pass `valid` false.
-pub fn complete(
-    call: Call,
-    valid: bool,
-    work: impl FnOnce(&mut Session) -> Result<()>,
-) -> Result<Reply<()>> {
-    if let Some(process) = process()?.as_mut() {
-        match (&mut process.run, valid) {
-            (RunState::Active(session), false) => session.set_why_invalid(process.held.take()),
-            _ => process.tell_held(),
-        }
-    }
-    with(call, work)
 }
 
 /// A call before `SCR_Init` or after `SCR_Finalize`.
@@ -185,21 +159,56 @@ fn call_while_disabled(state: &mut State, call: Call) -> Result<()> {
     Ok(())
 }
 
-/// Called in MPI_Finalize: ends a run for which the program has not called `SCR_Finalize`.
-fn mpi_ends() {
-    // If it is locked, another thread is in a call, and no rank could take part in another one.
-    let Ok(mut guard) = PROCESS.try_lock() else {
-        return;
-    };
-    let Some(process) = guard.as_mut() else {
-        return;
-    };
-    process.tell_held();
-    if let RunState::Active(session) = &mut process.run {
-        session.abandon();
-        signals::release();
-        process.run = RunState::None(State::Uninit);
-        process.told = true;
+impl Process {
+    /// Ends a phase, as [`Process::with`]. Files that have no path are an error that many ranks may have: the error
+    /// of the phase says so once, with the number of ranks, if they pass `valid` false.
+    pub(super) fn complete(
+        &mut self,
+        call: Call,
+        valid: bool,
+        work: impl FnOnce(&mut Session) -> Result<()>,
+    ) -> Result<Reply<()>> {
+        match (&mut self.run, valid) {
+            (RunState::Active(session), false) => session.set_why_invalid(self.held.take()),
+            _ => self.tell_held(),
+        }
+        self.with(call, work)
+    }
+
+    /// `SCR_Init`; false if SCR is disabled.
+    pub(super) fn start(&mut self) -> Result<bool> {
+        let done = self.init();
+        let done = done.map_err(|error| self.report(Call::Init, error));
+        // A second SCR_Init in a run leaves the run as it is.
+        self.told = done.is_err() && matches!(self.run, RunState::None(_));
+        let done = done?;
+        if let RunState::Active(session) = &self.run
+            && session.must_exit()
+        {
+            leave(self);
+        }
+        Ok(done)
+    }
+
+    /// `SCR_Finalize`.
+    pub(super) fn finalize(&mut self) -> Result<Reply<()>> {
+        // The session changes the settings at its end, but they belong to the process.
+        let mut config = std::mem::take(&mut self.config);
+        let done = self.with(Call::Finalize, |session| session.finalize(&mut config));
+        self.config = config;
+        done
+    }
+
+    /// Ends a run for which the program has not called `SCR_Finalize`, in MPI_Finalize.
+    pub(super) fn mpi_ends(&mut self) {
+        self.tell_held();
+        if let RunState::Active(session) = &mut self.run {
+            session.abandon();
+            self.end_run();
+            self.told = true;
+        }
+        // To free it is collective, and the ranks may have other sessions in another order.
+        std::mem::forget(self.home.take());
     }
 }
 
@@ -210,10 +219,95 @@ fn leave(process: &mut Process) -> ! {
 }
 
 impl Process {
+    /// The session of MPI_COMM_WORLD. `at_end` ends all sessions in MPI_Finalize. Local.
+    pub(super) fn of_world(at_end: fn()) -> Self {
+        Process {
+            at_end,
+            home: None,
+            name: String::new(),
+            config: Config::new(),
+            rank: launched_rank(),
+            sink: Arc::new(Console::default()),
+            run: RunState::None(State::Uninit),
+            told: false,
+            held: None,
+            variables: None,
+            joined: false,
+        }
+    }
+
+    /// A session that has no ranks yet. Local.
+    pub(super) fn named(name: &str, at_end: fn()) -> Self {
+        Process {
+            name: name.to_string(),
+            config: Config::of_session(name),
+            sink: Arc::new(NamedConsole::new(name)),
+            ..Process::of_world(at_end)
+        }
+    }
+
+    /// True between `SCR_Init` and `SCR_Finalize`, unless a repair has failed.
+    pub(super) fn is_active(&self) -> bool {
+        matches!(self.run, RunState::Active(_))
+    }
+
+    /// The run is over, or was taken out. Signals are caught as long as a session has a run.
+    fn end_run(&mut self) {
+        self.run = RunState::None(State::Uninit);
+        if RUNS.fetch_sub(1, Relaxed) == 1 {
+            signals::release();
+        }
+    }
+
+    /// Takes out what a repair needs of the run, which has lost ranks, and of earlier repairs that failed.
+    fn leave_run(&mut self) -> Member {
+        match std::mem::replace(&mut self.run, RunState::None(State::Uninit)) {
+            RunState::Active(session) => {
+                self.end_run();
+                session.leave()
+            }
+            RunState::Broken(member) => *member,
+            _ => Member::new(),
+        }
+    }
+
+    /// Checks that all ranks of the session are in `comm` that are alive, as far as is known. Local.
+    fn require_survivors(&self, comm: &Mpi) -> Result<()> {
+        let missing = match &self.home {
+            Some(home) => home.missing_in(comm),
+            None => match self.run {
+                RunState::Active(_) | RunState::Broken(_) => Mpi::missing_of_world(comm),
+                _ => Vec::new(),
+            },
+        };
+        match missing.first() {
+            None => Ok(()),
+            Some(rank) => Err(Error::usage(
+                "SCR_Session_repair",
+                format!(
+                    "the communicator lacks rank {rank} of the session, which has not failed; give one with all \
+                     survivors"
+                ),
+            )),
+        }
+    }
+
+    /// Reports an error of a call that makes, repairs or frees sessions. Of an error that all ranks have, rank 0 tells.
+    pub(super) fn report_usage(&self, error: Error) -> Error {
+        let text = error.to_string();
+        let message = match &error {
+            Error::Remote { .. } if self.rank == 0 => Message::of_run(Severity::Error, text),
+            Error::Remote { .. } => Message::new(Severity::Debug(1), text),
+            _ => Message::new(Severity::Error, text),
+        };
+        self.tell(&message);
+        error
+    }
+
     /// Reports an error: rank 0 one that all ranks have. A file without a path is reported at once by
     /// rank 0, by others in the call that ends the phase; a failure of the transport, or a call in the
     /// wrong place, by the first rank of each node. What follows from an error that was reported is not reported.
-    fn report(&mut self, call: Call, mut error: Error) -> Error {
+    pub(super) fn report(&mut self, call: Call, mut error: Error) -> Error {
         let refused = matches!(error, Error::State { .. });
         if matches!(error, Error::NotStarted { .. }) || refused && self.told {
             return error;
@@ -263,7 +357,7 @@ impl Process {
         error
     }
 
-    fn tell(&self, event: &Message) {
+    pub(super) fn tell(&self, event: &Message) {
         self.sink.take(&self.speaker(), event);
     }
 
@@ -285,7 +379,7 @@ impl Process {
         }
     }
 
-    fn speaker(&self) -> Speaker {
+    pub(super) fn speaker(&self) -> Speaker {
         match &self.run {
             RunState::Active(session) => session.speaker().clone(),
             _ => Speaker {
@@ -297,7 +391,10 @@ impl Process {
 
     /// A new communicator over all ranks, which must have called MPI_Init. Collective.
     fn all_ranks(&mut self) -> Result<Mpi> {
-        let comm = Mpi::dup_world()?;
+        let comm = match &self.home {
+            Some(home) => home.again()?,
+            None => Mpi::dup_world()?,
+        };
         self.rank = comm.rank();
         Ok(comm)
     }
@@ -306,7 +403,12 @@ impl Process {
         let state = match &self.run {
             RunState::None(state) | RunState::Disabled(state) => *state,
             RunState::Active(session) => session.state(),
+            RunState::Broken(_) => State::Idle,
         };
+        // A process that was added by a repair has a run already.
+        if std::mem::take(&mut self.joined) && state == State::Idle {
+            return Ok(true);
+        }
         state.after(Call::Init)?;
         if disabled() {
             self.run = RunState::Disabled(State::Idle);
@@ -315,27 +417,87 @@ impl Process {
         }
         let begun = Instant::now();
         let comm = self.all_ranks()?;
-        comm.at_finalize(mpi_ends)?;
-        let setup = Setup {
-            sink: self.sink.clone(),
-            ..Setup::of_process(comm)
-        };
+        comm.at_finalize(self.at_end)?;
+        let setup = self.setup(comm);
         self.variables = Some(environment_print());
-        self.run = match Session::init(setup, &mut self.config)? {
-            Some(mut session) => {
-                session.add_blocked(begun);
-                signals::catch(session.halt_signals());
-                RunState::Active(Box::new(session))
-            }
+        match Session::init(setup, &mut self.config)? {
+            Some(session) => self.begin_run(session, begun),
             None => {
                 self.tell_disabled();
-                RunState::Disabled(State::Idle)
+                self.run = RunState::Disabled(State::Idle);
             }
-        };
+        }
         Ok(matches!(self.run, RunState::Active(_)))
     }
 
-    fn config(&mut self, text: &str) -> Result<Option<String>> {
+    fn setup(&self, comm: Mpi) -> Setup {
+        Setup {
+            sink: self.sink.clone(),
+            ..Setup::of_process(comm)
+        }
+    }
+
+    fn begin_run(&mut self, mut session: Session, begun: Instant) {
+        session.add_blocked(begun);
+        signals::catch(session.halt_signals());
+        RUNS.fetch_add(1, Relaxed);
+        self.run = RunState::Active(Box::new(session));
+    }
+
+    /// `SCR_Session_repair`: the session goes on with the ranks of `comm`, of which this is one. A process
+    /// that has no run joins. False if no rank has one: then these are the ranks of the session from now on. `valid` says whether
+    /// the arguments of this rank can be used. Collective over `comm`.
+    pub(super) fn repair(&mut self, comm: Mpi, valid: Result<()>) -> Result<bool> {
+        let begun = Instant::now();
+        comm.at_finalize(self.at_end)?;
+        let valid = valid.and_then(|()| self.require_survivors(&comm));
+        let mut member = self.leave_run();
+        let survives = member.has_survived();
+        let repaired = self.repair_on(&comm, valid, &mut member);
+        if member.has_survived() {
+            self.run = RunState::Broken(Box::new(member));
+        }
+        let repaired = repaired?;
+        if let Some(home) = &self.home {
+            home.revoke();
+        }
+        self.rank = comm.rank();
+        self.home = Some(comm);
+        let Some(session) = repaired else {
+            return Ok(false);
+        };
+        self.variables = Some(environment_print());
+        self.joined = !survives;
+        self.begin_run(session, begun);
+        Ok(true)
+    }
+
+    /// The session on the ranks of `comm`; `None` if all are new.
+    fn repair_on(
+        &mut self,
+        comm: &Mpi,
+        valid: Result<()>,
+        member: &mut Member,
+    ) -> Result<Option<Session>> {
+        let print = collective::fingerprint(self.name.as_bytes()) as i64;
+        let terms = [Term::Min(print), Term::Max(print)];
+        let host = Environment::of_process().host;
+        let agreement = collective::agree_with(comm, &host, valid, terms)?;
+        let ((), [least, most]) = agreement.all_done()?;
+        if least != most {
+            return Err(Error::usage(
+                "SCR_Session",
+                "the processes of the communicator gave sessions of different names; give the same on all",
+            ));
+        }
+        if disabled() {
+            return Ok(None);
+        }
+        let setup = self.setup(comm.again()?);
+        Session::repair(setup, member, &mut self.config)
+    }
+
+    pub(super) fn config(&mut self, text: &str) -> Result<Option<String>> {
         let off = disabled() || matches!(self.run, RunState::Disabled(_));
         let loaded = match &self.run {
             RunState::Active(_) => Ok(()),
@@ -406,125 +568,4 @@ pub fn make_parent(file: &Path) {
     if let Some(dir) = file.parent() {
         let _ = std::fs::create_dir_all(dir);
     }
-}
-
-/// This process's rank as the launcher gives it, for messages before MPI gives it. 0 if there is no
-/// launcher.
-fn launched_rank() -> usize {
-    const NAMES: [&str; 6] = [
-        "PMI_RANK",
-        "OMPI_COMM_WORLD_RANK",
-        "PMIX_RANK",
-        "PALS_RANKID",
-        "FLUX_TASK_RANK",
-        "SLURM_PROCID",
-    ];
-    let told = |name: &&str| std::env::var(name).ok()?.parse().ok();
-    NAMES.iter().find_map(told).unwrap_or(0)
-}
-
-/// Changes with any environment variable.
-fn environment_print() -> u64 {
-    let mut hasher = DefaultHasher::new();
-    for variable in std::env::vars_os() {
-        variable.hash(&mut hasher);
-    }
-    hasher.finish()
-}
-
-/// True if the environment disables SCR. It is checked before anything else: a disabled SCR does not
-/// need MPI.
-fn disabled() -> bool {
-    std::env::var("SCR_ENABLE").is_ok_and(|value| {
-        ["0", "no", "off", "false"]
-            .iter()
-            .any(|word| value.trim().eq_ignore_ascii_case(word))
-    })
-}
-
-/// `SCR_Init`; false if SCR is disabled.
-pub fn init() -> Result<bool> {
-    let mut guard = process()?;
-    let Some(process) = guard.as_mut() else {
-        return Ok(false);
-    };
-    let done = process.init();
-    let done = done.map_err(|error| process.report(Call::Init, error));
-    // A second SCR_Init in a run leaves the run as it is.
-    process.told = done.is_err() && matches!(process.run, RunState::None(_));
-    let done = done?;
-    if let RunState::Active(session) = &process.run
-        && session.must_exit()
-    {
-        leave(process);
-    }
-    Ok(done)
-}
-
-/// `SCR_Finalize`.
-pub fn finalize() -> Result<Reply<()>> {
-    // The session changes the settings at its end, but they belong to the process.
-    let mut config = match process()?.as_mut() {
-        Some(process) => std::mem::take(&mut process.config),
-        None => Config::new(),
-    };
-    let done = with(Call::Finalize, |session| session.finalize(&mut config));
-    if let Some(process) = process()?.as_mut() {
-        process.config = config;
-    }
-    done
-}
-
-/// `SCR_Config`.
-pub fn config(text: &str) -> Result<Option<String>> {
-    let mut guard = process()?;
-    let Some(process) = guard.as_mut() else {
-        return Ok(None);
-    };
-    process
-        .config(text)
-        .map_err(|error| process.report(Call::Configure, error))
-}
-
-/// Reports an error that only the Fortran module sees; it is the same on all ranks as a rule.
-pub fn report_fortran(call: &str, reason: &str) -> Result<()> {
-    if let Some(process) = process()?.as_ref() {
-        let severity = match process.speaker().rank {
-            0 => Severity::Error,
-            _ => Severity::Debug(1),
-        };
-        process.tell(&Message::new(severity, format!("{call}: {reason}")));
-    }
-    Ok(())
-}
-
-/// Ends the program on all ranks, with the reason if it was not reported yet. If all ranks come here,
-/// rank 0 speaks: the others wait to be ended by it. Where MPI cannot do that, each rank ends itself.
-pub fn stop_fortran(call: &str, reason: &str) -> ! {
-    let abort = Mpi::can_abort();
-    if let Ok(mut guard) = process()
-        && let Some(process) = guard.as_mut()
-    {
-        let rank = process.speaker().rank;
-        if rank > 0 && abort {
-            let turn = FIRST_TURN + TURN * u32::try_from(rank).unwrap_or(u32::MAX);
-            std::thread::sleep(turn.min(LAST_TURN));
-        }
-        if rank == 0 || abort {
-            let reason = match reason {
-                "" => process.held.take(),
-                _ => Some(format!("{call}: {reason}")),
-            };
-            let reason = reason.map_or(String::new(), |reason| reason + "; ");
-            let end = format!(
-                "SCR stops the program, which passes no ierror to {call} ({STOPPED_IN_FORTRAN})"
-            );
-            process.tell(&Message::new(Severity::Error, reason + &end));
-            std::thread::sleep(BEFORE_ABORT);
-        }
-    }
-    if call == "scr_init" {
-        Mpi::leave_other_mpi();
-    }
-    Mpi::abort(1)
 }

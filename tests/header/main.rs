@@ -4,6 +4,7 @@
 //! After a change there, `SCR_UPDATE_HEADER=1 cargo test --test header` rewrites all.
 
 mod fortran;
+mod session;
 
 use scr::version;
 use std::error::Error;
@@ -90,14 +91,18 @@ const C_HEAD: &str = "\
 
 <!-- Made from library/capi/mod.rs. After a change there: SCR_UPDATE_HEADER=1 cargo test --test header -->
 
-All calls of `scr.h`. Those that return an `int` return `SCR_SUCCESS` (0), or 1 if the call failed: then one process
+All calls of `scr.h`, and at the end those that `scr_session.h` adds. Those that return an `int` return `SCR_SUCCESS` (0), or 1 if the call failed: then one process
 tells why on standard error. The manual pages (`man SCR_Init`) say the same. [The guide](c-guide.md) has a whole program,
 the [Fortran interface](fortran-api.md) the same calls in Fortran.
 ";
 
 /// `docs/c-api.md`: a section for each function.
 fn page_of_c(header: &str) -> String {
-    let mut page = C_HEAD.to_string();
+    C_HEAD.to_string() + &sections(header)
+}
+
+fn sections(header: &str) -> String {
+    let mut page = String::new();
     for call in calls(header) {
         let (name, comment) = (call.name, call.comment);
         let declaration: Vec<&str> = call.declaration.trim().lines().collect();
@@ -112,7 +117,8 @@ fn the_page_of_the_c_interface_is_current() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let file = root.join("docs/c-api.md");
     let header = generate(root).unwrap();
-    let page = page_of_c(&header);
+    let of_sessions = session::make(root, &header).unwrap();
+    let page = page_of_c(&header) + &sections(&of_sessions);
     if env::var_os("SCR_UPDATE_HEADER").is_some() {
         fs::write(&file, &page).unwrap();
     }

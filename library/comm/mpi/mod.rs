@@ -8,6 +8,7 @@
 mod at_finalize;
 mod calls;
 mod datatype;
+mod failure;
 mod family;
 mod poll;
 mod reduce;
@@ -15,32 +16,39 @@ mod request;
 
 use self::calls::{MpiThread, check, empty_status, failure, finalized, flag, received, too_long};
 use self::datatype::MpiBuffer;
+use self::failure::{Handle, Watch};
 use self::family::check_family;
 use self::reduce::{Pair, combine_pairs, decode, encode};
-use self::request::Request;
+use self::request::{Request, WorldErrorsReturn};
 use super::solo::Solo;
 use super::{Communicator, Pending, Tag, Term, check_rank};
 use crate::{Error, Result};
 use mpi::ffi::{
-    MPI_Abort, MPI_Comm, MPI_Comm_dup, MPI_Comm_free, MPI_Comm_rank, MPI_Comm_set_errhandler,
-    MPI_Comm_size, MPI_Datatype, MPI_Finalize, MPI_Iallreduce, MPI_Ibarrier, MPI_Improbe,
-    MPI_Imrecv, MPI_Initialized, MPI_Irecv, MPI_Isend, MPI_Op, MPI_Op_create, MPI_Op_free,
-    MPI_Type_commit, MPI_Type_contiguous, MPI_Type_free, RSMPI_ANY_SOURCE, RSMPI_COMM_NULL,
-    RSMPI_COMM_WORLD, RSMPI_DATATYPE_NULL, RSMPI_ERRORS_RETURN, RSMPI_INT64_T, RSMPI_MAX,
-    RSMPI_MESSAGE_NULL,
+    MPI_Abort, MPI_Comm, MPI_Comm_dup, MPI_Comm_get_errhandler, MPI_Comm_rank,
+    MPI_Comm_set_errhandler, MPI_Comm_size, MPI_Comm_test_inter, MPI_Datatype, MPI_Errhandler_free,
+    MPI_Finalize, MPI_Iallreduce, MPI_Ibarrier, MPI_Improbe, MPI_Imrecv, MPI_Initialized,
+    MPI_Irecv, MPI_Isend, MPI_Op, MPI_Op_create, MPI_Op_free, MPI_Type_commit, MPI_Type_contiguous,
+    MPI_Type_free, RSMPI_ANY_SOURCE, RSMPI_COMM_NULL, RSMPI_COMM_WORLD, RSMPI_DATATYPE_NULL,
+    RSMPI_ERRORS_RETURN, RSMPI_INT64_T, RSMPI_MAX, RSMPI_MESSAGE_NULL,
 };
 use scr_engine::messages::MPI_IS_OVER;
 use std::ffi::{c_int, c_void};
+use std::sync::Arc;
 
 /// MPI counts are `int`: longer messages travel as a derived type of blocks of this size.
 const BLOCK: usize = 1 << 30;
+
+unsafe extern "C" {
+    /// Defined in `failure.c`.
+    fn scr_comm_of_fortran(comm: c_int) -> MPI_Comm;
+}
 
 /// A communicator of our own over MPI ranks.
 ///
 /// All ranks must drop it at the same point and before MPI_Finalize. A later drop frees nothing and
 /// does no harm.
 pub struct Mpi {
-    comm: MPI_Comm,
+    handle: Arc<Handle>,
     /// Combines terms, each encoded as the pair (kind, value).
     combine: MPI_Op,
     pair: MPI_Datatype,
@@ -67,20 +75,99 @@ impl Mpi {
     /// The program runs with another MPI than the library was built with. MPI is not initialised, or is
     /// finalised already. The same on all ranks.
     pub fn dup_world() -> Result<Mpi> {
-        check_family()?;
-        if !flag("MPI_Initialized", MPI_Initialized)? {
-            let what = "MPI is not initialised; call MPI_Init first";
-            return Err(Error::usage("SCR_Init", what));
+        usable("SCR_Init")?;
+        // SAFETY: constant of the C library.
+        Mpi::dup_usable("SCR_Init", unsafe { RSMPI_COMM_WORLD })
+    }
+
+    /// Duplicates a communicator of the program for `call`, with an error handler that returns. Collective over the
+    /// communicator.
+    ///
+    /// # Errors
+    /// As [`Mpi::dup_world`]. It is MPI_COMM_NULL, an inter-communicator, or none that MPI knows.
+    pub fn dup(call: &'static str, comm: MPI_Comm) -> Result<Mpi> {
+        usable(call)?;
+        // SAFETY: constant of the C library.
+        if comm == unsafe { RSMPI_COMM_NULL } {
+            let what = "the communicator is MPI_COMM_NULL: give one that this process is in, or leave out the call";
+            return Err(Error::usage(call, what));
         }
-        if Mpi::is_finalized() {
-            let what = format!(
-                "MPI is finalised already; call SCR between MPI_Init and MPI_Finalize ({MPI_IS_OVER})"
-            );
-            return Err(Error::usage("SCR_Init", what));
+        let _errors_return = WorldErrorsReturn::new()?;
+        let mut inter: c_int = 0;
+        // SAFETY: MPI checks the handle; the pointer is to a live local.
+        let code = unsafe { MPI_Comm_test_inter(comm, &mut inter) };
+        if let Err(error) = check("MPI_Comm_test_inter", code) {
+            let what = format!("the communicator cannot be used, was it freed? ({error})");
+            return Err(Error::usage(call, what));
         }
-        let mut mpi = Mpi {
+        if inter != 0 {
+            let what = "the communicator is an inter-communicator; merge it with MPI_Intercomm_merge first";
+            return Err(Error::usage(call, what));
+        }
+        Mpi::dup_usable(call, comm)
+    }
+
+    /// The handle of a communicator that Fortran knows by a number. Local.
+    pub fn of_fortran(comm: c_int) -> MPI_Comm {
+        // SAFETY: MPI takes any number; one that it does not know gives a handle that it refuses.
+        unsafe { scr_comm_of_fortran(comm) }
+    }
+
+    /// Another communicator over the same ranks. Collective.
+    pub fn again(&self) -> Result<Mpi> {
+        self.handle.usable("MPI_Comm_dup")?;
+        let dup = Mpi::dup_usable("MPI_Comm_dup", self.handle.comm);
+        if dup.is_err() {
+            // A rank that has got its communicator must not wait in it for this one.
+            self.handle.revoke();
+        }
+        dup
+    }
+
+    fn dup_usable(call: &str, comm: MPI_Comm) -> Result<Mpi> {
+        let mut ours = Mpi::none()?;
+        let (mut rank, mut size): (c_int, c_int) = (0, 0);
+        let mut made = ours.handle.comm;
+        // SAFETY: MPI is initialised and not finalised; all pointers are to live locals or
+        // fields of the type MPI expects. The handler is a reference of ours, to be freed once (MPI 3.1, section 8.3.4).
+        unsafe {
+            let mut handler = RSMPI_ERRORS_RETURN;
+            let got = MPI_Comm_get_errhandler(comm, &mut handler);
+            check("MPI_Comm_get_errhandler", got)?;
+            MPI_Comm_set_errhandler(comm, RSMPI_ERRORS_RETURN);
+            let code = MPI_Comm_dup(comm, &mut made);
+            MPI_Comm_set_errhandler(comm, handler);
+            MPI_Errhandler_free(&mut handler);
+            check("MPI_Comm_dup", code).map_err(|error| match error {
+                Error::Comm { call: dup, what } => Error::comm(format!("{call}: {dup}"), what),
+                other => other,
+            })?;
+        }
+        ours.handle = Arc::new(Handle::new(made));
+        // SAFETY: as above.
+        unsafe {
+            let handler = MPI_Comm_set_errhandler(made, RSMPI_ERRORS_RETURN);
+            check("MPI_Comm_set_errhandler", handler)?;
+            check("MPI_Comm_rank", MPI_Comm_rank(made, &mut rank))?;
+            check("MPI_Comm_size", MPI_Comm_size(made, &mut size))?;
+            let pair = MPI_Type_contiguous(2, RSMPI_INT64_T, &mut ours.pair);
+            check("MPI_Type_contiguous", pair)?;
+            check("MPI_Type_commit", MPI_Type_commit(&mut ours.pair))?;
+            check(
+                "MPI_Op_create",
+                MPI_Op_create(Some(combine_pairs), 1, &mut ours.combine),
+            )?;
+        }
+        ours.rank = usize::try_from(rank).unwrap_or_default();
+        ours.size = usize::try_from(size).unwrap_or(1);
+        Ok(ours)
+    }
+
+    /// Without a communicator.
+    fn none() -> Result<Mpi> {
+        Ok(Mpi {
             // SAFETY: constants of the C library, never written.
-            comm: unsafe { RSMPI_COMM_NULL },
+            handle: Arc::new(Handle::new(unsafe { RSMPI_COMM_NULL })),
             // SAFETY: as above; stands in until there is an operation of our own.
             combine: unsafe { RSMPI_MAX },
             // SAFETY: as above.
@@ -90,30 +177,24 @@ impl Mpi {
             block: BLOCK,
             thread: MpiThread::here()?,
             to_self: Solo::new(),
-        };
-        let (mut rank, mut size): (c_int, c_int) = (0, 0);
-        // SAFETY: MPI is initialised and not finalised; all pointers are to live locals or
-        // fields of the type MPI expects.
-        unsafe {
-            check(
-                "MPI_Comm_dup",
-                MPI_Comm_dup(RSMPI_COMM_WORLD, &mut mpi.comm),
-            )?;
-            let handler = MPI_Comm_set_errhandler(mpi.comm, RSMPI_ERRORS_RETURN);
-            check("MPI_Comm_set_errhandler", handler)?;
-            check("MPI_Comm_rank", MPI_Comm_rank(mpi.comm, &mut rank))?;
-            check("MPI_Comm_size", MPI_Comm_size(mpi.comm, &mut size))?;
-            let pair = MPI_Type_contiguous(2, RSMPI_INT64_T, &mut mpi.pair);
-            check("MPI_Type_contiguous", pair)?;
-            check("MPI_Type_commit", MPI_Type_commit(&mut mpi.pair))?;
-            check(
-                "MPI_Op_create",
-                MPI_Op_create(Some(combine_pairs), 1, &mut mpi.combine),
-            )?;
-        }
-        mpi.rank = usize::try_from(rank).unwrap_or_default();
-        mpi.size = usize::try_from(size).unwrap_or(1);
-        Ok(mpi)
+        })
+    }
+
+    /// True if the library can see that processes fail while others go on: the MPI of its build has ULFM. Local.
+    pub fn sees_failures() -> bool {
+        failure::is_there()
+    }
+
+    /// The ranks of MPI_COMM_WORLD that have not failed, as far as is known, and are not in a communicator. Local.
+    pub fn missing_of_world(comm: &Mpi) -> Vec<usize> {
+        // SAFETY: constant of the C library. A handle that is dropped frees nothing.
+        let world = Handle::new(unsafe { RSMPI_COMM_WORLD });
+        world.missing_in(comm.handle.comm)
+    }
+
+    /// The ranks that have not failed, as far as is known, and are not in another communicator. Local.
+    pub fn missing_in(&self, other: &Mpi) -> Vec<usize> {
+        self.handle.missing_in(other.handle.comm)
     }
 
     /// True if MPI_Abort may be called. Local.
@@ -161,6 +242,16 @@ impl Mpi {
         self.block = bytes.clamp(1, BLOCK);
     }
 
+    /// Checks that this thread may make `call`, and that it can succeed.
+    fn ready(&self, call: &str) -> Result<()> {
+        self.thread.check(call)?;
+        self.handle.usable(call)
+    }
+
+    fn request(&self, call: String, buffer: Vec<u8>, receive: Option<(usize, Tag)>) -> Request {
+        Request::new(call, buffer, receive, self.thread, self.handle.clone())
+    }
+
     fn peer(&self, call: &'static str, rank: usize) -> Result<c_int> {
         check_rank(call, rank, self.size)?;
         c_int::try_from(rank).map_err(|_| failure(call, "the rank is no int"))
@@ -173,13 +264,19 @@ impl Mpi {
         // SAFETY: constant of the C library.
         let mut message = unsafe { RSMPI_MESSAGE_NULL };
         let mut status = empty_status();
+        let comm = self.handle.comm;
+        let mut watch = Watch::new(&self.handle, &call);
         poll::until(|| {
             let mut there: c_int = 0;
             let tag = c_int::from(tag);
             // SAFETY: live locals of the right types.
             let code =
-                unsafe { MPI_Improbe(peer, tag, self.comm, &mut there, &mut message, &mut status) };
-            check(&call, code).map(|()| there != 0)
+                unsafe { MPI_Improbe(peer, tag, comm, &mut there, &mut message, &mut status) };
+            self.handle.check(&call, code)?;
+            match there {
+                0 => watch.look().map(|()| false),
+                _ => Ok(true),
+            }
         })?;
         let from = usize::try_from(status.MPI_SOURCE)
             .map_err(|_| failure(&call, "the message has no sender"))?;
@@ -191,7 +288,7 @@ impl Mpi {
         buffer.resize(length, 0);
         let part = MpiBuffer::of(self.block, length)?;
         let call = format!("MPI_Imrecv from rank {from}");
-        let mut request = Request::new(call, buffer, Some((from, tag)), self.thread);
+        let mut request = self.request(call, buffer, Some((from, tag)));
         // SAFETY: as for `irecv`; the message was matched by us.
         let code = unsafe {
             let start = request.buffer.as_mut_ptr().cast::<c_void>();
@@ -199,9 +296,27 @@ impl Mpi {
             let handle = &mut request.handle;
             MPI_Imrecv(start, count, datatype, &mut message, handle)
         };
-        check(&request.call, code)?;
+        self.handle.check(&request.call, code)?;
         Ok((from, Box::new(request).wait()?))
     }
+}
+
+/// Checks that MPI can be called, and is the one of the build. Local; the same on all ranks.
+fn usable(call: &'static str) -> Result<()> {
+    check_family()?;
+    if !flag("MPI_Initialized", MPI_Initialized)? {
+        return Err(Error::usage(
+            call,
+            "MPI is not initialised; call MPI_Init first",
+        ));
+    }
+    if Mpi::is_finalized() {
+        let what = format!(
+            "MPI is finalised already; call SCR between MPI_Init and MPI_Finalize ({MPI_IS_OVER})"
+        );
+        return Err(Error::usage(call, what));
+    }
+    Ok(())
 }
 
 impl Drop for Mpi {
@@ -218,9 +333,10 @@ impl Drop for Mpi {
             if self.pair != RSMPI_DATATYPE_NULL {
                 MPI_Type_free(&mut self.pair);
             }
-            if self.comm != RSMPI_COMM_NULL {
-                MPI_Comm_free(&mut self.comm);
-            }
+        }
+        // A transfer that is still there keeps the handle, and so the communicator.
+        if let Some(handle) = Arc::get_mut(&mut self.handle) {
+            handle.free();
         }
     }
 }
@@ -235,14 +351,14 @@ impl Communicator for Mpi {
     }
 
     fn isend(&self, to: usize, tag: Tag, data: Vec<u8>) -> Result<Box<dyn Pending>> {
-        self.thread.check("MPI_Isend")?;
+        self.ready("MPI_Isend")?;
         let peer = self.peer("MPI_Isend", to)?;
         if to == self.rank {
             return self.to_self.isend(0, tag, data);
         }
         let part = MpiBuffer::of(self.block, data.len())?;
         let call = format!("MPI_Isend to rank {to}");
-        let mut request = Request::new(call, data, None, self.thread);
+        let mut request = self.request(call, data, None);
         // SAFETY: the request owns the buffer, whose heap memory stays where it is, until
         // MPI is done with it (see `Request`). The count and type cover exactly the buffer.
         let code = unsafe {
@@ -255,23 +371,23 @@ impl Communicator for Mpi {
                 datatype,
                 peer,
                 tag,
-                self.comm,
+                self.handle.comm,
                 &mut request.handle,
             )
         };
-        check(&request.call, code)?;
+        self.handle.check(&request.call, code)?;
         Ok(Box::new(request))
     }
 
     fn irecv(&self, from: usize, tag: Tag, buffer: Vec<u8>) -> Result<Box<dyn Pending>> {
-        self.thread.check("MPI_Irecv")?;
+        self.ready("MPI_Irecv")?;
         let peer = self.peer("MPI_Irecv", from)?;
         if from == self.rank {
             return self.to_self.irecv(0, tag, buffer);
         }
         let part = MpiBuffer::of(self.block, buffer.len())?;
         let call = format!("MPI_Irecv from rank {from}");
-        let mut request = Request::new(call, buffer, Some((from, tag)), self.thread);
+        let mut request = self.request(call, buffer, Some((from, tag)));
         // SAFETY: as for the send; nobody reads or writes the buffer until it is complete.
         let code = unsafe {
             let start = request.buffer.as_mut_ptr().cast::<c_void>();
@@ -283,16 +399,16 @@ impl Communicator for Mpi {
                 datatype,
                 peer,
                 tag,
-                self.comm,
+                self.handle.comm,
                 &mut request.handle,
             )
         };
-        check(&request.call, code)?;
+        self.handle.check(&request.call, code)?;
         Ok(Box::new(request))
     }
 
     fn recv(&self, from: usize, tag: Tag) -> Result<Vec<u8>> {
-        self.thread.check("MPI_Improbe")?;
+        self.ready("MPI_Improbe")?;
         let peer = self.peer("MPI_Improbe", from)?;
         if from == self.rank {
             return self.to_self.recv(0, tag);
@@ -302,7 +418,7 @@ impl Communicator for Mpi {
     }
 
     fn recv_any(&self, tag: Tag) -> Result<(usize, Vec<u8>)> {
-        self.thread.check("MPI_Improbe")?;
+        self.ready("MPI_Improbe")?;
         // SAFETY: constant of the C library.
         let any = unsafe { RSMPI_ANY_SOURCE };
         self.receive(any, "any rank".to_string(), tag)
@@ -310,17 +426,17 @@ impl Communicator for Mpi {
 
     fn barrier(&self) -> Result<()> {
         const CALL: &str = "MPI_Ibarrier";
-        self.thread.check(CALL)?;
-        let mut request = Request::new(CALL.to_string(), Vec::new(), None, self.thread);
+        self.ready(CALL)?;
+        let mut request = self.request(CALL.to_string(), Vec::new(), None);
         // SAFETY: the communicator is ours and alive.
-        let code = unsafe { MPI_Ibarrier(self.comm, &mut request.handle) };
-        check(CALL, code)?;
+        let code = unsafe { MPI_Ibarrier(self.handle.comm, &mut request.handle) };
+        self.handle.check(CALL, code)?;
         Box::new(request).wait().map(drop)
     }
 
     fn allreduce(&self, terms: &mut [Term]) -> Result<()> {
         const CALL: &str = "MPI_Iallreduce";
-        self.thread.check(CALL)?;
+        self.ready(CALL)?;
         let count = c_int::try_from(terms.len()).map_err(|_| too_long(terms.len()))?;
         // The first half is sent, the second received. Open MPI refuses them at one address,
         // so there is something between also where there are no terms.
@@ -333,7 +449,7 @@ impl Communicator for Mpi {
         let length = both.len();
         let second = length.max(size_of::<Pair>());
         both.resize(second + length, 0);
-        let mut request = Request::new(CALL.to_string(), both, None, self.thread);
+        let mut request = self.request(CALL.to_string(), both, None);
         // SAFETY: the request owns the buffer until MPI is done with it; both its parts hold
         // `count` pairs, and `pair` is that type.
         let code = unsafe {
@@ -346,11 +462,11 @@ impl Communicator for Mpi {
                 count,
                 pair,
                 combine,
-                self.comm,
+                self.handle.comm,
                 &mut request.handle,
             )
         };
-        check(CALL, code)?;
+        self.handle.check(CALL, code)?;
         let both = Box::new(request).wait()?;
         let all = both.get(second..).unwrap_or_default();
         let (numbers, _) = all.as_chunks::<8>();
@@ -363,10 +479,16 @@ impl Communicator for Mpi {
         Ok(())
     }
 
+    fn revoke(&self) {
+        if self.thread.check("MPIX_Comm_revoke").is_ok() && matches!(finalized(), Ok(false)) {
+            self.handle.revoke();
+        }
+    }
+
     fn abort(&self, code: i32) -> ! {
         if self.thread.check("MPI_Abort").is_ok() && matches!(finalized(), Ok(false)) {
             // SAFETY: MPI is usable from this thread and the communicator is ours.
-            unsafe { MPI_Abort(self.comm, code) };
+            unsafe { MPI_Abort(self.handle.comm, code) };
         }
         std::process::abort()
     }

@@ -1,6 +1,7 @@
 //! Transfers in progress, and the handling of their errors.
 
 use super::calls::{MpiThread, check, empty_status, finalized, received};
+use super::failure::{Handle, Watch};
 use super::poll;
 use crate::Result;
 use crate::comm::{Pending, Tag, check_length};
@@ -10,7 +11,7 @@ use mpi::ffi::{
     RSMPI_REQUEST_NULL, RSMPI_STATUS_IGNORE,
 };
 use std::ffi::c_int;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A transfer in progress. MPI uses the buffer until the handle is null again.
 pub(super) struct Request {
@@ -20,6 +21,7 @@ pub(super) struct Request {
     /// Source and tag of a receive.
     receive: Option<(usize, Tag)>,
     thread: MpiThread,
+    communicator: Arc<Handle>,
 }
 
 // SAFETY: as for `Mpi`; each use checks the thread first.
@@ -32,6 +34,7 @@ impl Request {
         buffer: Vec<u8>,
         receive: Option<(usize, Tag)>,
         thread: MpiThread,
+        communicator: Arc<Handle>,
     ) -> Self {
         // SAFETY: constant of the C library.
         let handle = unsafe { RSMPI_REQUEST_NULL };
@@ -41,6 +44,7 @@ impl Request {
             call,
             receive,
             thread,
+            communicator,
         }
     }
 }
@@ -50,11 +54,16 @@ impl Pending for Request {
         self.thread.check("MPI_Test")?;
         let mut status = empty_status();
         let errors_return = WorldErrorsReturn::new()?;
+        let mut watch = Watch::new(&self.communicator, &self.call);
         poll::until(|| {
             let mut done: c_int = 0;
             // SAFETY: the handle is of an active request of ours.
             let code = unsafe { MPI_Test(&mut self.handle, &mut done, &mut status) };
-            check(&self.call, code).map(|()| done != 0)
+            self.communicator.check(&self.call, code)?;
+            match done {
+                0 => watch.look().map(|()| false),
+                _ => Ok(true),
+            }
         })?;
         drop(errors_return);
         if let Some((from, tag)) = self.receive {
@@ -69,7 +78,7 @@ impl Pending for Request {
 /// MPICH (4.0) has forgotten the communicator when it reports the error of a completed
 /// request, and applies the handler of MPI_COMM_WORLD, which by default ends the job. That handler
 /// belongs to the application, so the last value that is dropped restores it.
-struct WorldErrorsReturn;
+pub(super) struct WorldErrorsReturn;
 
 /// How many values exist, and the application's handler.
 static WORLD_ERRORS: Mutex<(usize, Option<Handler>)> = Mutex::new((0, None));
@@ -80,7 +89,7 @@ struct Handler(MPI_Errhandler);
 unsafe impl Send for Handler {}
 
 impl WorldErrorsReturn {
-    fn new() -> Result<Self> {
+    pub(super) fn new() -> Result<Self> {
         let mut alive = WORLD_ERRORS.lock().unwrap_or_else(PoisonError::into_inner);
         if alive.0 == 0 {
             // SAFETY: the thread was checked by the caller; constants of the C library, and a
@@ -118,13 +127,15 @@ impl Drop for WorldErrorsReturn {
 
 /// Reached with an active handle if nobody waited or the wait failed. Memory that MPI may still use
 /// must not be freed. A receive is cancelled. The buffer of a send is leaked unless the send is
-/// complete, because cancelling a send is not reliable and waiting for it could take for ever.
+/// complete, because cancelling a send is not reliable and waiting for it could take for ever. If a process of the
+/// communicator has failed, no more is called, and the buffer is leaked.
 impl Drop for Request {
     fn drop(&mut self) {
         let usable = || self.thread.check("MPI_Cancel").is_ok() && matches!(finalized(), Ok(false));
         // SAFETY: constant of the C library.
         let null = unsafe { RSMPI_REQUEST_NULL };
-        if self.handle != null && usable() {
+        let whole = self.communicator.usable("MPI_Cancel").is_ok();
+        if self.handle != null && whole && usable() {
             let mut done: c_int = 0;
             let _errors_return = WorldErrorsReturn::new();
             // SAFETY: the handle is of an active request of ours. Cancel and wait end a

@@ -1,0 +1,135 @@
+//! The sessions of the process by their numbers, and which of them the calls of a thread reach.
+
+use super::process::Process;
+use super::routine;
+use crate::{Error, Result};
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::ffi::c_int;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The number of a session. It is given once in a process.
+pub(super) type Number = c_int;
+
+/// The session of MPI_COMM_WORLD.
+pub(super) const WORLD: Number = 0;
+
+/// No session.
+pub(super) const NULL: Number = -1;
+
+static SESSIONS: Mutex<Table> = Mutex::new(Table {
+    last: WORLD,
+    live: BTreeMap::new(),
+});
+
+struct Table {
+    /// The highest number that was given.
+    last: Number,
+    live: BTreeMap<Number, Arc<Mutex<Process>>>,
+}
+
+thread_local! {
+    /// The session of this thread's calls.
+    static CURRENT: Cell<Number> = const { Cell::new(WORLD) };
+}
+
+/// The number of the session of this thread's calls.
+pub(super) fn current() -> Number {
+    CURRENT.get()
+}
+
+/// Runs `work` on the session of this thread's calls. It is locked meanwhile.
+///
+/// # Errors
+/// The session has ended, or the call is not allowed here.
+pub(super) fn on_current<T>(work: impl FnOnce(&mut Process) -> Result<T>) -> Result<T> {
+    if let Some(refused) = routine::refuse() {
+        return Err(refused);
+    }
+    match find(current()) {
+        Some(session) => work(&mut *lock(&session)?),
+        None => Err(refuse(Error::usage("SCR_Session", no_session(current())))),
+    }
+}
+
+/// The session with this number.
+fn find(number: Number) -> Option<Arc<Mutex<Process>>> {
+    let mut table = SESSIONS.lock().unwrap_or_else(PoisonError::into_inner);
+    if number == WORLD {
+        let world = || Arc::new(Mutex::new(Process::of_world(mpi_ends)));
+        return Some(table.live.entry(number).or_insert_with(world).clone());
+    }
+    table.live.get(&number).cloned()
+}
+
+fn lock(session: &Mutex<Process>) -> Result<MutexGuard<'_, Process>> {
+    session.lock().map_err(|_| {
+        Error::comm(
+            "SCR".to_string(),
+            "an internal error in an earlier call has left SCR unusable".to_string(),
+        )
+    })
+}
+
+/// Reports an error of a call that reaches no session.
+pub(super) fn refuse(error: Error) -> Error {
+    match find(WORLD) {
+        Some(world) => lock(&world).map_or_else(|broken| broken, |world| world.report_usage(error)),
+        None => error,
+    }
+}
+
+/// Called in MPI_Finalize: ends the runs for which the program has not called `SCR_Finalize`.
+fn mpi_ends() {
+    let table = SESSIONS.lock().unwrap_or_else(PoisonError::into_inner);
+    let all: Vec<Arc<Mutex<Process>>> = table.live.values().cloned().collect();
+    drop(table);
+    // If it is locked, another thread is in a call, and no rank could take part in another one.
+    for session in all {
+        if let Ok(mut session) = session.try_lock() {
+            session.mpi_ends();
+        }
+    }
+}
+
+/// Adds a session, and gives its number.
+pub(super) fn add(name: &str, prepare: impl FnOnce(&mut Process) -> Result<()>) -> Result<Number> {
+    let mut process = Process::named(name, mpi_ends);
+    prepare(&mut process)?;
+    let mut table = SESSIONS.lock().unwrap_or_else(PoisonError::into_inner);
+    table.last += 1;
+    let number = table.last;
+    table.live.insert(number, Arc::new(Mutex::new(process)));
+    Ok(number)
+}
+
+/// Forgets a session, which has no run.
+pub(super) fn forget(number: Number) {
+    let mut table = SESSIONS.lock().unwrap_or_else(PoisonError::into_inner);
+    let gone = table.live.remove(&number);
+    drop(table);
+    // Its communicator is freed only now.
+    drop(gone);
+}
+
+/// Makes a session that of this thread's calls, and gives the one before.
+pub(super) fn enter(number: Number) -> Number {
+    CURRENT.replace(number)
+}
+
+/// Runs `work` on a session.
+pub(super) fn on<T>(number: Number, work: impl FnOnce(&mut Process) -> Result<T>) -> Result<T> {
+    let before = enter(number);
+    let done = on_current(work);
+    enter(before);
+    done
+}
+
+fn no_session(number: Number) -> String {
+    match number {
+        NULL => "the session is SCR_SESSION_NULL; make one with SCR_Session_create".to_string(),
+        _ => format!(
+            "there is no session {number}: it was freed, or never made; make one with SCR_Session_create"
+        ),
+    }
+}

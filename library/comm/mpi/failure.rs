@@ -1,0 +1,223 @@
+//! Processes that fail while others go on: User Level Failure Mitigation (ULFM), where the MPI has it.
+//!
+//! The rank that first sees a failure revokes the communicator. So every other rank gets an error too, in whatever call
+//! it waits. A rank that waits for one that is alive, but has left the call, would else wait for ever.
+
+use super::calls::check;
+use crate::{Error, Result};
+use mpi::ffi::{
+    MPI_Comm, MPI_Comm_free, MPI_Comm_group, MPI_Group, MPI_Group_free, MPI_Group_size,
+    MPI_Group_translate_ranks, RSMPI_COMM_NULL, RSMPI_GROUP_NULL,
+};
+use std::ffi::c_int;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+unsafe extern "C" {
+    // Defined in `failure.c`.
+    fn scr_ulfm_is_there() -> c_int;
+    fn scr_ulfm_is_failure(code: c_int) -> c_int;
+    fn scr_ulfm_revoke(comm: MPI_Comm);
+    fn scr_ulfm_is_revoked(comm: MPI_Comm) -> c_int;
+    fn scr_ulfm_failed(comm: MPI_Comm, group: *mut MPI_Group) -> c_int;
+}
+
+/// How often a rank that waits looks whether a process has failed.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// So many failed ranks are named.
+const NAMED: usize = 8;
+
+/// True if the library was built with an MPI that has ULFM. Local.
+pub(super) fn is_there() -> bool {
+    // SAFETY: takes nothing, and returns a constant.
+    unsafe { scr_ulfm_is_there() != 0 }
+}
+
+/// A communicator of our own, and whether it can still be used.
+pub(super) struct Handle {
+    pub comm: MPI_Comm,
+    broken: AtomicBool,
+}
+
+// SAFETY: as for `Mpi`.
+unsafe impl Send for Handle {}
+// SAFETY: as for `Mpi`.
+unsafe impl Sync for Handle {}
+
+impl Handle {
+    /// Takes a communicator over, or MPI_COMM_NULL.
+    pub fn new(comm: MPI_Comm) -> Self {
+        Handle {
+            comm,
+            broken: AtomicBool::new(false),
+        }
+    }
+
+    /// As [`check`] of a call on this communicator. If a process has failed, all ranks get an error from now on.
+    pub fn check(&self, call: &str, code: c_int) -> Result<()> {
+        // SAFETY: takes any code.
+        if code == 0 || unsafe { scr_ulfm_is_failure(code) } == 0 {
+            return check(call, code);
+        }
+        self.revoke();
+        Err(self.failure(call))
+    }
+
+    /// Fails if the communicator cannot be used any more.
+    pub fn usable(&self, call: &str) -> Result<()> {
+        if self.broken.load(Relaxed) {
+            Err(self.failure(call))
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Makes all calls of all ranks on it fail from now on. Local.
+    pub fn revoke(&self) {
+        if !self.broken.swap(true, Relaxed) && self.is_made() {
+            // SAFETY: the communicator is ours and alive.
+            unsafe { scr_ulfm_revoke(self.comm) };
+        }
+    }
+
+    /// The ranks that are known to have failed. Local.
+    pub fn failed(&self) -> Vec<usize> {
+        let mut group = null_group();
+        // SAFETY: the communicator is ours and alive; the pointer is to a live local.
+        if !self.is_made() || unsafe { scr_ulfm_failed(self.comm, &mut group) } == 0 {
+            return Vec::new();
+        }
+        let failed = Group(group);
+        failed.ranks_in(self.comm).into_iter().flatten().collect()
+    }
+
+    /// The ranks of this communicator that have not failed and are not in `other`. None if failed ones are not known.
+    /// Local.
+    pub fn missing_in(&self, other: MPI_Comm) -> Vec<usize> {
+        if !is_there() || !self.is_made() {
+            return Vec::new();
+        }
+        let Some(ours) = Group::of(self.comm) else {
+            return Vec::new();
+        };
+        let failed = self.failed();
+        let there = ours.ranks_in(other);
+        let missing = there.iter().enumerate().filter(|(_, rank)| rank.is_none());
+        let missing = missing.map(|(rank, _)| rank);
+        missing.filter(|rank| !failed.contains(rank)).collect()
+    }
+
+    fn is_made(&self) -> bool {
+        // SAFETY: constant of the C library.
+        self.comm != unsafe { RSMPI_COMM_NULL }
+    }
+
+    /// The error of a call after a process has failed.
+    fn failure(&self, call: &str) -> Error {
+        let failed = self.failed();
+        let who = match failed.as_slice() {
+            [] => "a process has failed, or the communicator was revoked".to_string(),
+            [rank] => format!("the process of rank {rank} has failed"),
+            many => {
+                let named: Vec<String> = many.iter().take(NAMED).map(ToString::to_string).collect();
+                let more = if many.len() > NAMED { ", ..." } else { "" };
+                format!(
+                    "the processes of ranks {}{more} have failed",
+                    named.join(", ")
+                )
+            }
+        };
+        let what = format!("{who}; the session can go on after SCR_Session_repair");
+        Error::comm(call, what)
+    }
+
+    /// Frees the communicator. All ranks must do it at the same point, unless it cannot be used any more.
+    pub fn free(&mut self) {
+        if self.is_made() {
+            // SAFETY: the communicator is ours, and freed once. There is nobody to tell of an error.
+            unsafe { MPI_Comm_free(&mut self.comm) };
+        }
+    }
+}
+
+/// Looks now and then, in a wait, whether the wait can end.
+pub(super) struct Watch<'a> {
+    handle: &'a Handle,
+    call: &'a str,
+    next: Instant,
+}
+
+impl<'a> Watch<'a> {
+    pub fn new(handle: &'a Handle, call: &'a str) -> Self {
+        Watch {
+            handle,
+            call,
+            next: Instant::now() + LOOK,
+        }
+    }
+
+    /// # Errors
+    /// A process of the communicator has failed.
+    pub fn look(&mut self) -> Result<()> {
+        if !is_there() || Instant::now() < self.next {
+            return Ok(());
+        }
+        self.next = Instant::now() + LOOK;
+        // SAFETY: the communicator is ours and alive.
+        let revoked = unsafe { scr_ulfm_is_revoked(self.handle.comm) } != 0;
+        if revoked || !self.handle.failed().is_empty() {
+            self.handle.revoke();
+        }
+        self.handle.usable(self.call)
+    }
+}
+
+/// A group that is freed when it is dropped.
+struct Group(MPI_Group);
+
+fn null_group() -> MPI_Group {
+    // SAFETY: constant of the C library.
+    unsafe { RSMPI_GROUP_NULL }
+}
+
+impl Group {
+    fn of(comm: MPI_Comm) -> Option<Group> {
+        let mut group = null_group();
+        // SAFETY: the pointer is to a live local.
+        let code = unsafe { MPI_Comm_group(comm, &mut group) };
+        (code == 0).then_some(Group(group))
+    }
+
+    /// The ranks that its processes have in a communicator; `None` for one that is not in it, and no entry at all if MPI
+    /// does not tell.
+    fn ranks_in(&self, comm: MPI_Comm) -> Vec<Option<usize>> {
+        let mut size: c_int = 0;
+        // SAFETY: the pointer is to a live local.
+        let sized = unsafe { MPI_Group_size(self.0, &mut size) };
+        let Some(there) = Group::of(comm).filter(|_| sized == 0) else {
+            return Vec::new();
+        };
+        let ours: Vec<c_int> = (0..size).collect();
+        let mut theirs = vec![-1; ours.len()];
+        // SAFETY: both arrays have `size` elements.
+        let code = unsafe {
+            MPI_Group_translate_ranks(self.0, size, ours.as_ptr(), there.0, theirs.as_mut_ptr())
+        };
+        if code != 0 {
+            return Vec::new();
+        }
+        // MPI_UNDEFINED is negative.
+        let rank = |rank: c_int| usize::try_from(rank).ok();
+        theirs.into_iter().map(rank).collect()
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if self.0 != null_group() {
+            // SAFETY: the group is ours, and freed once.
+            unsafe { MPI_Group_free(&mut self.0) };
+        }
+    }
+}
