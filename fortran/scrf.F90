@@ -17,6 +17,8 @@
 !>   kind, also with -fdefault-integer-8 and the like.
 !> - scr_checkpoint and scr_restore take the program's routine that lists its state, and call it with an
 !>   object of the type scr_state; see docs/fields.md.
+!> - An object of the type scr_session has the same calls for processes of another communicator. Several
+!>   sessions can be open at once.
 !> - Names are of any declared length. Trailing blanks do not count; outputs are padded with
 !>   blanks. Fewer than SCR_MAX_FILENAME characters can be given.
 !>
@@ -58,6 +60,7 @@ module scrf
     public :: scr_start_output, scr_complete_output, scr_should_exit
     public :: scr_current, scr_drop, scr_delete
     public :: scr_checkpoint, scr_checkpoint_if_needed, scr_restore, scr_list
+    public :: scr_repair
 
     integer(int32), parameter, public :: SCR_SUCCESS = 0
     !> Characters in a name, with the terminating NUL of C.
@@ -80,6 +83,9 @@ module scrf
 
     !> What to do about a failure when the caller did not ask for ierror.
     integer, parameter :: MAY_GO_ON = 1, MUST_STOP = 2
+
+    !> Numbers of sessions, as in scr_session.h.
+    integer(c_int), parameter :: SESSION_OF_WORLD = 0, NO_SESSION = -1
 
     !> How all paths begin that SCR tells after a start that failed.
     character(len=*), parameter :: NO_PATH = "/dev/null/"
@@ -1520,6 +1526,223 @@ module scrf
 
     end interface place
 
+    !> A session: SCR for the processes of a communicator, as the calls without a session are for those of
+    !> MPI_COMM_WORLD. It has its own prefix directory, cache, state and parameters, and several can be open
+    !> at once, on communicators that overlap. Each call does what the call scr_... of its name does;
+    !> collective means: over the processes of the session.
+    type, public :: scr_session
+        private
+        integer(c_int) :: number = NO_SESSION
+        !> As the variables of the module are for the session of MPI_COMM_WORLD.
+        logical :: enabled = .true., in_restart_loop = .false.
+    contains
+        !> scr_session%routed(name): a function; the path at which to access a file.
+        procedure :: routed => session_routed
+        procedure, private :: session_free_i32, session_free_i64
+        !> scr_session%free(ierror): ends it, after finalize.
+        generic :: free => session_free_i32, session_free_i64
+        procedure, private :: session_create_i32_i32, session_create_i32_i64
+        procedure, private :: session_repair_i32_i32, session_repair_i32_i64
+        !> scr_session%create(comm, name, ierror): makes a session over the processes of comm, each of which
+        !> calls it with the same name: letters, digits, -, _ and ., at most 64. The prefix directory is
+        !> SCR_PREFIX/name unless a parameter says otherwise; init starts the session. comm is an integer; with
+        !> mpi_f08 it is comm%MPI_VAL. It can be freed afterwards.
+        generic :: create => session_create_i32_i32, session_create_i32_i64
+        !> scr_session%repair(comm, ierror): goes on after processes have failed, with those of comm: the
+        !> survivors, and others that take the places of lost ones and call create. Then have_restart offers
+        !> the newest checkpoint.
+        generic :: repair => session_repair_i32_i32, session_repair_i32_i64
+        procedure, private :: session_create_i64_i32, session_create_i64_i64
+        procedure, private :: session_repair_i64_i32, session_repair_i64_i64
+        generic :: create => session_create_i64_i32, session_create_i64_i64
+        generic :: repair => session_repair_i64_i32, session_repair_i64_i64
+        procedure, private :: session_next_restart_i32_i32, session_next_restart_i32_i64
+        !> scr_session%next_restart(name, valid, ierror): a function for a loop over the checkpoints.
+        generic :: next_restart => session_next_restart_i32_i32, session_next_restart_i32_i64
+        procedure, private :: session_next_restart_i64_i32, session_next_restart_i64_i64
+        generic :: next_restart => session_next_restart_i64_i32, session_next_restart_i64_i64
+        procedure, private :: session_next_restart_l32_i32, session_next_restart_l32_i64
+        generic :: next_restart => session_next_restart_l32_i32, session_next_restart_l32_i64
+        procedure, private :: session_next_restart_l64_i32, session_next_restart_l64_i64
+        generic :: next_restart => session_next_restart_l64_i32, session_next_restart_l64_i64
+        procedure, private :: session_init_i32, session_init_i64
+        !> scr_session%init(ierror): starts the session.
+        generic :: init => session_init_i32, session_init_i64
+        procedure, private :: session_finalize_i32, session_finalize_i64
+        !> scr_session%finalize(ierror): stops it; its newest checkpoint is in the prefix directory then.
+        generic :: finalize => session_finalize_i32, session_finalize_i64
+        procedure, private :: session_config_i32, session_config_i64
+        !> scr_session%config(cfg, val, ierror): sets, unsets or queries a parameter of the session.
+        generic :: config => session_config_i32, session_config_i64
+        procedure, private :: session_route_file_i32, session_route_file_i64
+        !> scr_session%route_file(name, file, ierror): the path at which to access a file.
+        generic :: route_file => session_route_file_i32, session_route_file_i64
+        procedure, private :: session_allow_other_ranks_i32_i32, session_allow_other_ranks_i32_i64
+        !> scr_session%allow_other_ranks(allowed, ierror): can it restart on another number of processes?
+        generic :: allow_other_ranks => session_allow_other_ranks_i32_i32, session_allow_other_ranks_i32_i64
+        procedure, private :: session_allow_other_ranks_i64_i32, session_allow_other_ranks_i64_i64
+        generic :: allow_other_ranks => session_allow_other_ranks_i64_i32, session_allow_other_ranks_i64_i64
+        procedure, private :: session_allow_other_ranks_l32_i32, session_allow_other_ranks_l32_i64
+        generic :: allow_other_ranks => session_allow_other_ranks_l32_i32, session_allow_other_ranks_l32_i64
+        procedure, private :: session_allow_other_ranks_l64_i32, session_allow_other_ranks_l64_i64
+        generic :: allow_other_ranks => session_allow_other_ranks_l64_i32, session_allow_other_ranks_l64_i64
+        procedure, private :: session_have_restart_i32_i32, session_have_restart_i32_i64
+        !> scr_session%have_restart(flag, name, ierror): is there a checkpoint to read?
+        generic :: have_restart => session_have_restart_i32_i32, session_have_restart_i32_i64
+        procedure, private :: session_have_restart_i64_i32, session_have_restart_i64_i64
+        generic :: have_restart => session_have_restart_i64_i32, session_have_restart_i64_i64
+        procedure, private :: session_have_restart_l32_i32, session_have_restart_l32_i64
+        generic :: have_restart => session_have_restart_l32_i32, session_have_restart_l32_i64
+        procedure, private :: session_have_restart_l64_i32, session_have_restart_l64_i64
+        generic :: have_restart => session_have_restart_l64_i32, session_have_restart_l64_i64
+        procedure, private :: session_start_restart_i32, session_start_restart_i64
+        !> scr_session%start_restart(name, ierror): begins to read it.
+        generic :: start_restart => session_start_restart_i32, session_start_restart_i64
+        procedure, private :: session_restart_ranks_i32_i32, session_restart_ranks_i32_i64
+        !> scr_session%restart_ranks(ranks, ierror): how many processes wrote it?
+        generic :: restart_ranks => session_restart_ranks_i32_i32, session_restart_ranks_i32_i64
+        procedure, private :: session_restart_ranks_i64_i32, session_restart_ranks_i64_i64
+        generic :: restart_ranks => session_restart_ranks_i64_i32, session_restart_ranks_i64_i64
+        procedure, private :: session_restart_file_count_i32_i32, session_restart_file_count_i32_i64
+        !> scr_session%restart_file_count(rank, count, ierror): how many files did one of them write?
+        generic :: restart_file_count => session_restart_file_count_i32_i32, session_restart_file_count_i32_i64
+        procedure, private :: session_restart_file_count_i64_i32, session_restart_file_count_i64_i64
+        generic :: restart_file_count => session_restart_file_count_i64_i32, session_restart_file_count_i64_i64
+        procedure, private :: session_restart_file_i32_i32, session_restart_file_i32_i64
+        !> scr_session%restart_file(rank, index, name, ierror): the path of one of these.
+        generic :: restart_file => session_restart_file_i32_i32, session_restart_file_i32_i64
+        procedure, private :: session_restart_file_i64_i32, session_restart_file_i64_i64
+        generic :: restart_file => session_restart_file_i64_i32, session_restart_file_i64_i64
+        procedure, private :: session_complete_restart_i32_i32, session_complete_restart_i32_i64
+        !> scr_session%complete_restart(valid, ierror): ends the restart.
+        generic :: complete_restart => session_complete_restart_i32_i32, session_complete_restart_i32_i64
+        procedure, private :: session_complete_restart_i64_i32, session_complete_restart_i64_i64
+        generic :: complete_restart => session_complete_restart_i64_i32, session_complete_restart_i64_i64
+        procedure, private :: session_complete_restart_l32_i32, session_complete_restart_l32_i64
+        generic :: complete_restart => session_complete_restart_l32_i32, session_complete_restart_l32_i64
+        procedure, private :: session_complete_restart_l64_i32, session_complete_restart_l64_i64
+        generic :: complete_restart => session_complete_restart_l64_i32, session_complete_restart_l64_i64
+        procedure, private :: session_need_checkpoint_i32_i32, session_need_checkpoint_i32_i64
+        !> scr_session%need_checkpoint(flag, ierror): is it time for a checkpoint?
+        generic :: need_checkpoint => session_need_checkpoint_i32_i32, session_need_checkpoint_i32_i64
+        procedure, private :: session_need_checkpoint_i64_i32, session_need_checkpoint_i64_i64
+        generic :: need_checkpoint => session_need_checkpoint_i64_i32, session_need_checkpoint_i64_i64
+        procedure, private :: session_need_checkpoint_l32_i32, session_need_checkpoint_l32_i64
+        generic :: need_checkpoint => session_need_checkpoint_l32_i32, session_need_checkpoint_l32_i64
+        procedure, private :: session_need_checkpoint_l64_i32, session_need_checkpoint_l64_i64
+        generic :: need_checkpoint => session_need_checkpoint_l64_i32, session_need_checkpoint_l64_i64
+        procedure, private :: session_start_checkpoint_i32, session_start_checkpoint_i64
+        !> scr_session%start_checkpoint(ierror): begins a checkpoint without a name.
+        generic :: start_checkpoint => session_start_checkpoint_i32, session_start_checkpoint_i64
+        procedure, private :: session_complete_checkpoint_i32_i32, session_complete_checkpoint_i32_i64
+        !> scr_session%complete_checkpoint(valid, ierror): ends it.
+        generic :: complete_checkpoint => session_complete_checkpoint_i32_i32, session_complete_checkpoint_i32_i64
+        procedure, private :: session_complete_checkpoint_i64_i32, session_complete_checkpoint_i64_i64
+        generic :: complete_checkpoint => session_complete_checkpoint_i64_i32, session_complete_checkpoint_i64_i64
+        procedure, private :: session_complete_checkpoint_l32_i32, session_complete_checkpoint_l32_i64
+        generic :: complete_checkpoint => session_complete_checkpoint_l32_i32, session_complete_checkpoint_l32_i64
+        procedure, private :: session_complete_checkpoint_l64_i32, session_complete_checkpoint_l64_i64
+        generic :: complete_checkpoint => session_complete_checkpoint_l64_i32, session_complete_checkpoint_l64_i64
+        procedure, private :: session_start_output_i32_i32, session_start_output_i32_i64
+        !> scr_session%start_output(name, flags, ierror): begins a dataset.
+        generic :: start_output => session_start_output_i32_i32, session_start_output_i32_i64
+        procedure, private :: session_start_output_i64_i32, session_start_output_i64_i64
+        generic :: start_output => session_start_output_i64_i32, session_start_output_i64_i64
+        procedure, private :: session_complete_output_i32_i32, session_complete_output_i32_i64
+        !> scr_session%complete_output(valid, ierror): ends it.
+        generic :: complete_output => session_complete_output_i32_i32, session_complete_output_i32_i64
+        procedure, private :: session_complete_output_i64_i32, session_complete_output_i64_i64
+        generic :: complete_output => session_complete_output_i64_i32, session_complete_output_i64_i64
+        procedure, private :: session_complete_output_l32_i32, session_complete_output_l32_i64
+        generic :: complete_output => session_complete_output_l32_i32, session_complete_output_l32_i64
+        procedure, private :: session_complete_output_l64_i32, session_complete_output_l64_i64
+        generic :: complete_output => session_complete_output_l64_i32, session_complete_output_l64_i64
+        procedure, private :: session_should_exit_i32_i32, session_should_exit_i32_i64
+        !> scr_session%should_exit(flag, ierror): should the program stop?
+        generic :: should_exit => session_should_exit_i32_i32, session_should_exit_i32_i64
+        procedure, private :: session_should_exit_i64_i32, session_should_exit_i64_i64
+        generic :: should_exit => session_should_exit_i64_i32, session_should_exit_i64_i64
+        procedure, private :: session_should_exit_l32_i32, session_should_exit_l32_i64
+        generic :: should_exit => session_should_exit_l32_i32, session_should_exit_l32_i64
+        procedure, private :: session_should_exit_l64_i32, session_should_exit_l64_i64
+        generic :: should_exit => session_should_exit_l64_i32, session_should_exit_l64_i64
+        procedure, private :: session_current_i32, session_current_i64
+        !> scr_session%current(name, ierror): makes a checkpoint the one to restart from.
+        generic :: current => session_current_i32, session_current_i64
+        procedure, private :: session_drop_i32, session_drop_i64
+        !> scr_session%drop(name, ierror): removes a dataset from the index, but no file.
+        generic :: drop => session_drop_i32, session_drop_i64
+        procedure, private :: session_delete_i32, session_delete_i64
+        !> scr_session%delete(name, ierror): removes a dataset with its files.
+        generic :: delete => session_delete_i32, session_delete_i64
+        !> scr_session%checkpoint(state, name, output, ierror): writes a checkpoint of the state.
+        generic :: checkpoint => &
+            session_checkpoint_routine_l32_i32, session_checkpoint_routine_l32_i64, &
+            session_checkpoint_routine_l64_i32, session_checkpoint_routine_l64_i64, &
+            session_checkpoint_object_l32_i32, session_checkpoint_object_l32_i64, &
+            session_checkpoint_object_l64_i32, session_checkpoint_object_l64_i64
+        procedure, private :: session_checkpoint_routine_l32_i32
+        procedure, private :: session_checkpoint_routine_l32_i64
+        procedure, private :: session_checkpoint_routine_l64_i32
+        procedure, private :: session_checkpoint_routine_l64_i64
+        procedure, private :: session_checkpoint_object_l32_i32
+        procedure, private :: session_checkpoint_object_l32_i64
+        procedure, private :: session_checkpoint_object_l64_i32
+        procedure, private :: session_checkpoint_object_l64_i64
+        !> scr_session%checkpoint_if_needed(state, stop_now, ierror): writes one if it is time for it.
+        generic :: checkpoint_if_needed => &
+            session_checkpoint_if_needed_routine_i32_i32, session_checkpoint_if_needed_routine_i32_i64, &
+            session_checkpoint_if_needed_routine_i64_i32, session_checkpoint_if_needed_routine_i64_i64, &
+            session_checkpoint_if_needed_routine_l32_i32, session_checkpoint_if_needed_routine_l32_i64, &
+            session_checkpoint_if_needed_routine_l64_i32, session_checkpoint_if_needed_routine_l64_i64, &
+            session_checkpoint_if_needed_object_i32_i32, session_checkpoint_if_needed_object_i32_i64, &
+            session_checkpoint_if_needed_object_i64_i32, session_checkpoint_if_needed_object_i64_i64, &
+            session_checkpoint_if_needed_object_l32_i32, session_checkpoint_if_needed_object_l32_i64, &
+            session_checkpoint_if_needed_object_l64_i32, session_checkpoint_if_needed_object_l64_i64
+        procedure, private :: session_checkpoint_if_needed_routine_i32_i32
+        procedure, private :: session_checkpoint_if_needed_routine_i32_i64
+        procedure, private :: session_checkpoint_if_needed_routine_i64_i32
+        procedure, private :: session_checkpoint_if_needed_routine_i64_i64
+        procedure, private :: session_checkpoint_if_needed_routine_l32_i32
+        procedure, private :: session_checkpoint_if_needed_routine_l32_i64
+        procedure, private :: session_checkpoint_if_needed_routine_l64_i32
+        procedure, private :: session_checkpoint_if_needed_routine_l64_i64
+        procedure, private :: session_checkpoint_if_needed_object_i32_i32
+        procedure, private :: session_checkpoint_if_needed_object_i32_i64
+        procedure, private :: session_checkpoint_if_needed_object_i64_i32
+        procedure, private :: session_checkpoint_if_needed_object_i64_i64
+        procedure, private :: session_checkpoint_if_needed_object_l32_i32
+        procedure, private :: session_checkpoint_if_needed_object_l32_i64
+        procedure, private :: session_checkpoint_if_needed_object_l64_i32
+        procedure, private :: session_checkpoint_if_needed_object_l64_i64
+        !> scr_session%restore(state, found, ierror): restores the state from the newest checkpoint.
+        generic :: restore => &
+            session_restore_routine_i32_i32, session_restore_routine_i32_i64, &
+            session_restore_routine_i64_i32, session_restore_routine_i64_i64, &
+            session_restore_routine_l32_i32, session_restore_routine_l32_i64, &
+            session_restore_routine_l64_i32, session_restore_routine_l64_i64, &
+            session_restore_object_i32_i32, session_restore_object_i32_i64, &
+            session_restore_object_i64_i32, session_restore_object_i64_i64, &
+            session_restore_object_l32_i32, session_restore_object_l32_i64, &
+            session_restore_object_l64_i32, session_restore_object_l64_i64
+        procedure, private :: session_restore_routine_i32_i32
+        procedure, private :: session_restore_routine_i32_i64
+        procedure, private :: session_restore_routine_i64_i32
+        procedure, private :: session_restore_routine_i64_i64
+        procedure, private :: session_restore_routine_l32_i32
+        procedure, private :: session_restore_routine_l32_i64
+        procedure, private :: session_restore_routine_l64_i32
+        procedure, private :: session_restore_routine_l64_i64
+        procedure, private :: session_restore_object_i32_i32
+        procedure, private :: session_restore_object_i32_i64
+        procedure, private :: session_restore_object_i64_i32
+        procedure, private :: session_restore_object_i64_i64
+        procedure, private :: session_restore_object_l32_i32
+        procedure, private :: session_restore_object_l32_i64
+        procedure, private :: session_restore_object_l64_i32
+        procedure, private :: session_restore_object_l64_i64
+    end type scr_session
+
     !> scr_init(ierror): starts the library, after MPI_Init.
     interface scr_init
         module procedure :: init_i32, init_i64
@@ -1717,6 +1940,13 @@ module scrf
         module procedure :: restore_object_l32_i32, restore_object_l32_i64
         module procedure :: restore_object_l64_i32, restore_object_l64_i64
     end interface scr_restore
+
+    !> scr_repair(comm, ierror): goes on with the session of MPI_COMM_WORLD after processes have failed; see
+    !> scr_session%repair. New processes call it, too.
+    interface scr_repair
+        module procedure :: repair_i32_i32, repair_i32_i64
+        module procedure :: repair_i64_i32, repair_i64_i64
+    end interface scr_repair
 
     interface conclude
         module procedure :: conclude_i32, conclude_i64
@@ -2052,6 +2282,38 @@ module scrf
             character(kind=c_char), dimension(*), intent(inout) :: file
             integer(c_int) :: status
         end function c_state_file
+
+        function c_session_create(comm, name, session) &
+            bind(C, name="scr_fortran_session_create") result(status)
+            import :: c_char, c_int
+            implicit none
+            integer(c_int), value, intent(in) :: comm
+            character(kind=c_char), intent(in) :: name(*)
+            integer(c_int), intent(out) :: session
+            integer(c_int) :: status
+        end function c_session_create
+
+        function c_session_repair(session, comm) bind(C, name="scr_fortran_session_repair") result(status)
+            import :: c_int
+            implicit none
+            integer(c_int), value, intent(in) :: session, comm
+            integer(c_int) :: status
+        end function c_session_repair
+
+        function c_session_free(session) bind(C, name="SCR_Session_free") result(status)
+            import :: c_int
+            implicit none
+            integer(c_int), intent(inout) :: session
+            integer(c_int) :: status
+        end function c_session_free
+
+        !> Makes a session that of the calls that follow; the result is the one before.
+        function c_session_enter(session) bind(C, name="SCR_Session_enter") result(before)
+            import :: c_int
+            implicit none
+            integer(c_int), value, intent(in) :: session
+            integer(c_int) :: before
+        end function c_session_enter
 
         !> Makes the list of fields fail, for a reason that only Fortran sees.
         subroutine c_fail(state, reason) bind(C, name="scr_fortran_fail")
@@ -3370,6 +3632,1805 @@ contains
         call conclude("scr_restart_file", &
             do_restart_file(int(rank, int64), int(index, int64), name), MUST_STOP, ierror)
     end subroutine restart_file_i64_i64
+
+    ! ---- Sessions: each call is that of the same name, with the session entered. ----
+
+    !> Makes a session that of the calls that follow. outer gets what leave needs.
+    subroutine enter(self, outer)
+        class(scr_session), intent(in) :: self
+        type(scr_session), intent(out) :: outer
+
+        outer%number = c_session_enter(self%number)
+        outer%enabled = enabled
+        outer%in_restart_loop = in_restart_loop
+        enabled = self%enabled
+        in_restart_loop = self%in_restart_loop
+    end subroutine enter
+
+    subroutine leave(self, outer)
+        class(scr_session), intent(inout) :: self
+        type(scr_session), intent(in) :: outer
+        integer(c_int) :: left
+
+        self%enabled = enabled
+        self%in_restart_loop = in_restart_loop
+        left = c_session_enter(outer%number)
+        enabled = outer%enabled
+        in_restart_loop = outer%in_restart_loop
+    end subroutine leave
+
+    subroutine do_create(self, comm, name, status)
+        class(scr_session), intent(inout) :: self
+        integer(c_int), intent(in) :: comm
+        character(len=*), intent(in) :: name
+        integer(int32), intent(out) :: status
+
+        self%enabled = .true.
+        self%in_restart_loop = .false.
+        status = c_session_create(comm, trim(name)//c_null_char, self%number)
+    end subroutine do_create
+
+    subroutine do_repair(self, comm, status)
+        class(scr_session), intent(inout) :: self
+        integer(c_int), intent(in) :: comm
+        integer(int32), intent(out) :: status
+
+        self%in_restart_loop = .false.
+        status = c_session_repair(self%number, comm)
+    end subroutine do_repair
+
+    function session_routed(self, name) result(path)
+        class(scr_session), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        character(len=:), allocatable :: path
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        path = scr_routed(name)
+        call leave(self, outer)
+    end function session_routed
+
+    subroutine session_free_i32(self, ierror)
+        class(scr_session), intent(inout) :: self
+        integer(int32), intent(out), optional :: ierror
+
+        call conclude("scr_session%free", c_session_free(self%number), MAY_GO_ON, ierror)
+    end subroutine session_free_i32
+
+    subroutine session_create_i32_i32(self, comm, name, ierror)
+        class(scr_session), intent(inout) :: self
+        integer(int32), intent(in) :: comm
+        character(len=*), intent(in) :: name
+        integer(int32), intent(out), optional :: ierror
+        integer(int32) :: status
+
+        call do_create(self, int(comm, c_int), name, status)
+        call conclude("scr_session%create", status, MUST_STOP, ierror)
+    end subroutine session_create_i32_i32
+
+    subroutine session_repair_i32_i32(self, comm, ierror)
+        class(scr_session), intent(inout) :: self
+        integer(int32), intent(in) :: comm
+        integer(int32), intent(out), optional :: ierror
+        integer(int32) :: status
+
+        call do_repair(self, int(comm, c_int), status)
+        call conclude("scr_session%repair", status, MUST_STOP, ierror)
+    end subroutine session_repair_i32_i32
+
+    subroutine repair_i32_i32(comm, ierror)
+        integer(int32), intent(in) :: comm
+        integer(int32), intent(out), optional :: ierror
+        integer(int32) :: status
+
+        in_restart_loop = .false.
+        status = c_session_repair(SESSION_OF_WORLD, int(comm, c_int))
+        call conclude("scr_repair", status, MUST_STOP, ierror)
+    end subroutine repair_i32_i32
+
+    subroutine session_create_i64_i32(self, comm, name, ierror)
+        class(scr_session), intent(inout) :: self
+        integer(int64), intent(in) :: comm
+        character(len=*), intent(in) :: name
+        integer(int32), intent(out), optional :: ierror
+        integer(int32) :: status
+
+        call do_create(self, int(comm, c_int), name, status)
+        call conclude("scr_session%create", status, MUST_STOP, ierror)
+    end subroutine session_create_i64_i32
+
+    subroutine session_repair_i64_i32(self, comm, ierror)
+        class(scr_session), intent(inout) :: self
+        integer(int64), intent(in) :: comm
+        integer(int32), intent(out), optional :: ierror
+        integer(int32) :: status
+
+        call do_repair(self, int(comm, c_int), status)
+        call conclude("scr_session%repair", status, MUST_STOP, ierror)
+    end subroutine session_repair_i64_i32
+
+    subroutine repair_i64_i32(comm, ierror)
+        integer(int64), intent(in) :: comm
+        integer(int32), intent(out), optional :: ierror
+        integer(int32) :: status
+
+        in_restart_loop = .false.
+        status = c_session_repair(SESSION_OF_WORLD, int(comm, c_int))
+        call conclude("scr_repair", status, MUST_STOP, ierror)
+    end subroutine repair_i64_i32
+
+    function session_next_restart_i32_i32(self, name, valid, ierror) result(more)
+        class(scr_session), intent(inout) :: self
+        character(len=*), intent(inout) :: name
+        integer(int32), intent(inout) :: valid
+        integer(int32), intent(out), optional :: ierror
+        logical :: more
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        more = scr_next_restart(name, valid, ierror)
+        call leave(self, outer)
+    end function session_next_restart_i32_i32
+
+    function session_next_restart_i64_i32(self, name, valid, ierror) result(more)
+        class(scr_session), intent(inout) :: self
+        character(len=*), intent(inout) :: name
+        integer(int64), intent(inout) :: valid
+        integer(int32), intent(out), optional :: ierror
+        logical :: more
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        more = scr_next_restart(name, valid, ierror)
+        call leave(self, outer)
+    end function session_next_restart_i64_i32
+
+    function session_next_restart_l32_i32(self, name, valid, ierror) result(more)
+        class(scr_session), intent(inout) :: self
+        character(len=*), intent(inout) :: name
+        logical(int32), intent(inout) :: valid
+        integer(int32), intent(out), optional :: ierror
+        logical :: more
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        more = scr_next_restart(name, valid, ierror)
+        call leave(self, outer)
+    end function session_next_restart_l32_i32
+
+    function session_next_restart_l64_i32(self, name, valid, ierror) result(more)
+        class(scr_session), intent(inout) :: self
+        character(len=*), intent(inout) :: name
+        logical(int64), intent(inout) :: valid
+        integer(int32), intent(out), optional :: ierror
+        logical :: more
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        more = scr_next_restart(name, valid, ierror)
+        call leave(self, outer)
+    end function session_next_restart_l64_i32
+
+    subroutine session_init_i32(self, ierror)
+        class(scr_session), intent(inout) :: self
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_init(ierror)
+        call leave(self, outer)
+    end subroutine session_init_i32
+
+    subroutine session_finalize_i32(self, ierror)
+        class(scr_session), intent(inout) :: self
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_finalize(ierror)
+        call leave(self, outer)
+    end subroutine session_finalize_i32
+
+    subroutine session_config_i32(self, cfg, val, ierror)
+        class(scr_session), intent(inout) :: self
+        character(len=*), intent(in) :: cfg
+        character(len=*), intent(out), optional :: val
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_config(cfg, val, ierror)
+        call leave(self, outer)
+    end subroutine session_config_i32
+
+    subroutine session_route_file_i32(self, name, file, ierror)
+        class(scr_session), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        character(len=*), intent(out) :: file
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_route_file(name, file, ierror)
+        call leave(self, outer)
+    end subroutine session_route_file_i32
+
+    subroutine session_allow_other_ranks_i32_i32(self, allowed, ierror)
+        class(scr_session), intent(inout) :: self
+        integer(int32), intent(in) :: allowed
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_allow_other_ranks(allowed, ierror)
+        call leave(self, outer)
+    end subroutine session_allow_other_ranks_i32_i32
+
+    subroutine session_allow_other_ranks_i64_i32(self, allowed, ierror)
+        class(scr_session), intent(inout) :: self
+        integer(int64), intent(in) :: allowed
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_allow_other_ranks(allowed, ierror)
+        call leave(self, outer)
+    end subroutine session_allow_other_ranks_i64_i32
+
+    subroutine session_allow_other_ranks_l32_i32(self, allowed, ierror)
+        class(scr_session), intent(inout) :: self
+        logical(int32), intent(in) :: allowed
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_allow_other_ranks(allowed, ierror)
+        call leave(self, outer)
+    end subroutine session_allow_other_ranks_l32_i32
+
+    subroutine session_allow_other_ranks_l64_i32(self, allowed, ierror)
+        class(scr_session), intent(inout) :: self
+        logical(int64), intent(in) :: allowed
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_allow_other_ranks(allowed, ierror)
+        call leave(self, outer)
+    end subroutine session_allow_other_ranks_l64_i32
+
+    subroutine session_have_restart_i32_i32(self, flag, name, ierror)
+        class(scr_session), intent(inout) :: self
+        integer(int32), intent(out) :: flag
+        character(len=*), intent(out), optional :: name
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_have_restart(flag, name, ierror)
+        call leave(self, outer)
+    end subroutine session_have_restart_i32_i32
+
+    subroutine session_have_restart_i64_i32(self, flag, name, ierror)
+        class(scr_session), intent(inout) :: self
+        integer(int64), intent(out) :: flag
+        character(len=*), intent(out), optional :: name
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_have_restart(flag, name, ierror)
+        call leave(self, outer)
+    end subroutine session_have_restart_i64_i32
+
+    subroutine session_have_restart_l32_i32(self, flag, name, ierror)
+        class(scr_session), intent(inout) :: self
+        logical(int32), intent(out) :: flag
+        character(len=*), intent(out), optional :: name
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_have_restart(flag, name, ierror)
+        call leave(self, outer)
+    end subroutine session_have_restart_l32_i32
+
+    subroutine session_have_restart_l64_i32(self, flag, name, ierror)
+        class(scr_session), intent(inout) :: self
+        logical(int64), intent(out) :: flag
+        character(len=*), intent(out), optional :: name
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_have_restart(flag, name, ierror)
+        call leave(self, outer)
+    end subroutine session_have_restart_l64_i32
+
+    subroutine session_start_restart_i32(self, name, ierror)
+        class(scr_session), intent(inout) :: self
+        character(len=*), intent(out), optional :: name
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_start_restart(name, ierror)
+        call leave(self, outer)
+    end subroutine session_start_restart_i32
+
+    subroutine session_restart_ranks_i32_i32(self, ranks, ierror)
+        class(scr_session), intent(inout) :: self
+        integer(int32), intent(out) :: ranks
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_restart_ranks(ranks, ierror)
+        call leave(self, outer)
+    end subroutine session_restart_ranks_i32_i32
+
+    subroutine session_restart_ranks_i64_i32(self, ranks, ierror)
+        class(scr_session), intent(inout) :: self
+        integer(int64), intent(out) :: ranks
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_restart_ranks(ranks, ierror)
+        call leave(self, outer)
+    end subroutine session_restart_ranks_i64_i32
+
+    subroutine session_restart_file_count_i32_i32(self, rank, count, ierror)
+        class(scr_session), intent(inout) :: self
+        integer(int32), intent(in) :: rank
+        integer(int32), intent(out) :: count
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_restart_file_count(rank, count, ierror)
+        call leave(self, outer)
+    end subroutine session_restart_file_count_i32_i32
+
+    subroutine session_restart_file_count_i64_i32(self, rank, count, ierror)
+        class(scr_session), intent(inout) :: self
+        integer(int64), intent(in) :: rank
+        integer(int64), intent(out) :: count
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_restart_file_count(rank, count, ierror)
+        call leave(self, outer)
+    end subroutine session_restart_file_count_i64_i32
+
+    subroutine session_restart_file_i32_i32(self, rank, index, name, ierror)
+        class(scr_session), intent(inout) :: self
+        integer(int32), intent(in) :: rank
+        integer(int32), intent(in) :: index
+        character(len=*), intent(out) :: name
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_restart_file(rank, index, name, ierror)
+        call leave(self, outer)
+    end subroutine session_restart_file_i32_i32
+
+    subroutine session_restart_file_i64_i32(self, rank, index, name, ierror)
+        class(scr_session), intent(inout) :: self
+        integer(int64), intent(in) :: rank
+        integer(int64), intent(in) :: index
+        character(len=*), intent(out) :: name
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_restart_file(rank, index, name, ierror)
+        call leave(self, outer)
+    end subroutine session_restart_file_i64_i32
+
+    subroutine session_complete_restart_i32_i32(self, valid, ierror)
+        class(scr_session), intent(inout) :: self
+        integer(int32), intent(in) :: valid
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_complete_restart(valid, ierror)
+        call leave(self, outer)
+    end subroutine session_complete_restart_i32_i32
+
+    subroutine session_complete_restart_i64_i32(self, valid, ierror)
+        class(scr_session), intent(inout) :: self
+        integer(int64), intent(in) :: valid
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_complete_restart(valid, ierror)
+        call leave(self, outer)
+    end subroutine session_complete_restart_i64_i32
+
+    subroutine session_complete_restart_l32_i32(self, valid, ierror)
+        class(scr_session), intent(inout) :: self
+        logical(int32), intent(in) :: valid
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_complete_restart(valid, ierror)
+        call leave(self, outer)
+    end subroutine session_complete_restart_l32_i32
+
+    subroutine session_complete_restart_l64_i32(self, valid, ierror)
+        class(scr_session), intent(inout) :: self
+        logical(int64), intent(in) :: valid
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_complete_restart(valid, ierror)
+        call leave(self, outer)
+    end subroutine session_complete_restart_l64_i32
+
+    subroutine session_need_checkpoint_i32_i32(self, flag, ierror)
+        class(scr_session), intent(inout) :: self
+        integer(int32), intent(out) :: flag
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_need_checkpoint(flag, ierror)
+        call leave(self, outer)
+    end subroutine session_need_checkpoint_i32_i32
+
+    subroutine session_need_checkpoint_i64_i32(self, flag, ierror)
+        class(scr_session), intent(inout) :: self
+        integer(int64), intent(out) :: flag
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_need_checkpoint(flag, ierror)
+        call leave(self, outer)
+    end subroutine session_need_checkpoint_i64_i32
+
+    subroutine session_need_checkpoint_l32_i32(self, flag, ierror)
+        class(scr_session), intent(inout) :: self
+        logical(int32), intent(out) :: flag
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_need_checkpoint(flag, ierror)
+        call leave(self, outer)
+    end subroutine session_need_checkpoint_l32_i32
+
+    subroutine session_need_checkpoint_l64_i32(self, flag, ierror)
+        class(scr_session), intent(inout) :: self
+        logical(int64), intent(out) :: flag
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_need_checkpoint(flag, ierror)
+        call leave(self, outer)
+    end subroutine session_need_checkpoint_l64_i32
+
+    subroutine session_start_checkpoint_i32(self, ierror)
+        class(scr_session), intent(inout) :: self
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_start_checkpoint(ierror)
+        call leave(self, outer)
+    end subroutine session_start_checkpoint_i32
+
+    subroutine session_complete_checkpoint_i32_i32(self, valid, ierror)
+        class(scr_session), intent(inout) :: self
+        integer(int32), intent(in) :: valid
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_complete_checkpoint(valid, ierror)
+        call leave(self, outer)
+    end subroutine session_complete_checkpoint_i32_i32
+
+    subroutine session_complete_checkpoint_i64_i32(self, valid, ierror)
+        class(scr_session), intent(inout) :: self
+        integer(int64), intent(in) :: valid
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_complete_checkpoint(valid, ierror)
+        call leave(self, outer)
+    end subroutine session_complete_checkpoint_i64_i32
+
+    subroutine session_complete_checkpoint_l32_i32(self, valid, ierror)
+        class(scr_session), intent(inout) :: self
+        logical(int32), intent(in) :: valid
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_complete_checkpoint(valid, ierror)
+        call leave(self, outer)
+    end subroutine session_complete_checkpoint_l32_i32
+
+    subroutine session_complete_checkpoint_l64_i32(self, valid, ierror)
+        class(scr_session), intent(inout) :: self
+        logical(int64), intent(in) :: valid
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_complete_checkpoint(valid, ierror)
+        call leave(self, outer)
+    end subroutine session_complete_checkpoint_l64_i32
+
+    subroutine session_start_output_i32_i32(self, name, flags, ierror)
+        class(scr_session), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int32), intent(in) :: flags
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_start_output(name, flags, ierror)
+        call leave(self, outer)
+    end subroutine session_start_output_i32_i32
+
+    subroutine session_start_output_i64_i32(self, name, flags, ierror)
+        class(scr_session), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int64), intent(in) :: flags
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_start_output(name, flags, ierror)
+        call leave(self, outer)
+    end subroutine session_start_output_i64_i32
+
+    subroutine session_complete_output_i32_i32(self, valid, ierror)
+        class(scr_session), intent(inout) :: self
+        integer(int32), intent(in) :: valid
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_complete_output(valid, ierror)
+        call leave(self, outer)
+    end subroutine session_complete_output_i32_i32
+
+    subroutine session_complete_output_i64_i32(self, valid, ierror)
+        class(scr_session), intent(inout) :: self
+        integer(int64), intent(in) :: valid
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_complete_output(valid, ierror)
+        call leave(self, outer)
+    end subroutine session_complete_output_i64_i32
+
+    subroutine session_complete_output_l32_i32(self, valid, ierror)
+        class(scr_session), intent(inout) :: self
+        logical(int32), intent(in) :: valid
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_complete_output(valid, ierror)
+        call leave(self, outer)
+    end subroutine session_complete_output_l32_i32
+
+    subroutine session_complete_output_l64_i32(self, valid, ierror)
+        class(scr_session), intent(inout) :: self
+        logical(int64), intent(in) :: valid
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_complete_output(valid, ierror)
+        call leave(self, outer)
+    end subroutine session_complete_output_l64_i32
+
+    subroutine session_should_exit_i32_i32(self, flag, ierror)
+        class(scr_session), intent(inout) :: self
+        integer(int32), intent(out) :: flag
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_should_exit(flag, ierror)
+        call leave(self, outer)
+    end subroutine session_should_exit_i32_i32
+
+    subroutine session_should_exit_i64_i32(self, flag, ierror)
+        class(scr_session), intent(inout) :: self
+        integer(int64), intent(out) :: flag
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_should_exit(flag, ierror)
+        call leave(self, outer)
+    end subroutine session_should_exit_i64_i32
+
+    subroutine session_should_exit_l32_i32(self, flag, ierror)
+        class(scr_session), intent(inout) :: self
+        logical(int32), intent(out) :: flag
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_should_exit(flag, ierror)
+        call leave(self, outer)
+    end subroutine session_should_exit_l32_i32
+
+    subroutine session_should_exit_l64_i32(self, flag, ierror)
+        class(scr_session), intent(inout) :: self
+        logical(int64), intent(out) :: flag
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_should_exit(flag, ierror)
+        call leave(self, outer)
+    end subroutine session_should_exit_l64_i32
+
+    subroutine session_current_i32(self, name, ierror)
+        class(scr_session), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_current(name, ierror)
+        call leave(self, outer)
+    end subroutine session_current_i32
+
+    subroutine session_drop_i32(self, name, ierror)
+        class(scr_session), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_drop(name, ierror)
+        call leave(self, outer)
+    end subroutine session_drop_i32
+
+    subroutine session_delete_i32(self, name, ierror)
+        class(scr_session), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_delete(name, ierror)
+        call leave(self, outer)
+    end subroutine session_delete_i32
+
+    subroutine session_checkpoint_routine_l32_i32(self, state, name, output, ierror)
+        class(scr_session), intent(inout) :: self
+        procedure(scr_list) :: state
+        character(len=*), intent(in), optional :: name
+        logical(int32), intent(in), optional :: output
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_checkpoint(state, name, output, ierror)
+        call leave(self, outer)
+    end subroutine session_checkpoint_routine_l32_i32
+
+    subroutine session_checkpoint_routine_l64_i32(self, state, name, output, ierror)
+        class(scr_session), intent(inout) :: self
+        procedure(scr_list) :: state
+        character(len=*), intent(in), optional :: name
+        logical(int64), intent(in) :: output
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_checkpoint(state, name, output, ierror)
+        call leave(self, outer)
+    end subroutine session_checkpoint_routine_l64_i32
+
+    subroutine session_checkpoint_object_l32_i32(self, state, name, output, ierror)
+        class(scr_session), intent(inout) :: self
+        class(scr_state), intent(inout), target :: state
+        character(len=*), intent(in), optional :: name
+        logical(int32), intent(in), optional :: output
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_checkpoint(state, name, output, ierror)
+        call leave(self, outer)
+    end subroutine session_checkpoint_object_l32_i32
+
+    subroutine session_checkpoint_object_l64_i32(self, state, name, output, ierror)
+        class(scr_session), intent(inout) :: self
+        class(scr_state), intent(inout), target :: state
+        character(len=*), intent(in), optional :: name
+        logical(int64), intent(in) :: output
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_checkpoint(state, name, output, ierror)
+        call leave(self, outer)
+    end subroutine session_checkpoint_object_l64_i32
+
+    subroutine session_checkpoint_if_needed_routine_i32_i32(self, state, stop_now, ierror)
+        class(scr_session), intent(inout) :: self
+        procedure(scr_list) :: state
+        integer(int32), intent(out) :: stop_now
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_checkpoint_if_needed(state, stop_now, ierror)
+        call leave(self, outer)
+    end subroutine session_checkpoint_if_needed_routine_i32_i32
+
+    subroutine session_checkpoint_if_needed_routine_i64_i32(self, state, stop_now, ierror)
+        class(scr_session), intent(inout) :: self
+        procedure(scr_list) :: state
+        integer(int64), intent(out) :: stop_now
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_checkpoint_if_needed(state, stop_now, ierror)
+        call leave(self, outer)
+    end subroutine session_checkpoint_if_needed_routine_i64_i32
+
+    subroutine session_checkpoint_if_needed_routine_l32_i32(self, state, stop_now, ierror)
+        class(scr_session), intent(inout) :: self
+        procedure(scr_list) :: state
+        logical(int32), intent(out) :: stop_now
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_checkpoint_if_needed(state, stop_now, ierror)
+        call leave(self, outer)
+    end subroutine session_checkpoint_if_needed_routine_l32_i32
+
+    subroutine session_checkpoint_if_needed_routine_l64_i32(self, state, stop_now, ierror)
+        class(scr_session), intent(inout) :: self
+        procedure(scr_list) :: state
+        logical(int64), intent(out) :: stop_now
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_checkpoint_if_needed(state, stop_now, ierror)
+        call leave(self, outer)
+    end subroutine session_checkpoint_if_needed_routine_l64_i32
+
+    subroutine session_checkpoint_if_needed_object_i32_i32(self, state, stop_now, ierror)
+        class(scr_session), intent(inout) :: self
+        class(scr_state), intent(inout), target :: state
+        integer(int32), intent(out) :: stop_now
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_checkpoint_if_needed(state, stop_now, ierror)
+        call leave(self, outer)
+    end subroutine session_checkpoint_if_needed_object_i32_i32
+
+    subroutine session_checkpoint_if_needed_object_i64_i32(self, state, stop_now, ierror)
+        class(scr_session), intent(inout) :: self
+        class(scr_state), intent(inout), target :: state
+        integer(int64), intent(out) :: stop_now
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_checkpoint_if_needed(state, stop_now, ierror)
+        call leave(self, outer)
+    end subroutine session_checkpoint_if_needed_object_i64_i32
+
+    subroutine session_checkpoint_if_needed_object_l32_i32(self, state, stop_now, ierror)
+        class(scr_session), intent(inout) :: self
+        class(scr_state), intent(inout), target :: state
+        logical(int32), intent(out) :: stop_now
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_checkpoint_if_needed(state, stop_now, ierror)
+        call leave(self, outer)
+    end subroutine session_checkpoint_if_needed_object_l32_i32
+
+    subroutine session_checkpoint_if_needed_object_l64_i32(self, state, stop_now, ierror)
+        class(scr_session), intent(inout) :: self
+        class(scr_state), intent(inout), target :: state
+        logical(int64), intent(out) :: stop_now
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_checkpoint_if_needed(state, stop_now, ierror)
+        call leave(self, outer)
+    end subroutine session_checkpoint_if_needed_object_l64_i32
+
+    subroutine session_restore_routine_i32_i32(self, state, found, ierror)
+        class(scr_session), intent(inout) :: self
+        procedure(scr_list) :: state
+        integer(int32), intent(out) :: found
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_restore(state, found, ierror)
+        call leave(self, outer)
+    end subroutine session_restore_routine_i32_i32
+
+    subroutine session_restore_routine_i64_i32(self, state, found, ierror)
+        class(scr_session), intent(inout) :: self
+        procedure(scr_list) :: state
+        integer(int64), intent(out) :: found
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_restore(state, found, ierror)
+        call leave(self, outer)
+    end subroutine session_restore_routine_i64_i32
+
+    subroutine session_restore_routine_l32_i32(self, state, found, ierror)
+        class(scr_session), intent(inout) :: self
+        procedure(scr_list) :: state
+        logical(int32), intent(out) :: found
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_restore(state, found, ierror)
+        call leave(self, outer)
+    end subroutine session_restore_routine_l32_i32
+
+    subroutine session_restore_routine_l64_i32(self, state, found, ierror)
+        class(scr_session), intent(inout) :: self
+        procedure(scr_list) :: state
+        logical(int64), intent(out) :: found
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_restore(state, found, ierror)
+        call leave(self, outer)
+    end subroutine session_restore_routine_l64_i32
+
+    subroutine session_restore_object_i32_i32(self, state, found, ierror)
+        class(scr_session), intent(inout) :: self
+        class(scr_state), intent(inout), target :: state
+        integer(int32), intent(out) :: found
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_restore(state, found, ierror)
+        call leave(self, outer)
+    end subroutine session_restore_object_i32_i32
+
+    subroutine session_restore_object_i64_i32(self, state, found, ierror)
+        class(scr_session), intent(inout) :: self
+        class(scr_state), intent(inout), target :: state
+        integer(int64), intent(out) :: found
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_restore(state, found, ierror)
+        call leave(self, outer)
+    end subroutine session_restore_object_i64_i32
+
+    subroutine session_restore_object_l32_i32(self, state, found, ierror)
+        class(scr_session), intent(inout) :: self
+        class(scr_state), intent(inout), target :: state
+        logical(int32), intent(out) :: found
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_restore(state, found, ierror)
+        call leave(self, outer)
+    end subroutine session_restore_object_l32_i32
+
+    subroutine session_restore_object_l64_i32(self, state, found, ierror)
+        class(scr_session), intent(inout) :: self
+        class(scr_state), intent(inout), target :: state
+        logical(int64), intent(out) :: found
+        integer(int32), intent(out), optional :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_restore(state, found, ierror)
+        call leave(self, outer)
+    end subroutine session_restore_object_l64_i32
+
+    subroutine session_free_i64(self, ierror)
+        class(scr_session), intent(inout) :: self
+        integer(int64), intent(out) :: ierror
+
+        call conclude("scr_session%free", c_session_free(self%number), MAY_GO_ON, ierror)
+    end subroutine session_free_i64
+
+    subroutine session_create_i32_i64(self, comm, name, ierror)
+        class(scr_session), intent(inout) :: self
+        integer(int32), intent(in) :: comm
+        character(len=*), intent(in) :: name
+        integer(int64), intent(out) :: ierror
+        integer(int32) :: status
+
+        call do_create(self, int(comm, c_int), name, status)
+        call conclude("scr_session%create", status, MUST_STOP, ierror)
+    end subroutine session_create_i32_i64
+
+    subroutine session_repair_i32_i64(self, comm, ierror)
+        class(scr_session), intent(inout) :: self
+        integer(int32), intent(in) :: comm
+        integer(int64), intent(out) :: ierror
+        integer(int32) :: status
+
+        call do_repair(self, int(comm, c_int), status)
+        call conclude("scr_session%repair", status, MUST_STOP, ierror)
+    end subroutine session_repair_i32_i64
+
+    subroutine repair_i32_i64(comm, ierror)
+        integer(int32), intent(in) :: comm
+        integer(int64), intent(out) :: ierror
+        integer(int32) :: status
+
+        in_restart_loop = .false.
+        status = c_session_repair(SESSION_OF_WORLD, int(comm, c_int))
+        call conclude("scr_repair", status, MUST_STOP, ierror)
+    end subroutine repair_i32_i64
+
+    subroutine session_create_i64_i64(self, comm, name, ierror)
+        class(scr_session), intent(inout) :: self
+        integer(int64), intent(in) :: comm
+        character(len=*), intent(in) :: name
+        integer(int64), intent(out) :: ierror
+        integer(int32) :: status
+
+        call do_create(self, int(comm, c_int), name, status)
+        call conclude("scr_session%create", status, MUST_STOP, ierror)
+    end subroutine session_create_i64_i64
+
+    subroutine session_repair_i64_i64(self, comm, ierror)
+        class(scr_session), intent(inout) :: self
+        integer(int64), intent(in) :: comm
+        integer(int64), intent(out) :: ierror
+        integer(int32) :: status
+
+        call do_repair(self, int(comm, c_int), status)
+        call conclude("scr_session%repair", status, MUST_STOP, ierror)
+    end subroutine session_repair_i64_i64
+
+    subroutine repair_i64_i64(comm, ierror)
+        integer(int64), intent(in) :: comm
+        integer(int64), intent(out) :: ierror
+        integer(int32) :: status
+
+        in_restart_loop = .false.
+        status = c_session_repair(SESSION_OF_WORLD, int(comm, c_int))
+        call conclude("scr_repair", status, MUST_STOP, ierror)
+    end subroutine repair_i64_i64
+
+    function session_next_restart_i32_i64(self, name, valid, ierror) result(more)
+        class(scr_session), intent(inout) :: self
+        character(len=*), intent(inout) :: name
+        integer(int32), intent(inout) :: valid
+        integer(int64), intent(out) :: ierror
+        logical :: more
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        more = scr_next_restart(name, valid, ierror)
+        call leave(self, outer)
+    end function session_next_restart_i32_i64
+
+    function session_next_restart_i64_i64(self, name, valid, ierror) result(more)
+        class(scr_session), intent(inout) :: self
+        character(len=*), intent(inout) :: name
+        integer(int64), intent(inout) :: valid
+        integer(int64), intent(out) :: ierror
+        logical :: more
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        more = scr_next_restart(name, valid, ierror)
+        call leave(self, outer)
+    end function session_next_restart_i64_i64
+
+    function session_next_restart_l32_i64(self, name, valid, ierror) result(more)
+        class(scr_session), intent(inout) :: self
+        character(len=*), intent(inout) :: name
+        logical(int32), intent(inout) :: valid
+        integer(int64), intent(out) :: ierror
+        logical :: more
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        more = scr_next_restart(name, valid, ierror)
+        call leave(self, outer)
+    end function session_next_restart_l32_i64
+
+    function session_next_restart_l64_i64(self, name, valid, ierror) result(more)
+        class(scr_session), intent(inout) :: self
+        character(len=*), intent(inout) :: name
+        logical(int64), intent(inout) :: valid
+        integer(int64), intent(out) :: ierror
+        logical :: more
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        more = scr_next_restart(name, valid, ierror)
+        call leave(self, outer)
+    end function session_next_restart_l64_i64
+
+    subroutine session_init_i64(self, ierror)
+        class(scr_session), intent(inout) :: self
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_init(ierror)
+        call leave(self, outer)
+    end subroutine session_init_i64
+
+    subroutine session_finalize_i64(self, ierror)
+        class(scr_session), intent(inout) :: self
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_finalize(ierror)
+        call leave(self, outer)
+    end subroutine session_finalize_i64
+
+    subroutine session_config_i64(self, cfg, val, ierror)
+        class(scr_session), intent(inout) :: self
+        character(len=*), intent(in) :: cfg
+        character(len=*), intent(out), optional :: val
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_config(cfg, val, ierror)
+        call leave(self, outer)
+    end subroutine session_config_i64
+
+    subroutine session_route_file_i64(self, name, file, ierror)
+        class(scr_session), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        character(len=*), intent(out) :: file
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_route_file(name, file, ierror)
+        call leave(self, outer)
+    end subroutine session_route_file_i64
+
+    subroutine session_allow_other_ranks_i32_i64(self, allowed, ierror)
+        class(scr_session), intent(inout) :: self
+        integer(int32), intent(in) :: allowed
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_allow_other_ranks(allowed, ierror)
+        call leave(self, outer)
+    end subroutine session_allow_other_ranks_i32_i64
+
+    subroutine session_allow_other_ranks_i64_i64(self, allowed, ierror)
+        class(scr_session), intent(inout) :: self
+        integer(int64), intent(in) :: allowed
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_allow_other_ranks(allowed, ierror)
+        call leave(self, outer)
+    end subroutine session_allow_other_ranks_i64_i64
+
+    subroutine session_allow_other_ranks_l32_i64(self, allowed, ierror)
+        class(scr_session), intent(inout) :: self
+        logical(int32), intent(in) :: allowed
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_allow_other_ranks(allowed, ierror)
+        call leave(self, outer)
+    end subroutine session_allow_other_ranks_l32_i64
+
+    subroutine session_allow_other_ranks_l64_i64(self, allowed, ierror)
+        class(scr_session), intent(inout) :: self
+        logical(int64), intent(in) :: allowed
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_allow_other_ranks(allowed, ierror)
+        call leave(self, outer)
+    end subroutine session_allow_other_ranks_l64_i64
+
+    subroutine session_have_restart_i32_i64(self, flag, name, ierror)
+        class(scr_session), intent(inout) :: self
+        integer(int32), intent(out) :: flag
+        character(len=*), intent(out), optional :: name
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_have_restart(flag, name, ierror)
+        call leave(self, outer)
+    end subroutine session_have_restart_i32_i64
+
+    subroutine session_have_restart_i64_i64(self, flag, name, ierror)
+        class(scr_session), intent(inout) :: self
+        integer(int64), intent(out) :: flag
+        character(len=*), intent(out), optional :: name
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_have_restart(flag, name, ierror)
+        call leave(self, outer)
+    end subroutine session_have_restart_i64_i64
+
+    subroutine session_have_restart_l32_i64(self, flag, name, ierror)
+        class(scr_session), intent(inout) :: self
+        logical(int32), intent(out) :: flag
+        character(len=*), intent(out), optional :: name
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_have_restart(flag, name, ierror)
+        call leave(self, outer)
+    end subroutine session_have_restart_l32_i64
+
+    subroutine session_have_restart_l64_i64(self, flag, name, ierror)
+        class(scr_session), intent(inout) :: self
+        logical(int64), intent(out) :: flag
+        character(len=*), intent(out), optional :: name
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_have_restart(flag, name, ierror)
+        call leave(self, outer)
+    end subroutine session_have_restart_l64_i64
+
+    subroutine session_start_restart_i64(self, name, ierror)
+        class(scr_session), intent(inout) :: self
+        character(len=*), intent(out), optional :: name
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_start_restart(name, ierror)
+        call leave(self, outer)
+    end subroutine session_start_restart_i64
+
+    subroutine session_restart_ranks_i32_i64(self, ranks, ierror)
+        class(scr_session), intent(inout) :: self
+        integer(int32), intent(out) :: ranks
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_restart_ranks(ranks, ierror)
+        call leave(self, outer)
+    end subroutine session_restart_ranks_i32_i64
+
+    subroutine session_restart_ranks_i64_i64(self, ranks, ierror)
+        class(scr_session), intent(inout) :: self
+        integer(int64), intent(out) :: ranks
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_restart_ranks(ranks, ierror)
+        call leave(self, outer)
+    end subroutine session_restart_ranks_i64_i64
+
+    subroutine session_restart_file_count_i32_i64(self, rank, count, ierror)
+        class(scr_session), intent(inout) :: self
+        integer(int32), intent(in) :: rank
+        integer(int32), intent(out) :: count
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_restart_file_count(rank, count, ierror)
+        call leave(self, outer)
+    end subroutine session_restart_file_count_i32_i64
+
+    subroutine session_restart_file_count_i64_i64(self, rank, count, ierror)
+        class(scr_session), intent(inout) :: self
+        integer(int64), intent(in) :: rank
+        integer(int64), intent(out) :: count
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_restart_file_count(rank, count, ierror)
+        call leave(self, outer)
+    end subroutine session_restart_file_count_i64_i64
+
+    subroutine session_restart_file_i32_i64(self, rank, index, name, ierror)
+        class(scr_session), intent(inout) :: self
+        integer(int32), intent(in) :: rank
+        integer(int32), intent(in) :: index
+        character(len=*), intent(out) :: name
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_restart_file(rank, index, name, ierror)
+        call leave(self, outer)
+    end subroutine session_restart_file_i32_i64
+
+    subroutine session_restart_file_i64_i64(self, rank, index, name, ierror)
+        class(scr_session), intent(inout) :: self
+        integer(int64), intent(in) :: rank
+        integer(int64), intent(in) :: index
+        character(len=*), intent(out) :: name
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_restart_file(rank, index, name, ierror)
+        call leave(self, outer)
+    end subroutine session_restart_file_i64_i64
+
+    subroutine session_complete_restart_i32_i64(self, valid, ierror)
+        class(scr_session), intent(inout) :: self
+        integer(int32), intent(in) :: valid
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_complete_restart(valid, ierror)
+        call leave(self, outer)
+    end subroutine session_complete_restart_i32_i64
+
+    subroutine session_complete_restart_i64_i64(self, valid, ierror)
+        class(scr_session), intent(inout) :: self
+        integer(int64), intent(in) :: valid
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_complete_restart(valid, ierror)
+        call leave(self, outer)
+    end subroutine session_complete_restart_i64_i64
+
+    subroutine session_complete_restart_l32_i64(self, valid, ierror)
+        class(scr_session), intent(inout) :: self
+        logical(int32), intent(in) :: valid
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_complete_restart(valid, ierror)
+        call leave(self, outer)
+    end subroutine session_complete_restart_l32_i64
+
+    subroutine session_complete_restart_l64_i64(self, valid, ierror)
+        class(scr_session), intent(inout) :: self
+        logical(int64), intent(in) :: valid
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_complete_restart(valid, ierror)
+        call leave(self, outer)
+    end subroutine session_complete_restart_l64_i64
+
+    subroutine session_need_checkpoint_i32_i64(self, flag, ierror)
+        class(scr_session), intent(inout) :: self
+        integer(int32), intent(out) :: flag
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_need_checkpoint(flag, ierror)
+        call leave(self, outer)
+    end subroutine session_need_checkpoint_i32_i64
+
+    subroutine session_need_checkpoint_i64_i64(self, flag, ierror)
+        class(scr_session), intent(inout) :: self
+        integer(int64), intent(out) :: flag
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_need_checkpoint(flag, ierror)
+        call leave(self, outer)
+    end subroutine session_need_checkpoint_i64_i64
+
+    subroutine session_need_checkpoint_l32_i64(self, flag, ierror)
+        class(scr_session), intent(inout) :: self
+        logical(int32), intent(out) :: flag
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_need_checkpoint(flag, ierror)
+        call leave(self, outer)
+    end subroutine session_need_checkpoint_l32_i64
+
+    subroutine session_need_checkpoint_l64_i64(self, flag, ierror)
+        class(scr_session), intent(inout) :: self
+        logical(int64), intent(out) :: flag
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_need_checkpoint(flag, ierror)
+        call leave(self, outer)
+    end subroutine session_need_checkpoint_l64_i64
+
+    subroutine session_start_checkpoint_i64(self, ierror)
+        class(scr_session), intent(inout) :: self
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_start_checkpoint(ierror)
+        call leave(self, outer)
+    end subroutine session_start_checkpoint_i64
+
+    subroutine session_complete_checkpoint_i32_i64(self, valid, ierror)
+        class(scr_session), intent(inout) :: self
+        integer(int32), intent(in) :: valid
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_complete_checkpoint(valid, ierror)
+        call leave(self, outer)
+    end subroutine session_complete_checkpoint_i32_i64
+
+    subroutine session_complete_checkpoint_i64_i64(self, valid, ierror)
+        class(scr_session), intent(inout) :: self
+        integer(int64), intent(in) :: valid
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_complete_checkpoint(valid, ierror)
+        call leave(self, outer)
+    end subroutine session_complete_checkpoint_i64_i64
+
+    subroutine session_complete_checkpoint_l32_i64(self, valid, ierror)
+        class(scr_session), intent(inout) :: self
+        logical(int32), intent(in) :: valid
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_complete_checkpoint(valid, ierror)
+        call leave(self, outer)
+    end subroutine session_complete_checkpoint_l32_i64
+
+    subroutine session_complete_checkpoint_l64_i64(self, valid, ierror)
+        class(scr_session), intent(inout) :: self
+        logical(int64), intent(in) :: valid
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_complete_checkpoint(valid, ierror)
+        call leave(self, outer)
+    end subroutine session_complete_checkpoint_l64_i64
+
+    subroutine session_start_output_i32_i64(self, name, flags, ierror)
+        class(scr_session), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int32), intent(in) :: flags
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_start_output(name, flags, ierror)
+        call leave(self, outer)
+    end subroutine session_start_output_i32_i64
+
+    subroutine session_start_output_i64_i64(self, name, flags, ierror)
+        class(scr_session), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int64), intent(in) :: flags
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_start_output(name, flags, ierror)
+        call leave(self, outer)
+    end subroutine session_start_output_i64_i64
+
+    subroutine session_complete_output_i32_i64(self, valid, ierror)
+        class(scr_session), intent(inout) :: self
+        integer(int32), intent(in) :: valid
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_complete_output(valid, ierror)
+        call leave(self, outer)
+    end subroutine session_complete_output_i32_i64
+
+    subroutine session_complete_output_i64_i64(self, valid, ierror)
+        class(scr_session), intent(inout) :: self
+        integer(int64), intent(in) :: valid
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_complete_output(valid, ierror)
+        call leave(self, outer)
+    end subroutine session_complete_output_i64_i64
+
+    subroutine session_complete_output_l32_i64(self, valid, ierror)
+        class(scr_session), intent(inout) :: self
+        logical(int32), intent(in) :: valid
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_complete_output(valid, ierror)
+        call leave(self, outer)
+    end subroutine session_complete_output_l32_i64
+
+    subroutine session_complete_output_l64_i64(self, valid, ierror)
+        class(scr_session), intent(inout) :: self
+        logical(int64), intent(in) :: valid
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_complete_output(valid, ierror)
+        call leave(self, outer)
+    end subroutine session_complete_output_l64_i64
+
+    subroutine session_should_exit_i32_i64(self, flag, ierror)
+        class(scr_session), intent(inout) :: self
+        integer(int32), intent(out) :: flag
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_should_exit(flag, ierror)
+        call leave(self, outer)
+    end subroutine session_should_exit_i32_i64
+
+    subroutine session_should_exit_i64_i64(self, flag, ierror)
+        class(scr_session), intent(inout) :: self
+        integer(int64), intent(out) :: flag
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_should_exit(flag, ierror)
+        call leave(self, outer)
+    end subroutine session_should_exit_i64_i64
+
+    subroutine session_should_exit_l32_i64(self, flag, ierror)
+        class(scr_session), intent(inout) :: self
+        logical(int32), intent(out) :: flag
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_should_exit(flag, ierror)
+        call leave(self, outer)
+    end subroutine session_should_exit_l32_i64
+
+    subroutine session_should_exit_l64_i64(self, flag, ierror)
+        class(scr_session), intent(inout) :: self
+        logical(int64), intent(out) :: flag
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_should_exit(flag, ierror)
+        call leave(self, outer)
+    end subroutine session_should_exit_l64_i64
+
+    subroutine session_current_i64(self, name, ierror)
+        class(scr_session), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_current(name, ierror)
+        call leave(self, outer)
+    end subroutine session_current_i64
+
+    subroutine session_drop_i64(self, name, ierror)
+        class(scr_session), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_drop(name, ierror)
+        call leave(self, outer)
+    end subroutine session_drop_i64
+
+    subroutine session_delete_i64(self, name, ierror)
+        class(scr_session), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_delete(name, ierror)
+        call leave(self, outer)
+    end subroutine session_delete_i64
+
+    subroutine session_checkpoint_routine_l32_i64(self, state, name, output, ierror)
+        class(scr_session), intent(inout) :: self
+        procedure(scr_list) :: state
+        character(len=*), intent(in), optional :: name
+        logical(int32), intent(in), optional :: output
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_checkpoint(state, name, output, ierror)
+        call leave(self, outer)
+    end subroutine session_checkpoint_routine_l32_i64
+
+    subroutine session_checkpoint_routine_l64_i64(self, state, name, output, ierror)
+        class(scr_session), intent(inout) :: self
+        procedure(scr_list) :: state
+        character(len=*), intent(in), optional :: name
+        logical(int64), intent(in) :: output
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_checkpoint(state, name, output, ierror)
+        call leave(self, outer)
+    end subroutine session_checkpoint_routine_l64_i64
+
+    subroutine session_checkpoint_object_l32_i64(self, state, name, output, ierror)
+        class(scr_session), intent(inout) :: self
+        class(scr_state), intent(inout), target :: state
+        character(len=*), intent(in), optional :: name
+        logical(int32), intent(in), optional :: output
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_checkpoint(state, name, output, ierror)
+        call leave(self, outer)
+    end subroutine session_checkpoint_object_l32_i64
+
+    subroutine session_checkpoint_object_l64_i64(self, state, name, output, ierror)
+        class(scr_session), intent(inout) :: self
+        class(scr_state), intent(inout), target :: state
+        character(len=*), intent(in), optional :: name
+        logical(int64), intent(in) :: output
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_checkpoint(state, name, output, ierror)
+        call leave(self, outer)
+    end subroutine session_checkpoint_object_l64_i64
+
+    subroutine session_checkpoint_if_needed_routine_i32_i64(self, state, stop_now, ierror)
+        class(scr_session), intent(inout) :: self
+        procedure(scr_list) :: state
+        integer(int32), intent(out) :: stop_now
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_checkpoint_if_needed(state, stop_now, ierror)
+        call leave(self, outer)
+    end subroutine session_checkpoint_if_needed_routine_i32_i64
+
+    subroutine session_checkpoint_if_needed_routine_i64_i64(self, state, stop_now, ierror)
+        class(scr_session), intent(inout) :: self
+        procedure(scr_list) :: state
+        integer(int64), intent(out) :: stop_now
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_checkpoint_if_needed(state, stop_now, ierror)
+        call leave(self, outer)
+    end subroutine session_checkpoint_if_needed_routine_i64_i64
+
+    subroutine session_checkpoint_if_needed_routine_l32_i64(self, state, stop_now, ierror)
+        class(scr_session), intent(inout) :: self
+        procedure(scr_list) :: state
+        logical(int32), intent(out) :: stop_now
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_checkpoint_if_needed(state, stop_now, ierror)
+        call leave(self, outer)
+    end subroutine session_checkpoint_if_needed_routine_l32_i64
+
+    subroutine session_checkpoint_if_needed_routine_l64_i64(self, state, stop_now, ierror)
+        class(scr_session), intent(inout) :: self
+        procedure(scr_list) :: state
+        logical(int64), intent(out) :: stop_now
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_checkpoint_if_needed(state, stop_now, ierror)
+        call leave(self, outer)
+    end subroutine session_checkpoint_if_needed_routine_l64_i64
+
+    subroutine session_checkpoint_if_needed_object_i32_i64(self, state, stop_now, ierror)
+        class(scr_session), intent(inout) :: self
+        class(scr_state), intent(inout), target :: state
+        integer(int32), intent(out) :: stop_now
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_checkpoint_if_needed(state, stop_now, ierror)
+        call leave(self, outer)
+    end subroutine session_checkpoint_if_needed_object_i32_i64
+
+    subroutine session_checkpoint_if_needed_object_i64_i64(self, state, stop_now, ierror)
+        class(scr_session), intent(inout) :: self
+        class(scr_state), intent(inout), target :: state
+        integer(int64), intent(out) :: stop_now
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_checkpoint_if_needed(state, stop_now, ierror)
+        call leave(self, outer)
+    end subroutine session_checkpoint_if_needed_object_i64_i64
+
+    subroutine session_checkpoint_if_needed_object_l32_i64(self, state, stop_now, ierror)
+        class(scr_session), intent(inout) :: self
+        class(scr_state), intent(inout), target :: state
+        logical(int32), intent(out) :: stop_now
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_checkpoint_if_needed(state, stop_now, ierror)
+        call leave(self, outer)
+    end subroutine session_checkpoint_if_needed_object_l32_i64
+
+    subroutine session_checkpoint_if_needed_object_l64_i64(self, state, stop_now, ierror)
+        class(scr_session), intent(inout) :: self
+        class(scr_state), intent(inout), target :: state
+        logical(int64), intent(out) :: stop_now
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_checkpoint_if_needed(state, stop_now, ierror)
+        call leave(self, outer)
+    end subroutine session_checkpoint_if_needed_object_l64_i64
+
+    subroutine session_restore_routine_i32_i64(self, state, found, ierror)
+        class(scr_session), intent(inout) :: self
+        procedure(scr_list) :: state
+        integer(int32), intent(out) :: found
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_restore(state, found, ierror)
+        call leave(self, outer)
+    end subroutine session_restore_routine_i32_i64
+
+    subroutine session_restore_routine_i64_i64(self, state, found, ierror)
+        class(scr_session), intent(inout) :: self
+        procedure(scr_list) :: state
+        integer(int64), intent(out) :: found
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_restore(state, found, ierror)
+        call leave(self, outer)
+    end subroutine session_restore_routine_i64_i64
+
+    subroutine session_restore_routine_l32_i64(self, state, found, ierror)
+        class(scr_session), intent(inout) :: self
+        procedure(scr_list) :: state
+        logical(int32), intent(out) :: found
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_restore(state, found, ierror)
+        call leave(self, outer)
+    end subroutine session_restore_routine_l32_i64
+
+    subroutine session_restore_routine_l64_i64(self, state, found, ierror)
+        class(scr_session), intent(inout) :: self
+        procedure(scr_list) :: state
+        logical(int64), intent(out) :: found
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_restore(state, found, ierror)
+        call leave(self, outer)
+    end subroutine session_restore_routine_l64_i64
+
+    subroutine session_restore_object_i32_i64(self, state, found, ierror)
+        class(scr_session), intent(inout) :: self
+        class(scr_state), intent(inout), target :: state
+        integer(int32), intent(out) :: found
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_restore(state, found, ierror)
+        call leave(self, outer)
+    end subroutine session_restore_object_i32_i64
+
+    subroutine session_restore_object_i64_i64(self, state, found, ierror)
+        class(scr_session), intent(inout) :: self
+        class(scr_state), intent(inout), target :: state
+        integer(int64), intent(out) :: found
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_restore(state, found, ierror)
+        call leave(self, outer)
+    end subroutine session_restore_object_i64_i64
+
+    subroutine session_restore_object_l32_i64(self, state, found, ierror)
+        class(scr_session), intent(inout) :: self
+        class(scr_state), intent(inout), target :: state
+        logical(int32), intent(out) :: found
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_restore(state, found, ierror)
+        call leave(self, outer)
+    end subroutine session_restore_object_l32_i64
+
+    subroutine session_restore_object_l64_i64(self, state, found, ierror)
+        class(scr_session), intent(inout) :: self
+        class(scr_state), intent(inout), target :: state
+        logical(int64), intent(out) :: found
+        integer(int64), intent(out) :: ierror
+        type(scr_session) :: outer
+
+        call enter(self, outer)
+        call scr_restore(state, found, ierror)
+        call leave(self, outer)
+    end subroutine session_restore_object_l64_i64
 
     ! ---- Checkpoints of fields, and the calls inside of the list. ----
 

@@ -28,6 +28,8 @@ With checkpoints of fields a program writes no files itself; see checkpoint() an
     scr.restore(state)              # before the loop
     scr.checkpoint(state)           # in the loop
 
+A Session has the same calls for the processes of another communicator; several can be open at once.
+
 All calls are collective over MPI_COMM_WORLD but route_file, restart_ranks, restart_file_count,
 restart_file, get_version, rank, ranks, part, same and own. A call that fails raises Error, which is a RuntimeError;
 complete_output and complete_restart return False. The manual pages (man SCR_Start_output) say more of each.
@@ -65,6 +67,7 @@ from ._library import Error
 from ._memory import Stored
 from ._mpi import rank, ranks
 from ._phases import Output, Restart, output, restarts, session
+from ._session import Session, repair
 from ._state import Field, State, own, part, same
 
 __all__ = [
@@ -75,6 +78,7 @@ __all__ = [
     "Field",
     "Output",
     "Restart",
+    "Session",
     "State",
     "Stored",
     "allow_other_ranks",
@@ -96,6 +100,7 @@ __all__ = [
     "part",
     "rank",
     "ranks",
+    "repair",
     "restart_file",
     "restart_file_count",
     "restart_ranks",

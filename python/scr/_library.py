@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import ctypes
 import os
-from typing import Any, List, Optional, Tuple, Union
+from typing import Any, Callable, List, Optional, Tuple, TypeVar, Union
 
 SUCCESS = 0
 MAX_FILENAME = 1024
 
 #: The name of libscr with the version of its interface, as the loader knows it.
 SONAME = "libscr.so.3"
+
+#: Numbers of sessions, as in scr_session.h.
+WORLD_SESSION, NO_SESSION = 0, -1
+
+T = TypeVar("T")
 
 #: What a path can be given as.
 Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
@@ -91,6 +96,19 @@ def call(name: str, *arguments: Any, about: str = "") -> None:
     if code != SUCCESS:
         text = "the messages of SCR say why"
         raise Error(name, code, f"{about}: {text}" if about else text)
+
+
+def in_session(session: Optional[int], action: Callable[..., T], *arguments: Any) -> T:
+    """Makes calls of a session; None is the one whose calls are made already."""
+    if session is None:
+        return action(*arguments)
+    enter, before = function("SCR_Session_enter"), WORLD_SESSION
+    try:
+        # A handler of a signal may raise after the call and before its result is known.
+        before = enter(ctypes.c_int(session))
+        return action(*arguments)
+    finally:
+        enter(ctypes.c_int(before))
 
 
 def text_in(value: Path) -> ctypes.c_char_p:

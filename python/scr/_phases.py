@@ -10,7 +10,7 @@ from typing import Iterator, List, Optional, Type
 
 from . import _calls
 from ._calls import FLAG_CHECKPOINT, Params
-from ._library import Error, Path
+from ._library import Error, Path, in_session
 
 #: Errors of the program, not of a file that it reads: another checkpoint would not help.
 _PROGRAM_ERRORS = (TypeError, NameError, AttributeError, ImportError, MemoryError, RecursionError)
@@ -32,9 +32,10 @@ def _says_nothing(error: BaseException) -> bool:
 class Output:
     """A dataset that is being written; see output()."""
 
-    def __init__(self, name: Optional[str], flags: int) -> None:
+    def __init__(self, name: Optional[str], flags: int, session: Optional[int] = None) -> None:
         self.name = name
         self.flags = flags
+        self._session = session
         #: True or False once the block has ended.
         self.valid: Optional[bool] = None
         self._open = False
@@ -42,7 +43,7 @@ class Output:
     def __enter__(self) -> Output:
         if self._open or self.valid is not None:
             raise Error("SCR_Start_output", reason="a second block for one scr.output()")
-        _calls.start_output(self.name, self.flags)
+        in_session(self._session, _calls.start_output, self.name, self.flags)
         self._open = True
         return self
 
@@ -51,7 +52,7 @@ class Output:
         if not self._open:
             # Outside of the block SCR would give the name as it is, of a file that may be older.
             raise Error("Output.route", reason=f"{fname!r} is asked for outside of the block of the dataset")
-        return _calls.route_file(fname)
+        return in_session(self._session, _calls.route_file, fname)
 
     def __exit__(
         self,
@@ -60,7 +61,7 @@ class Output:
         trace: Optional[TracebackType],
     ) -> None:
         self._open = False
-        self.valid = _calls.complete_output(kind is None)
+        self.valid = in_session(self._session, _calls.complete_output, kind is None)
         if kind is None and not self.valid:
             raise Error("SCR_Complete_output", reason=f"{self.name}: the messages of SCR say why")
 
@@ -82,8 +83,9 @@ def output(name: Optional[str], flags: int = FLAG_CHECKPOINT) -> Output:
 class Restart:
     """A checkpoint that is being read; see restarts()."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, session: Optional[int] = None) -> None:
         self.name = name
+        self._session = session
         #: True if all processes have read it; None before complete().
         self.valid: Optional[bool] = None
         #: Why this process could not read it.
@@ -93,16 +95,17 @@ class Restart:
         """The path at which to read a file. Raises Error if it is not there. Local."""
         if self.valid is not None:
             raise Error("Restart.route", reason=f"{fname!r} is asked for after the end of this restart")
-        return _calls.route_file(fname)
+        return in_session(self._session, _calls.route_file, fname)
 
     @property
     def ranks(self) -> int:
         """How many processes wrote the checkpoint. Local."""
-        return _calls.restart_ranks()
+        return in_session(self._session, _calls.restart_ranks)
 
     def files(self, rank: int) -> List[str]:
         """The files that one of them wrote, for route(). Local."""
-        return [_calls.restart_file(rank, index) for index in range(_calls.restart_file_count(rank))]
+        count = in_session(self._session, _calls.restart_file_count, rank)
+        return [in_session(self._session, _calls.restart_file, rank, index) for index in range(count)]
 
     def complete(self, valid: bool = True, bad: bool = True) -> bool:
         """Ends the restart: has this process read all its files? True if all have. Collective.
@@ -111,7 +114,7 @@ class Restart:
         complete_restart()."""
         if self.valid is not None:
             raise Error("SCR_Complete_restart", reason=f"{self.name}: a second call")
-        self.valid = _calls.complete_restart(valid, bad)
+        self.valid = in_session(self._session, _calls.complete_restart, valid, bad)
         return self.valid
 
     def __enter__(self) -> Restart:
@@ -150,8 +153,13 @@ def restarts() -> Iterator[Restart]:
     After them, and after an OSError that may pass (EIO, EACCES), the checkpoint is not given up: no other one is
     offered in this run (restarts() raises Error), and the next run restarts from it.
     """
-    while _calls.have_restart() is not None:
-        attempt = Restart(_calls.start_restart())
+    return restarts_of(None)
+
+
+def restarts_of(session: Optional[int]) -> Iterator[Restart]:
+    """As restarts(), of a session."""
+    while in_session(session, _calls.have_restart) is not None:
+        attempt = Restart(in_session(session, _calls.start_restart), session)
         yield attempt
         if attempt.valid is None:
             attempt.complete(False)

@@ -21,8 +21,10 @@ if [[ ${#with[@]} -gt 0 ]]; then
             "$("$python" -c "from mpi4py import MPI; print(MPI.get_vendor()[0])")"
         exit 77
     fi
-    "$@" "$directory/calls.py" "${with[@]}"
-    rm -rf ./* .scr "${SCR_CACHE_BASE:?}"/*
+    for program in calls sessions; do
+        "$@" "$directory/$program.py" "${with[@]}"
+        rm -rf ./* .scr "${SCR_CACHE_BASE:?}"/*
+    done
 fi
 for run in 0 1 2 3 4 5; do
     "$@" "$directory/scr_test.py" "$run" "${with[@]}"
