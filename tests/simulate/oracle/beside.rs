@@ -155,7 +155,12 @@ impl Oracle {
     /// In bypass the program itself writes to a file that may have got its name in another dataset since.
     pub fn earlier_rank_goes_on(&mut self, rank: usize) {
         let schemes = &self.plan.places.schemes;
-        self.prefix_damaged |= schemes.iter().any(|scheme| scheme.bypass);
+        if schemes.iter().any(|scheme| scheme.bypass) {
+            self.prefix_damaged = true;
+            for at in self.with_names_of_earlier_runs() {
+                self.is_damaged_in_prefix(at);
+            }
+        }
         if rank > 0 {
             return;
         }
@@ -166,6 +171,16 @@ impl Oracle {
             (last.saved, last.damaged) = (false, true);
             self.prefix_damaged = true;
         }
+    }
+
+    /// The datasets in the prefix directory whose files an earlier run wrote under the same names.
+    fn with_names_of_earlier_runs(&self) -> Vec<usize> {
+        let again = |at: &usize| {
+            let one = &self.datasets[*at];
+            let mut before = self.datasets[..*at].iter();
+            one.saved && before.any(|other| other.name == one.name && other.run < one.run)
+        };
+        (0..self.datasets.len()).filter(again).collect()
     }
 
     /// What was in the caches of nodes may be gone.

@@ -77,21 +77,26 @@ impl Oracle {
         one.good == 0 || !at_once && (!taken || fetched)
     }
 
+    /// The files of a dataset in the prefix directory may be damaged.
+    pub(super) fn is_damaged_in_prefix(&mut self, at: usize) {
+        let checksums = !self.plan.is_off("SCR_CRC_ON_FLUSH");
+        let lacks = self.may_lack_checksums(at);
+        let one = &mut self.datasets[at];
+        one.unnoticed |= !checksums || lacks;
+        // What is in the prefix directory need not be in the cache any more.
+        (one.saved, one.cache_lost, one.damaged) = (false, true, true);
+    }
+
     /// Below this path, which begins with the prefix directory.
     fn prefix_is_damaged(&mut self, path: &Path) {
         let name = path.iter().nth(1).and_then(|name| name.to_str());
         let checksums = !self.plan.is_off("SCR_CRC_ON_FLUSH");
         let mut known = false;
         for at in 0..self.datasets.len() {
-            if Some(&*self.datasets[at].name) != name {
-                continue;
+            if Some(&*self.datasets[at].name) == name {
+                known = true;
+                self.is_damaged_in_prefix(at);
             }
-            known = true;
-            let lacks = self.may_lack_checksums(at);
-            let one = &mut self.datasets[at];
-            one.unnoticed |= !checksums || lacks;
-            // What is in the prefix directory need not be in the cache any more.
-            (one.saved, one.cache_lost, one.damaged) = (false, true, true);
         }
         let container = path.file_name().and_then(|name| name.to_str());
         if !known && !checksums && container.is_some_and(|name| name.starts_with("ctr.")) {
