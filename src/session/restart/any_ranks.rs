@@ -170,8 +170,14 @@ fn build_saved(run: &Run, found: &OfOtherRanks) -> Result<()> {
         watch: &(),
     };
     let built = build(&*run.files, &run.prefix, id, how, &mut notes);
+    let named = title(&found.dataset);
     for note in notes {
-        run.tell(Severity::Warning, note);
+        // What was found lost or damaged is there again if the dataset could be completed.
+        let (severity, end) = match built {
+            Ok(_) => (Severity::Note, "; the dataset is complete now"),
+            Err(_) => (Severity::Warning, ""),
+        };
+        run.tell(severity, format!("{named}: {note}{end}"));
     }
     let built = built?.dataset;
     if built.created == found.dataset.created {
