@@ -26,6 +26,8 @@ pub(super) struct Job {
     pub manager: Box<dyn Manager>,
     /// The prefix directory, which may not exist yet.
     pub prefix: Prefix,
+    /// The name of the session of the prefix directory, if it has one. Read once: later the file system may hang.
+    session: Option<String>,
     /// Problems in configuration files that can be ignored. `scr params` shows them too, so short
     /// answers need not.
     pub problems: Vec<String>,
@@ -61,8 +63,11 @@ impl Job {
     fn of((mut config, mut problems): (Config, Vec<String>)) -> Result<Job, Failure> {
         problems.extend(config.take_warnings());
         let environment = config.permitted(Environment::of_process());
+        let prefix = Prefix::new(&config.prefix()?);
+        let session = read(&prefix.session_file())?;
         Ok(Job {
-            prefix: Prefix::new(&config.prefix()?),
+            prefix,
+            session: session.and_then(|name| String::from_utf8(name).ok()),
             manager: manager::detect(&environment),
             environment,
             config,
@@ -113,14 +118,12 @@ impl Job {
     pub fn id(&self) -> Result<String, Failure> {
         let lookup = |name: &str| self.get(name);
         let real = self.prefix.real();
-        let session = read(&self.prefix.session_file())?;
-        let session = session.and_then(|name| String::from_utf8(name).ok());
         Ok(manager::job_id(
             &*self.manager,
             &self.environment,
             &lookup,
             real,
-            session.as_deref(),
+            self.session.as_deref(),
         )?)
     }
 
