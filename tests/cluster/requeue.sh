@@ -9,8 +9,8 @@ bin=$1 program=$2
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 shape=(size 512 every 100)
-printf '#!/bin/sh\nexec %s %s %s "$@" delay 5 output field\n' "$here/paced.sh" "$PWD/steps" \
-    "$bin/$program" >heat2d
+printf '#!/bin/sh\nexec %s %s %s %s delay 5 output field\n' "$here/paced.sh" "$PWD/steps" \
+    "$bin/$program" "${shape[*]}" >heat2d
 cat >job.sh <<END
 #!/bin/bash
 #SBATCH --nodes=4 --ntasks=4 --no-kill --requeue --open-mode=append
@@ -34,7 +34,7 @@ cluster report "$victim"
 wait_for '^scr_run: .*the job is in the queue again (scontrol)' || fail "it was not put into the queue"
 reached=$(completed)
 go_on $((reached + 100))
-# Slurm waits for a minute or two before it starts such a job.
+# Slurm waits before it starts such a job, until its credentials have expired (cred_expire in cluster.sh).
 wait_for '^attempt 1$' || fail "there is no second attempt"
 finish || fail "the job did not end"
 grep -q "^heat2d: restarted from heat2d.$(restarted)$" log || fail "it did not restart"
