@@ -79,6 +79,10 @@ pub(super) fn sessions(prefix: &Prefix) -> Vec<PathBuf> {
         };
         let dir = PathBuf::from(OsStr::from_bytes(&path));
         let own = Prefix::new(&dir);
+        // A session can use the prefix directory of the job itself.
+        if own.real() == prefix.real() {
+            continue;
+        }
         let named = self::files(&own).read(&own.session_file(), LONGEST_PATH);
         if named.is_ok_and(|named| named == name.as_bytes()) {
             found.push(dir);

@@ -25,6 +25,11 @@ fn page(name: &str, declaration: &str, text: &str, fortran: &str) -> String {
     let summary = text[..end].replace('\n', " ").replace('`', "");
     let paragraphs: Vec<&str> = text.split("\n\n").collect();
     let (interface, release) = (version::INTERFACE, version::RELEASE);
+    let header = if name.starts_with("SCR_Session_") {
+        "scr_session.h"
+    } else {
+        "scr.h"
+    };
     let status = if declaration.starts_with("int ") {
         ".SH RETURN VALUE\nSCR_SUCCESS (0), or 1 if the call failed. One process tells why on standard error.\n"
     } else {
@@ -33,7 +38,7 @@ fn page(name: &str, declaration: &str, text: &str, fortran: &str) -> String {
     format!(
         ".TH {name} 3 \"\" \"scr-rs {release}\" \"SCR {interface}\"\n\
          .SH NAME\n{name} \\- {summary}\n\
-         .SH SYNOPSIS\n.B #include <scr.h>\n.sp\n.B {declaration};\n{fortran}\
+         .SH SYNOPSIS\n.B #include <{header}>\n.sp\n.B {declaration};\n{fortran}\
          .SH DESCRIPTION\n{}\n{status}\
          .SH SEE ALSO\n.BR scr (1),\nand fortran-api.md in the documentation of scr-rs\n",
         roff(&paragraphs.join("\n.PP\n"))

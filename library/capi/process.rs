@@ -451,45 +451,55 @@ impl Process {
         let begun = Instant::now();
         comm.at_finalize(self.at_end)?;
         let valid = valid.and_then(|()| self.require_survivors(&comm));
+        // A run goes on if the communicator cannot be used.
+        self.require_same_name(&comm, valid)?;
         let mut member = self.leave_run();
         let survives = member.has_survived();
-        let repaired = self.repair_on(&comm, valid, &mut member);
+        let repaired = self.repair_on(&comm, &mut member);
         if member.has_survived() {
             self.run = RunState::Broken(Box::new(member));
         }
-        let repaired = repaired?;
+        let Some(session) = repaired? else {
+            if !self.name.is_empty() {
+                self.rank = comm.rank();
+                self.home.get_or_insert(comm);
+            }
+            return Ok(false);
+        };
         if let Some(home) = &self.home {
             home.revoke();
         }
         self.rank = comm.rank();
         self.home = Some(comm);
-        let Some(session) = repaired else {
-            return Ok(false);
-        };
         self.variables = Some(environment_print());
         self.joined = !survives;
+        if !Mpi::sees_failures() {
+            let text = "this MPI has no User Level Failure Mitigation (as Open MPI 5 has): the session went on with other \
+                        processes, but it cannot survive the failure of one";
+            session.tell_once(Severity::Note, text);
+        }
         self.begin_run(session, begun);
         Ok(true)
     }
 
-    /// The session on the ranks of `comm`; `None` if all are new.
-    fn repair_on(
-        &mut self,
-        comm: &Mpi,
-        valid: Result<()>,
-        member: &mut Member,
-    ) -> Result<Option<Session>> {
+    /// Fails on all ranks if `valid` is an error on one, or the names of their sessions differ. Collective.
+    fn require_same_name(&self, comm: &Mpi, valid: Result<()>) -> Result<()> {
         let print = collective::fingerprint(self.name.as_bytes()) as i64;
         let terms = [Term::Min(print), Term::Max(print)];
         let host = Environment::of_process().host;
         let agreement = collective::agree_with(comm, &host, valid, terms)?;
         let ((), [least, most]) = agreement.all_done()?;
-        if least != most {
-            return Err(Error::usage(
-                "SCR_Session",
-                "the processes of the communicator gave sessions of different names; give the same on all",
-            ));
+        if least == most {
+            return Ok(());
         }
+        Err(Error::usage(
+            "SCR_Session",
+            "the processes of the communicator gave sessions of different names; give the same on all",
+        ))
+    }
+
+    /// The session on the ranks of `comm`; `None` if all are new.
+    fn repair_on(&mut self, comm: &Mpi, member: &mut Member) -> Result<Option<Session>> {
         if disabled() {
             return Ok(None);
         }
@@ -516,8 +526,9 @@ impl Process {
                 Ok(Some(if off { "0" } else { "1" }.to_string()))
             }
             (Err(error), _) => Err(error),
-            // After SCR_Init nothing can be set.
+            // After SCR_Init nothing can be set. One that joined has the settings of the others.
             (Ok(()), RunState::Disabled(_)) => self.config.ask(text),
+            (Ok(()), RunState::Active(_)) if self.joined => self.config.ask(text),
             (Ok(()), _) => self.config.call(text),
         }
     }

@@ -249,17 +249,27 @@ impl Config {
 
     /// The prefix directory: absolute, with `.` and `..` folded as text.
     pub fn prefix(&self) -> Result<PathBuf> {
-        let of_job = self.prefix_of_job()?;
-        let own = self.find("SCR_PREFIX").map(|(source, _)| source) == Some(ConfigSource::Call);
-        Ok(match &self.session {
-            Some(name) if !own => of_job.join(name),
-            _ => of_job,
-        })
+        const NAME: &str = "SCR_PREFIX";
+        let Some(name) = &self.session else {
+            return self.prefix_of_job();
+        };
+        // What the program sets for one session counts more than what the environment says of all.
+        let own = self.call.plain.get(NAME).filter(|_| !self.is_of_site(NAME));
+        match own {
+            Some(own) => Ok(self.absolute(&self.expand(NAME, own)?)),
+            None => Ok(self.prefix_of_job()?.join(name)),
+        }
     }
 
-    /// The prefix directory without the name of the session.
+    /// The prefix directory of the session of MPI_COMM_WORLD. What was set for a session with a name is left out.
     pub fn prefix_of_job(&self) -> Result<PathBuf> {
-        let given = self.get("SCR_PREFIX")?;
+        let mut layers = self.layers_for("SCR_PREFIX");
+        let of_all = |source| self.session.is_none() || source != ConfigSource::Call;
+        let given = layers
+            .find_map(|(source, layer)| layer.plain.get("SCR_PREFIX").filter(|_| of_all(source)));
+        let given = given
+            .map(|value| self.expand("SCR_PREFIX", value))
+            .transpose()?;
         if given.as_ref().is_some_and(String::is_empty) {
             return Err(Error::config(
                 self.origin("SCR_PREFIX"),

@@ -214,6 +214,12 @@ pub fn of_session(job: Sourced<String>, session: Option<&str>) -> String {
     }
 }
 
+/// True for the id of a job, and for the ids of its sessions; see [`of_session`].
+pub fn is_of_job(id: &str, job: &str) -> bool {
+    id.strip_prefix(job)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('@'))
+}
+
 /// FNV-1a, 64 bits. It must never change, because the next run must derive the same id.
 fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {

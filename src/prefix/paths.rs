@@ -61,7 +61,7 @@ impl Prefix {
         self.meta().join(name)
     }
 
-    /// The file with the name of the session; there is none for the session of MPI_COMM_WORLD.
+    /// The file that holds the name of the session. The session of MPI_COMM_WORLD has no such file.
     pub fn session_file(&self) -> PathBuf {
         self.file("session")
     }

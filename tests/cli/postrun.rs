@@ -76,6 +76,21 @@ fn sessions_with_a_name_are_saved_with_the_job() {
         said.contains("Dataset 1 (`o.1'), 8 ranks, is complete"),
         "{said}"
     );
+    // Its own prefix directory counts more than the one of the environment, and is found, too.
+    let mut ice = Config::of_session("ice");
+    let elsewhere = site.outside();
+    ice.call(&format!("SCR_PREFIX={}", elsewhere.display()))
+        .unwrap();
+    site.run_as(&double_nodes(4), &ice, |rank| {
+        rank.session.set_cwd(elsewhere.clone());
+        rank.checkpoint("i.1").unwrap();
+    });
+    let said = call(&site, &programs, &["postrun"]).out();
+    assert!(
+        said.contains("Dataset 1 (`i.1'), 8 ranks, is complete"),
+        "{said}"
+    );
+    assert!(elsewhere.join(".scr/index.scr").exists());
     std::fs::remove_dir_all(site.node("x").parent().unwrap()).unwrap();
     let names = site.run_as(&double_nodes(4), &ocean, |rank| {
         in_ocean(rank);

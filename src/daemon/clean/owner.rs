@@ -2,6 +2,7 @@
 //! so may what is in it: only a directory of the right owner is used, and no link is followed.
 
 use crate::cache::layout::Layout;
+use crate::job::is_of_job;
 use crate::store::{FileKind, Files};
 use crate::system::process;
 use crate::{Error, Result};
@@ -20,7 +21,7 @@ pub struct JobDirectory {
     pub files: Arc<dyn Files>,
 }
 
-/// The directories of the user's jobs below `base`, or only that of one job; an error for each that is
+/// The directories of the user's jobs below `base`, or only those of one job and of its sessions; an error for each that is
 /// not the user's or cannot be looked at.
 ///
 /// # Errors
@@ -40,17 +41,13 @@ pub fn directories(
         Some(uid) if us == 0 || uid == us => uid,
         Some(uid) => return Err(not_ours(&of_user, uid)),
     };
-    let names: Vec<String> = match job {
-        Some(job) => vec![job.to_string()],
-        None => {
-            let names = files.list(&of_user)?.into_iter();
-            let names = names.filter_map(|name| name.into_string().ok());
-            let jobs = names.filter_map(|name| Some(name.strip_prefix("scr.")?.to_string()));
-            jobs.filter(|job| !job.is_empty()).collect()
-        }
-    };
+    let listed = files.list(&of_user)?.into_iter();
+    let listed = listed.filter_map(|name| name.into_string().ok());
+    let jobs = listed.filter_map(|name| Some(name.strip_prefix("scr.")?.to_string()));
+    let is_wanted = |name: &String| job.is_none_or(|job| is_of_job(name, job));
+    let names = jobs.filter(|name| !name.is_empty() && is_wanted(name));
     let mut found = Vec::new();
-    for name in names {
+    for name in names.collect::<Vec<String>>() {
         let path = Layout::new(base, user, &name).job();
         match stat_directory(&*files, &path) {
             Ok(None) => {}

@@ -2,7 +2,7 @@
 
 use super::Wanted;
 use super::processes::{Stat, chosen};
-use crate::job::Environment;
+use crate::job::{Environment, is_of_job};
 use serde::{Deserialize, Serialize};
 use std::io::Read;
 use std::path::Path;
@@ -66,7 +66,23 @@ impl NodeSigns {
     }
 }
 
+/// The calls that the sessions of a job have made on this node; `path` is the file of the session of MPI_COMM_WORLD.
 fn calls(path: &Path) -> Option<u64> {
+    let (name, dir) = (path.file_name()?, path.parent()?);
+    let (job, of_user) = (dir.file_name()?.to_str()?, dir.parent()?);
+    let listed = std::fs::read_dir(of_user).ok()?.flatten();
+    let of_job = listed.filter(|entry| {
+        entry
+            .file_name()
+            .to_str()
+            .is_some_and(|id| is_of_job(id, job))
+    });
+    of_job
+        .filter_map(|entry| count_in(&entry.path().join(name)))
+        .reduce(u64::wrapping_add)
+}
+
+fn count_in(path: &Path) -> Option<u64> {
     let mut text = String::new();
     let file = std::fs::File::open(path).ok()?;
     file.take(64).read_to_string(&mut text).ok()?;

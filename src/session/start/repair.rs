@@ -7,7 +7,7 @@
 //! processes of it that still live, do not find the paths that they know.
 
 use super::locks::Locks;
-use crate::comm::{Agreement, Communicator, Term, collective};
+use crate::comm::{Communicator, Term, collective};
 use crate::config::Config;
 use crate::job::Environment;
 use crate::session::Session;
@@ -172,8 +172,7 @@ pub(super) fn meet(
     } else {
         Ok(Vec::new())
     };
-    let Agreement { verdict, .. } = collective::agree_with(comm, &environment.host, settings, [])?;
-    let mut settings = verdict?;
+    let mut settings = collective::agree(comm, &environment.host, settings)?;
     collective::bcast(comm, lowest, &mut settings)?;
     let taken = if is_lowest {
         Ok(())

@@ -110,8 +110,13 @@ impl RootSetup<'_> {
                 self.tell(Severity::Warning, record_not_written(&error));
             }
         }
-        if let Some(name) = config.session() {
-            self.enter_session(name, &prefix, &config.prefix_of_job()?);
+        match config.session() {
+            Some(name) => self.enter_session(name, &prefix, &config.prefix_of_job()?),
+            // A session with a name may have used this directory before.
+            None if matches!(files.stat(&prefix.session_file()), Ok(Some(_))) => {
+                files.remove_file(&prefix.session_file())?;
+            }
+            None => {}
         }
         for (severity, text) in finish_flushes(files, &prefix)? {
             self.tell(severity, text);
