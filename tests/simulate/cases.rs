@@ -3,9 +3,11 @@
 use crate::acts::{Act, Output, Said, checkpoints};
 use crate::job::simulate_changed;
 use crate::jobs::told;
+use crate::launch::REPAIRED;
 use crate::places::{Places, Scheme, Store};
 use crate::plan::{Kill, Loss, Plan, Run};
 use crate::volume::{Damage, Profile};
+use scr::system::simulated::Random;
 
 /// Simulates the plan of many seeds after a change.
 fn all_keep_their_promises(seeds: u64, change: fn(&mut Plan)) {
@@ -199,4 +201,25 @@ fn after_a_rejected_checkpoint_the_newest_of_the_others_is_offered() {
         plan.runs[0].finalizes = false;
         plan.runs[1].said = vec![Said::Bad(0)];
     });
+}
+
+/// A process is killed, and then others while the rest repair the run.
+#[test]
+fn a_run_is_repaired_and_repaired_again() {
+    let mut repaired = 0;
+    for seed in 0..40 {
+        let outcome = simulate_changed(seed, |plan| {
+            let loss = Loss::Nodes(1);
+            undisturbed(plan, &[(8, loss), (8, loss), (1, Loss::Nothing)]);
+            let random = &mut Random::new(seed);
+            for later in 1..3 {
+                plan.runs[later - 1].kill = Kill::AtStep(random.between(100, 1500));
+                plan.repair_before(later, random);
+            }
+        });
+        assert!(outcome.violations.is_empty(), "{}", told(seed, &outcome));
+        let hit = outcome.reached.faults.get(REPAIRED);
+        repaired += hit.copied().unwrap_or(0);
+    }
+    assert!(repaired >= 40, "{repaired}");
 }

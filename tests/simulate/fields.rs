@@ -164,6 +164,9 @@ impl Program {
             Err(error) => Answer::Failed(error.to_string()),
         };
         self.tell(&format!("SCR_Restore: {answer:?}"));
+        if matches!(answer, Answer::Failed(_)) && self.is_broken() {
+            return Go::Away;
+        }
         let told = answer == Answer::None && self.is_told("starts from the beginning");
         let mut oracle = self.oracle.borrow_mut();
         let call = oracle.offers(self.rank, &answer, told);

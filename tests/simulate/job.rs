@@ -4,12 +4,14 @@ use crate::beside::{Beside, Site};
 use crate::counts::Reached;
 use crate::faults::Faults;
 use crate::files::{Shared, SimFiles, View};
+use crate::launch::{Launch, REPAIRED};
 use crate::machine::{Disks, Hit};
 use crate::oracle::left::{FOREIGN_LOCAL, FOREIGN_SHARED, put_foreign};
 use crate::oracle::{Oracle, Promise};
 use crate::orphan::{Disturbs, Orphan};
 use crate::places::LOCAL;
-use crate::plan::{Kill, Loss, Plan};
+use crate::plan::{Loss, Plan, Run};
+use crate::process::Handle;
 use crate::program::Program;
 use crate::volume::Volume;
 use crate::world::World;
@@ -18,12 +20,12 @@ use scr::format::index::Index;
 use scr::job::Environment;
 use scr::store::Files;
 use scr::system::simulated::Random;
-use scr::system::simulated::scheduler::{self, ProcessId, Simulation, Step};
+use scr::system::simulated::scheduler::{self, ProcessId, Simulation};
 use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 /// The file system that all nodes see, and the prefix directory in it.
 pub const SHARED: &str = "/sim/shared";
@@ -31,12 +33,6 @@ pub const PREFIX: &str = "/sim/shared/prefix";
 
 /// What a volume holds where nothing else is said, bytes.
 const CAPACITY: u64 = 64 << 20;
-
-/// Longer than any run may take.
-const HANG: Duration = Duration::from_secs(3600);
-
-/// Steps after which a run counts as one that never ends.
-const STEPS: u64 = 3_000_000;
 
 /// What became of a job.
 pub struct Outcome {
@@ -63,7 +59,7 @@ pub struct Machine {
     pub local: Vec<Shared>,
     faults: Arc<Faults>,
     events: Arc<Memory>,
-    oracle: Rc<RefCell<Oracle>>,
+    pub oracle: Rc<RefCell<Oracle>>,
     story: Rc<RefCell<Vec<String>>>,
     /// How many events the story has.
     told: Cell<usize>,
@@ -72,6 +68,8 @@ pub struct Machine {
     /// The caches as they were when each run began.
     earlier: RefCell<Vec<Vec<Volume>>>,
     orphan: RefCell<Option<Orphan>>,
+    /// The processes of the run before that go on in the next one, by the ranks that they have there.
+    survivors: RefCell<BTreeMap<usize, Handle>>,
 }
 
 fn volume(profile: crate::volume::Profile) -> Shared {
@@ -111,6 +109,7 @@ pub fn simulate_in_order(seed: u64, order: u64, change: impl FnOnce(&mut Plan)) 
         views: (0..plan.nodes).map(|_| Arc::default()).collect(),
         earlier: RefCell::default(),
         orphan: RefCell::default(),
+        survivors: RefCell::default(),
         plan,
     };
     machine.prepare();
@@ -121,7 +120,7 @@ pub fn simulate_in_order(seed: u64, order: u64, change: impl FnOnce(&mut Plan)) 
         if machine.has_failed() {
             break;
         }
-        machine.lose(&simulation, machine.plan.runs[number].loss, &mut beside);
+        machine.lose(&simulation, number, &mut beside);
         if machine.orphan.borrow().is_some() {
             machine.stop_listening(number);
             beside.tell_to(&machine.oracle);
@@ -148,7 +147,7 @@ pub fn simulate_in_order(seed: u64, order: u64, change: impl FnOnce(&mut Plan)) 
 }
 
 impl Machine {
-    fn tell(&self, text: String) {
+    pub fn tell(&self, text: String) {
         let now = scheduler::now().unwrap_or_default().as_secs_f64() - 1e6;
         self.story.borrow_mut().push(format!("{now:12.6} {text}"));
     }
@@ -179,8 +178,6 @@ impl Machine {
 
     fn run(&self, simulation: &Simulation, number: usize, beside: &mut Beside) {
         let run = &self.plan.runs[number];
-        let halts = self.plan.runs.iter().any(|run| run.beside.halts());
-        let size = run.node_of.len();
         self.tell(format!("run {number} begins"));
         self.faults.set(run.faults, run.disturbance.slow);
         self.keep_old_disks();
@@ -190,6 +187,45 @@ impl Machine {
         let locked = orphan.as_ref().is_some_and(locks);
         self.oracle.borrow_mut().starts(number);
         self.oracle.borrow_mut().locked = locked;
+        self.set_room(run);
+        let mut launch = Launch::start(self, simulation, number, self.survivors.take());
+        beside.begin_run(simulation, &run.beside);
+        let process = |rank| launch.process(rank);
+        let mut disturbs = Disturbs::new(&run.disturbance, &self.faults, orphan, process);
+        launch.run(beside, &mut disturbs);
+        let survivors = launch.end(&disturbs);
+        self.orphan.replace(disturbs.end(simulation));
+        beside.end_run(simulation);
+        let panics = simulation.take_panics();
+        let fine = panics.is_empty();
+        let mut oracle = self.oracle.borrow_mut();
+        oracle.check(Promise::Ends, fine, || format!("a panic: {panics:#?}"));
+        drop(oracle);
+        self.faults.set(crate::faults::Budget::default(), None);
+        for fault in self.faults.take() {
+            self.reached("error of a file system");
+            self.tell(fault);
+        }
+        let lines = self.events.lines();
+        let new = lines.iter().skip(self.told.replace(lines.len()));
+        let new = new.map(|line| format!("             | {line}"));
+        self.story.borrow_mut().extend(new);
+        self.tell(format!("run {number} has ended"));
+        if !survivors.is_empty() {
+            self.reached(REPAIRED);
+            let ranks: Vec<&usize> = survivors.keys().collect();
+            self.tell(format!("its processes go on as ranks {ranks:?}"));
+        }
+        self.survivors.replace(survivors);
+    }
+
+    /// A fault has hit.
+    pub fn reached(&self, fault: &'static str) {
+        self.oracle.borrow_mut().reached.fault(fault);
+    }
+
+    /// What the file systems hold during a run.
+    fn set_room(&self, run: &Run) {
         for volume in &self.local {
             let capacity = run.capacity.unwrap_or(CAPACITY);
             volume.lock().unwrap().set_capacity(capacity);
@@ -200,140 +236,38 @@ impl Machine {
             let used = shared.capacity() - shared.free();
             shared.set_capacity(used + room);
         }
-        drop(shared);
-        let late = run.disturbance.late;
-        let world = World::new(size, late);
-        let second = run.again.is_some().then(|| World::new(size, late));
-        let process = |rank: usize| (1000 * (number + 1) + rank) as ProcessId;
-        let mut main = Vec::new();
-        for rank in 0..size {
-            let program = Program {
-                asks_to_exit: halts,
-                hands_over: self.plan.beside.poststage,
-                run: run.clone(),
-                number,
-                rank,
-                places: self.plan.places.clone(),
-                files: self.files_of(run.node_of[rank]),
-                environment: self.environment(run.node_of[rank]),
-                events: self.events.clone(),
-                told: self.told.get(),
-                oracle: self.oracle.clone(),
-                story: self.story.clone(),
-                fields: self.plan.fields.then(RefCell::default),
-            };
-            let ahead = run.disturbance.ahead_of(run.node_of[rank]);
-            simulation.set_ahead(process(rank), ahead);
-            let worlds = std::iter::once(&world).chain(&second);
-            let comms = worlds.map(|world| world.rank(rank)).collect();
-            let body = move || program.run(comms);
-            main.push(simulation.start(process(rank), &format!("rank {rank}"), body));
-            simulation.set_host(process(rank), &format!("n{}", run.node_of[rank]));
-        }
-        beside.begin_run(simulation, &run.beside);
-        let (begun, first) = (simulation.steps(), scheduler::now().unwrap_or_default());
-        let mut killed = false;
-        let rank = |rank| (process(rank), main[rank], run.node_of[rank]);
-        let ranks: Vec<_> = (0..size).map(rank).collect();
-        let mut disturbs = Disturbs::new(&run.disturbance, &self.faults, orphan, process);
-        let mut alive: Vec<usize> = Vec::new();
-        let mut looked = None;
-        loop {
-            let steps = simulation.steps() - begun;
-            if let Some((kind, text)) = disturbs.step(simulation, steps, &ranks) {
-                let mut oracle = self.oracle.borrow_mut();
-                oracle.reached.fault(kind);
-                if let Some(rank) = disturbs.earlier_rank() {
-                    oracle.earlier_rank_goes_on(rank);
-                }
-                drop(oracle);
-                self.tell(text);
-            }
-            let due = matches!(run.kill, Kill::AtStep(at) if steps >= at) || disturbs.has_stopped();
-            let now = (simulation.ended(), disturbs.has_stopped());
-            if looked.replace(now) != Some(now) {
-                let runs =
-                    |rank: &usize| disturbs.runs(*rank) && simulation.is_alive(process(*rank));
-                alive = (0..size).filter(runs).collect();
-            }
-            if alive.is_empty() {
-                break;
-            }
-            let aborts = world.aborted().is_some();
-            beside.tick(simulation, steps);
-            if (due || aborts) && (!killed || scheduler::draw(|r| r.once_in(30))) {
-                let victim = scheduler::draw(|random: &mut Random| *random.one_of(&alive));
-                self.tell(format!("rank {victim} is killed after {steps} steps"));
-                simulation.kill(process(victim));
-                killed = true;
-            }
-            if let Kill::WhenSaved(count) = run.kill
-                && self.oracle.borrow().reports() >= count
-            {
-                self.tell(format!("all are killed after {steps} steps"));
-                break;
-            }
-            let ended = simulation.ended();
-            match simulation.step() {
-                Step::Ran(_) => {}
-                Step::Ended => break,
-                Step::Stuck if killed => {
-                    // The ranks that are left wait for those that were killed.
-                    alive
-                        .iter()
-                        .for_each(|rank| simulation.kill(process(*rank)));
-                }
-                Step::Stuck => {
-                    let tasks = simulation.tasks();
-                    self.violation(format!("all tasks wait for each other: {tasks:#?}"));
-                    break;
-                }
-            }
-            if simulation.ended() != ended {
-                // A program that returns ends its process with all threads.
-                for (rank, task) in main.iter().enumerate() {
-                    if scheduler::has_ended(*task) && simulation.is_alive(process(rank)) {
-                        simulation.kill(process(rank));
-                    }
-                }
-            }
-            let took = scheduler::now().unwrap_or_default().saturating_sub(first);
-            if (took > HANG || steps > STEPS) && !killed {
-                let tasks = simulation.tasks();
-                self.violation(format!(
-                    "run {number} does not end: {took:?}, {steps} steps, {tasks:#?}"
-                ));
-                break;
-            }
-        }
-        let left = (0..size).filter(|rank| disturbs.runs(*rank));
-        left.for_each(|rank| simulation.kill(process(rank)));
-        *self.orphan.borrow_mut() = disturbs.end(simulation);
-        beside.end_run(simulation);
-        let panics = simulation.take_panics();
-        let fine = panics.is_empty();
-        let mut oracle = self.oracle.borrow_mut();
-        oracle.check(Promise::Ends, fine, || format!("a panic: {panics:#?}"));
-        if killed {
-            oracle.reached.fault("killed process");
-        }
-        drop(oracle);
-        self.faults.set(crate::faults::Budget::default(), None);
-        for fault in self.faults.take() {
-            self.oracle
-                .borrow_mut()
-                .reached
-                .fault("error of a file system");
-            self.tell(fault);
-        }
-        let lines = self.events.lines();
-        let new = lines.iter().skip(self.told.replace(lines.len()));
-        let new = new.map(|line| format!("             | {line}"));
-        self.story.borrow_mut().extend(new);
-        self.tell(format!("run {number} has ended"));
     }
 
-    fn violation(&self, text: String) {
+    /// What a rank of a run does.
+    pub fn program(
+        &self,
+        number: usize,
+        rank: usize,
+        repairs: bool,
+        worlds: Vec<Arc<World>>,
+    ) -> Program {
+        let run = &self.plan.runs[number];
+        let node = run.node_of[rank];
+        Program {
+            asks_to_exit: self.plan.runs.iter().any(|run| run.beside.halts()),
+            hands_over: self.plan.beside.poststage,
+            run: run.clone(),
+            number,
+            rank,
+            repairs,
+            worlds,
+            places: self.plan.places.clone(),
+            files: self.files_of(node),
+            environment: self.environment(node),
+            events: self.events.clone(),
+            told: self.told.get(),
+            oracle: self.oracle.clone(),
+            story: self.story.clone(),
+            fields: self.plan.fields.then(RefCell::default),
+        }
+    }
+
+    pub fn violation(&self, text: String) {
         self.oracle
             .borrow_mut()
             .check(Promise::Ends, false, || text);
@@ -414,7 +348,16 @@ impl Machine {
         environment
     }
 
-    fn lose(&self, simulation: &Simulation, loss: Loss, beside: &mut Beside) {
+    /// The nodes of processes that go on after run `number`.
+    fn used_by_survivors(&self, number: usize) -> BTreeSet<usize> {
+        let survivors = self.survivors.borrow();
+        let node = |rank: &usize| self.plan.runs[number + 1].node_of[*rank];
+        survivors.keys().map(node).collect()
+    }
+
+    /// What is lost after run `number`.
+    fn lose(&self, simulation: &Simulation, number: usize, beside: &mut Beside) {
+        let loss = self.plan.runs[number].loss;
         self.tell(format!("between the runs: {loss:?}"));
         if let Some(orphan) = self.orphan.borrow_mut().take_if(|_| loss != Loss::Nothing) {
             simulation.kill(orphan.process);
@@ -425,7 +368,7 @@ impl Machine {
             local: &self.local,
             earlier: &earlier,
         };
-        for hit in disks.lose(loss) {
+        for hit in disks.lose(loss, &self.used_by_survivors(number)) {
             self.tell(format!("{hit:?}"));
             match hit {
                 Hit::Node(node) | Hit::Old(node) => beside.lose_node(simulation, node),
@@ -444,7 +387,8 @@ impl Machine {
             *view.lock().unwrap() = View::default();
         }
         // What has no name any more may be open in a process that lives on.
-        if !beside.is_alive(simulation) && self.orphan.borrow().is_none() {
+        let goes_on = !self.survivors.borrow().is_empty();
+        if !beside.is_alive(simulation) && self.orphan.borrow().is_none() && !goes_on {
             for volume in &self.local {
                 volume.lock().unwrap().make_all_stable();
             }

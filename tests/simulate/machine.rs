@@ -6,6 +6,7 @@ use crate::files::Shared;
 use crate::oracle::left::{FOREIGN_LOCAL, FOREIGN_SHARED};
 use crate::volume::{Damage, Volume};
 use scr::system::simulated::{Random, scheduler};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -212,12 +213,15 @@ pub struct Disks<'a> {
 }
 
 impl Disks<'_> {
-    /// Does to them what happens between two runs, and tells what was hit.
-    pub fn lose(&self, loss: Loss) -> Vec<Hit> {
+    /// Does to them what happens between two runs, and tells what was hit. Of the nodes in `used` none is lost.
+    pub fn lose(&self, loss: Loss, used: &BTreeSet<usize>) -> Vec<Hit> {
         let count = self.local.len();
         let first = scheduler::draw(|random| random.below(count as u64)) as usize;
         let nodes = first..first + loss.nodes().min(count);
-        let mut hits: Vec<Hit> = nodes.map(|node| Hit::Node(node % count)).collect();
+        let nodes = nodes.map(|node| node % count);
+        let is_spared = |node: &usize| matches!(loss, Loss::Nodes(_)) && used.contains(node);
+        let nodes = nodes.filter(|node| !is_spared(node));
+        let mut hits: Vec<Hit> = nodes.map(Hit::Node).collect();
         match loss {
             Loss::Nothing => {}
             Loss::Nodes(_) | Loss::PowerOf(_) => {

@@ -29,6 +29,8 @@ pub enum Kill {
 pub struct Run {
     /// For each rank, the number of its node.
     pub node_of: Vec<usize>,
+    /// The ranks that the run before has lost, if its other processes go on in this one.
+    pub repairs: Option<Vec<usize>>,
     /// What the ranks say of the checkpoints that they are offered first; of all others, that they are good.
     pub said: Vec<Said>,
     pub acts: Vec<Act>,
@@ -122,6 +124,11 @@ impl Plan {
                 // It is for those who know that all processes of the run have ended.
                 let resumes = |after: &After| matches!(after, After::Resume(_));
                 run.beside.after.retain(|after| !resumes(after));
+            }
+        }
+        for later in 1..number {
+            if random.once_in(3) {
+                plan.repair_before(later, random);
             }
         }
         if random.once_in(4) {
@@ -320,6 +327,10 @@ impl Plan {
                 "slow messages",
                 runs.clone().any(|run| run.disturbance.late.is_some()),
             ),
+            (
+                "repair without a relaunch",
+                runs.clone().any(|run| run.repairs.is_some()),
+            ),
             ("transfer daemons", self.beside.daemons),
             ("poststage", self.beside.poststage),
             ("commands", runs.clone().any(|run| run.beside.has_people())),
@@ -366,6 +377,7 @@ impl Run {
     pub fn quiet(node_of: &[usize], acts: Vec<Act>) -> Run {
         Run {
             node_of: node_of.to_vec(),
+            repairs: None,
             said: Vec::new(),
             acts,
             finalizes: true,
@@ -421,6 +433,7 @@ impl Run {
             .then(|| acts::draw(random, number + 100, names));
         Run {
             node_of,
+            repairs: None,
             said: Said::draw(random),
             acts,
             finalizes: random.once_in(2) || again.is_some(),

@@ -7,8 +7,8 @@ use crate::job::PREFIX;
 use crate::oracle::{Answer, Oracle, Promise};
 use crate::places::Places;
 use crate::plan::Run;
-use scr::comm::Communicator;
-use scr::config::Config;
+use crate::process::Process;
+use crate::world::World;
 use scr::events::Memory;
 use scr::fields::Known;
 use scr::format::Name;
@@ -32,6 +32,10 @@ pub struct Program {
     pub run: Run,
     pub number: usize,
     pub rank: usize,
+    /// The run before was broken, and processes of it go on.
+    pub repairs: bool,
+    /// The ranks of the first session, and of the second one.
+    pub worlds: Vec<Arc<World>>,
     pub places: Places,
     pub files: SimFiles,
     pub environment: Environment,
@@ -42,6 +46,16 @@ pub struct Program {
     pub story: Rc<RefCell<Vec<String>>>,
     /// Its datasets are made of fields; then what is known of their boxes.
     pub fields: Option<RefCell<Known>>,
+}
+
+/// How a run has ended for a process.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    Normal,
+    /// Before its end, and the process ends with it.
+    Early,
+    /// Other processes have died, and this one can go on in another run.
+    Broken,
 }
 
 /// Whether the program goes on.
@@ -66,42 +80,69 @@ impl Program {
     }
 
     /// The whole run: one session, or two.
-    pub fn run(self, comms: Vec<Box<dyn Communicator>>) {
-        let mut config = Config::new();
+    pub fn run(&self, process: &mut Process) -> End {
         let sessions = [Some(&self.run.acts), self.run.again.as_ref()];
-        let sessions = sessions.into_iter().flatten().zip(comms).enumerate();
-        for (number, (acts, comm)) in sessions {
-            if !self.session(number, comm, &mut config, acts) {
-                return;
+        let sessions = sessions.into_iter().flatten().zip(&self.worlds).enumerate();
+        for (number, (acts, world)) in sessions {
+            match self.session(number, world, process, acts) {
+                End::Normal => {}
+                other => return other,
             }
         }
+        End::Normal
     }
 
-    /// False if it has not come to its end.
-    fn session(
-        &self,
-        number: usize,
-        comm: Box<dyn Communicator>,
-        config: &mut Config,
-        acts: &[Act],
-    ) -> bool {
-        let setup = Setup {
-            comm,
+    /// True if a rank of this run has died, and the others go on.
+    pub fn is_broken(&self) -> bool {
+        self.worlds.iter().any(|world| world.has_failed())
+    }
+
+    fn setup(&self, world: &Arc<World>) -> Setup {
+        Setup {
+            comm: world.rank(self.rank),
             files: Arc::new(self.files.clone()),
             sink: self.events.clone(),
             environment: self.environment.clone(),
             // `scr clean` may have the lock for as long, where operations are slow.
             lock_timeout: Duration::from_secs(3),
-        };
-        let session = Session::init(setup, config);
-        let enabled = session.as_ref().map(Option::is_some).map_err(Clone::clone);
-        self.answered("SCR_Init", &enabled);
-        let mut session = match session {
+        }
+    }
+
+    /// SCR_Init, or the repair.
+    fn begin(
+        &self,
+        number: usize,
+        world: &Arc<World>,
+        process: &mut Process,
+    ) -> scr::Result<Option<Session>> {
+        let Process { member, config } = process;
+        if self.repairs && number == 0 {
+            let repaired = Session::repair(self.setup(world), member, config);
+            self.answered("SCR_Session_repair", &as_flag(&repaired));
+            if !matches!(repaired, Ok(None)) {
+                return repaired;
+            }
+            // No process was part of a session.
+        }
+        let session = Session::init(self.setup(world), config);
+        self.answered("SCR_Init", &as_flag(&session));
+        session
+    }
+
+    fn session(
+        &self,
+        number: usize,
+        world: &Arc<World>,
+        process: &mut Process,
+        acts: &[Act],
+    ) -> End {
+        let mut session = match self.begin(number, world, process) {
             Ok(Some(session)) => session,
-            Ok(None) => return self.reason("SCR_Init", "SCR is disabled", false),
+            Ok(None) => return self.ends_early("SCR_Init", "SCR is disabled", false),
+            Err(_) if self.is_broken() => return End::Broken,
             Err(error) => {
                 let locked = self.oracle.borrow().locked;
-                return self.reason("SCR_Init", &error.to_string(), locked);
+                return self.ends_early("SCR_Init", &error.to_string(), locked);
             }
         };
         let go = if session.must_exit() {
@@ -109,21 +150,30 @@ impl Program {
         } else {
             self.acts(&mut session, number, acts)
         };
+        if self.is_broken() {
+            process.member = session.leave();
+            return End::Broken;
+        }
         if go == Go::Away || !(self.run.finalizes || go == Go::ToEnd) {
-            return false;
+            return End::Early;
         }
         self.oracle.borrow_mut().is_finalizing();
-        let done = session.finalize(config);
+        let done = session.finalize(&mut process.config);
         self.answered("SCR_Finalize", &done);
         match done {
             Ok(()) => self.oracle.borrow_mut().finalizes(number),
             Err(error) => {
                 // A flush that is handed over needs some room on each node.
                 let tight = self.hands_over && self.oracle.borrow().is_tight();
-                return self.reason("SCR_Finalize", &error.to_string(), tight);
+                return self.ends_early("SCR_Finalize", &error.to_string(), tight);
             }
         }
-        true
+        End::Normal
+    }
+
+    fn ends_early(&self, call: &str, why: &str, other_reason: bool) -> End {
+        self.reason(call, why, other_reason);
+        End::Early
     }
 
     fn acts(&self, session: &mut Session, number: usize, acts: &[Act]) -> Go {
@@ -134,7 +184,7 @@ impl Program {
         let said = if number == 0 { &self.run.said[..] } else { &[] };
         let mut go = self.restart(session, said, true);
         for (at, act) in acts.iter().enumerate() {
-            if go != Go::On {
+            if go != Go::On || self.is_broken() {
                 return go;
             }
             let key = (self.number << 16 | number << 8 | at) as Key;
@@ -159,7 +209,9 @@ impl Program {
                 let done = session.current(&Name::from(name.as_str()));
                 self.answered(&format!("SCR_Current({name})"), &done);
                 let why = done.err().map(|error| error.to_string());
-                self.oracle.borrow_mut().has_chosen(name, why.as_deref());
+                if why.is_none() || !self.is_broken() {
+                    self.oracle.borrow_mut().has_chosen(name, why.as_deref());
+                }
                 Go::On
             }
             Act::Drop(name) => {
@@ -179,7 +231,7 @@ impl Program {
                 let meanwhile = self.oracle.borrow().people_delete();
                 match done {
                     Ok(()) => self.oracle.borrow_mut().has_deleted(name),
-                    Err(error) => drop(self.reason(&call, &error.to_string(), meanwhile)),
+                    Err(error) => self.reason(&call, &error.to_string(), meanwhile),
                 }
                 Go::On
             }
@@ -202,29 +254,32 @@ impl Program {
         self.answered("SCR_Should_exit", &exit);
         let exits = matches!(exit, Ok(true));
         // Rank 0 decides for all.
-        if self.rank == 0 {
+        if self.rank == 0 && (exit.is_ok() || !self.is_broken()) {
             self.oracle.borrow_mut().has_asked(due, exits);
         }
         if exits { Go::ToEnd } else { Go::On }
     }
 
-    /// All ranks must be told the same.
+    /// All ranks must be told the same, unless some find out before others that a process has died.
     fn answered<T: std::fmt::Debug>(&self, call: &str, answer: &scr::Result<T>) {
         let answer = match answer {
             Ok(value) => format!("{value:?}"),
             Err(error) => {
                 self.tell(&format!("{call}: {error}"));
+                if self.is_broken() {
+                    return;
+                }
                 format!("the error: {error}")
             }
         };
         self.oracle.borrow_mut().answered(self.rank, call, &answer);
     }
 
-    /// A call has failed: that needs a reason, such as an error of a file system. Always false.
-    fn reason(&self, call: &str, why: &str, other_reason: bool) -> bool {
+    /// A call has failed: that needs a reason, such as an error of a file system.
+    fn reason(&self, call: &str, why: &str, other_reason: bool) {
+        let other_reason = other_reason || self.is_broken();
         let mut oracle = self.oracle.borrow_mut();
         oracle.call_failed(call, why, other_reason);
-        false
     }
 
     fn must_work(&self, call: &str, error: Option<scr::Error>) {
@@ -250,6 +305,9 @@ impl Program {
             Err(error) => Answer::Failed(error.to_string()),
         };
         self.tell(&format!("SCR_Have_restart: {answer:?}"));
+        if matches!(answer, Answer::Failed(_)) && self.is_broken() {
+            return (answer, usize::MAX);
+        }
         let told = answer == Answer::None && self.is_told("starts from the beginning");
         let call = self.oracle.borrow_mut().offers(self.rank, &answer, told);
         (answer, call)
@@ -268,10 +326,14 @@ impl Program {
                     let says = said.next().copied().unwrap_or(Said::Good);
                     match self.read(session, call, &name, says) {
                         Ok(()) => return Go::On,
+                        Err(_) if self.is_broken() => return Go::Away,
                         Err(Verdict::NotRead) => {
                             // Nothing older is offered, and this one only to the next run. A newer one may be, if
                             // somebody has chosen this one.
                             let (answer, _) = self.look(session);
+                            if self.is_broken() {
+                                return Go::Away;
+                            }
                             let mut oracle = self.oracle.borrow_mut();
                             let failed = match &answer {
                                 Answer::Failed(_) => true,
@@ -311,6 +373,11 @@ impl Program {
         let mut verdict = says.by(self.rank, self.size());
         let taken_out = |program: &Self| program.oracle.borrow().is_taken_out(call);
         match self.read_files(session, call, name) {
+            Err(_) if self.is_broken() => {
+                // The ranks cannot agree, so that nobody rejects it.
+                let _ = session.complete_restart(Verdict::Bad);
+                return Err(Verdict::NotRead);
+            }
             Err(Trouble::OfScr(error)) => {
                 // As a program does that knows nothing of the reason.
                 self.tell(&format!("cannot route in {name}: {error}"));
@@ -328,6 +395,9 @@ impl Program {
         }
         let done = session.complete_restart(verdict);
         self.answered("SCR_Complete_restart", &done);
+        if done.is_err() && self.is_broken() {
+            return Err(Verdict::NotRead);
+        }
         let mut oracle = self.oracle.borrow_mut();
         oracle.restarted(call, done.is_ok());
         let nobody = says == Said::Good
@@ -467,6 +537,11 @@ enum Trouble {
     OfScr(scr::Error),
     /// The program itself could not read a file.
     OfFile(scr::Error),
+}
+
+/// What a start has answered.
+fn as_flag(session: &scr::Result<Option<Session>>) -> scr::Result<bool> {
+    session.as_ref().map(Option::is_some).map_err(Clone::clone)
 }
 
 fn sorted(paths: impl IntoIterator<Item = PathBuf>) -> Vec<PathBuf> {

@@ -96,6 +96,9 @@ fn smaller(plan: &Plan) -> Vec<Plan> {
         if run.shared_room.is_some() {
             with(&|plan| plan.runs[at].shared_room = None);
         }
+        if run.repairs.is_some() {
+            with(&|plan| plan.runs[at].repairs = None);
+        }
         if run.again.is_some() {
             with(&|plan| plan.runs[at].again = None);
         }

@@ -1,5 +1,6 @@
 //! Ranks of a simulated MPI job. Messages take a random time; those between two ranks with one tag arrive
-//! in order. A rank that waits for a dead one waits until it is killed, as with MPI.
+//! in order. A rank that waits for a dead one waits until it is killed, as with MPI; or it gets an error, as with
+//! User Level Failure Mitigation, if the world is told of the dead one.
 
 use scr::comm::{Communicator, Pending, Tag, Term};
 use scr::system::simulated::Random;
@@ -11,6 +12,9 @@ use std::time::Duration;
 
 /// Longest time that a message is on its way.
 const DELAY: u64 = 200;
+
+/// After so long at the latest a rank that waits has noticed that another one has failed, microseconds.
+const NOTICE: u64 = 20_000;
 
 /// Below this length a send ends before its receive begins; one of these for each world.
 const EAGER: [usize; 4] = [0, 64, 16 << 10, usize::MAX];
@@ -70,6 +74,21 @@ struct State {
     /// When that was.
     finished_at: Duration,
     aborted: Option<(usize, i32)>,
+    /// A rank has died, and the others may notice it.
+    failed: bool,
+    /// All calls fail from now on.
+    revoked: bool,
+}
+
+impl State {
+    /// # Errors
+    /// The communicator was revoked.
+    fn check(&self) -> Result<()> {
+        if self.revoked {
+            return Err(Error::comm("MPI", "the communicator was revoked"));
+        }
+        Ok(())
+    }
 }
 
 /// The ranks of one run.
@@ -158,18 +177,55 @@ impl World {
         scheduler::wake(self.key.wrapping_add(rank as u64));
     }
 
+    /// A rank has died, and its run is to be repaired: those that wait for it get an error.
+    pub fn lose_rank(&self) {
+        self.state().failed = true;
+        self.wake_all();
+    }
+
+    /// True if a rank has died, and the others may know it.
+    pub fn has_failed(&self) -> bool {
+        self.state().failed
+    }
+
+    fn revoke(&self) {
+        self.state().revoked = true;
+        self.wake_all();
+    }
+
+    fn wake_all(&self) {
+        (0..self.size).for_each(|rank| self.wake(rank));
+    }
+
     /// Waits as `rank` until `look` finds something; it may name a time at which it will.
     fn wait<T>(&self, rank: usize, mut look: impl FnMut(&mut State) -> Look<T>) -> Result<T> {
         scheduler::pause();
+        let mut notices = None;
         loop {
             if scheduler::is_dead() {
                 return Err(Error::comm("MPI", "this process was killed"));
             }
-            let until = match look(&mut self.state()) {
+            let mut state = self.state();
+            let mut until = match look(&mut state) {
                 Look::Found(found) => return Ok(found),
                 Look::At(time) => Some(time),
                 Look::Never => None,
             };
+            state.check()?;
+            if state.failed {
+                let time = || scheduler::draw(|random| random.below(NOTICE));
+                let at = *notices.get_or_insert_with(|| now() + Duration::from_micros(time()));
+                if at <= now() {
+                    drop(state);
+                    self.revoke();
+                    return Err(Error::comm(
+                        "MPI",
+                        "a process of the communicator has failed",
+                    ));
+                }
+                until = Some(until.map_or(at, |time: Duration| time.min(at)));
+            }
+            drop(state);
             scheduler::wait(self.key.wrapping_add(rank as u64), until);
         }
     }
@@ -226,6 +282,7 @@ impl SimRank {
         self.check(from)?;
         scheduler::pause();
         let mut state = self.world.state();
+        state.check()?;
         let ticket = state.next;
         state.next += 1;
         let name = (self.rank, tag, from);
@@ -264,6 +321,7 @@ impl Communicator for SimRank {
         self.check(to)?;
         scheduler::pause();
         let mut state = self.world.state();
+        state.check()?;
         let arrival = self.world.arrival(&mut state, self.rank, to, data.len());
         let ticket = state.next;
         state.next += 1;
@@ -335,6 +393,7 @@ impl Communicator for SimRank {
     fn allreduce(&self, terms: &mut [Term]) -> Result<()> {
         scheduler::pause();
         let mut state = self.world.state();
+        state.check()?;
         let number = state.round;
         if state.arrived == 0 {
             (state.gathering, state.differ) = (terms.to_vec(), false);
@@ -357,7 +416,7 @@ impl Communicator for SimRank {
             let gathered = std::mem::take(&mut state.gathering);
             state.finished_at = now() + self.world.round(gathered.len());
             state.finished = (!state.differ).then_some(gathered);
-            (0..self.world.size).for_each(|rank| self.world.wake(rank));
+            self.world.wake_all();
         }
         drop(state);
         let result = self.world.wait(self.rank, |state| {
@@ -373,6 +432,10 @@ impl Communicator for SimRank {
             result.ok_or_else(|| Error::comm("allreduce", "ranks passed different terms"))?;
         terms.copy_from_slice(&result);
         Ok(())
+    }
+
+    fn revoke(&self) {
+        self.world.revoke();
     }
 
     fn abort(&self, code: i32) -> ! {

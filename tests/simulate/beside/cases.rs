@@ -45,7 +45,8 @@ fn at_once(commands: &[Command], step: u64) -> BesideRun {
 fn a_dataset_that_is_deleted_is_not_entered_by_who_builds_it() {
     simulate_all(60, |plan, _| {
         plan.runs = quiet(plan, &[2, 0]);
-        plan.flush = 1;
+        // A program with fields has read some of it when it finds that the rest is gone.
+        (plan.flush, plan.fields) = (1, false);
         plan.runs[1].beside = at_once(&[Command::Build(0), Command::Delete(0)], 1);
     });
 }
