@@ -24,11 +24,29 @@ use crate::{Error, Result};
 use std::collections::BTreeSet;
 use std::path::Path;
 
+/// What has become of the announcement of a flush.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Announced {
+    /// The dataset is to be copied.
+    Begun,
+    /// It is complete in the prefix directory: a person has built it since the run looked there.
+    Complete,
+}
+
 /// Prepares a flush: enters the dataset in the index as not complete, empties its directory in
-/// `.scr`, and writes a summary that says the same there. Local: one process calls it.
-pub fn announce(files: &dyn Files, prefix: &Prefix, dataset: &Dataset) -> Result<()> {
-    index::enter(files, prefix, dataset)?;
+/// `.scr`, and writes a summary that says the same there. If the index has it as complete, and no restart from it has
+/// failed, nothing is changed. Local: one process calls it.
+pub fn announce(files: &dyn Files, prefix: &Prefix, dataset: &Dataset) -> Result<Announced> {
     let dir = prefix.dataset(dataset.id);
+    // Who completes what was copied there has this lock until it is in the index.
+    let _lock = match index::lock(files, &dir) {
+        Err(error) if error.is_not_found() => None,
+        lock => Some(lock?),
+    };
+    let is_good = |index: &Index| entry_of(index, dataset).is_some_and(IndexEntry::is_good);
+    if !index::enter_if(files, prefix, dataset, |index| !is_good(index))? {
+        return Ok(Announced::Complete);
+    }
     // Files of an earlier dataset with this id must not be mixed with ours.
     files.remove_tree(&dir)?;
     files.make_dirs(&dir)?;
@@ -39,7 +57,8 @@ pub fn announce(files: &dyn Files, prefix: &Prefix, dataset: &Dataset) -> Result
         &dir.join("summary.scr"),
         &summary,
         Durability::Atomic,
-    )
+    )?;
+    Ok(Announced::Begun)
 }
 
 /// Writes the summary, "complete", durably. It certifies files and rank2file, so write it after them.

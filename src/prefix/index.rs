@@ -73,7 +73,7 @@ pub fn note<T>(
 /// Enters a dataset that is about to be written, as not complete. This removes an older dataset of
 /// the same name and its records.
 pub fn enter(files: &dyn Files, prefix: &Prefix, dataset: &Dataset) -> Result<()> {
-    enter_if(files, prefix, dataset, |_| true)
+    enter_if(files, prefix, dataset, |_| true).map(drop)
 }
 
 /// Like [`enter`], for several processes that copy parts of one dataset: only the first changes the
@@ -102,26 +102,30 @@ pub fn enter_once(files: &dyn Files, prefix: &Prefix, dataset: &Dataset) -> Resu
         );
         return Err(Error::dataset(dataset.id, dataset.name.to_string(), what));
     }
-    enter_if(files, prefix, dataset, |index| !same(index))
+    enter_if(files, prefix, dataset, |index| !same(index)).map(drop)
 }
 
-fn enter_if(
+/// Like [`enter`], if the index fulfils a condition. False if it does not; then nothing is changed.
+pub(super) fn enter_if(
     files: &dyn Files,
     prefix: &Prefix,
     dataset: &Dataset,
     condition: impl FnOnce(&Index) -> bool,
-) -> Result<()> {
-    let before = update(files, prefix, |index| {
+) -> Result<bool> {
+    let entered = update(files, prefix, |index| {
         if !condition(index) {
             return Ok(None);
         }
         let before = index.id(&dataset.name);
         index.add(dataset.clone());
-        Ok(before)
+        Ok(Some(before))
     })?;
+    let Some(before) = entered else {
+        return Ok(false);
+    };
     match before.filter(|id| *id != dataset.id) {
-        Some(id) => files.remove_tree(&prefix.dataset(id)),
-        None => Ok(()),
+        Some(id) => files.remove_tree(&prefix.dataset(id)).map(|()| true),
+        None => Ok(true),
     }
 }
 

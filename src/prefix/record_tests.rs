@@ -1,6 +1,6 @@
 //! The index and the small records, on a real directory.
 
-use super::finish::{Entered, Entering};
+use super::finish::{Announced, Entered, Entering};
 use super::names::owners;
 use super::paths::Prefix;
 use super::{finish, index, rank2file, records};
@@ -271,6 +271,34 @@ fn what_is_taken_out_during_its_flush_stays_out() {
     index::update(&Posix, &prefix, drop_it).unwrap();
     assert_eq!(complete(), Entered::TakenOut);
     assert_eq!(entries(), 0);
+}
+
+/// A person builds a dataset after a run has looked for it, and before the run flushes it.
+#[test]
+fn what_is_complete_is_not_announced_again_unless_a_restart_from_it_failed() {
+    let (_dir, prefix) = prefix();
+    let built = dataset(1, "a", 10);
+    let announce = |dataset| finish::announce(&Posix, &prefix, dataset).unwrap();
+    let is_complete = || {
+        let index = index::read(&Posix, &prefix).unwrap();
+        index.get(1).unwrap().complete
+    };
+    assert_eq!(announce(&built), Announced::Begun);
+    assert!(!is_complete());
+    let time = || "t".to_string();
+    finish::complete(&Posix, &prefix, &built, Entering::Announced, &time).unwrap();
+    assert_eq!(announce(&built), Announced::Complete);
+    assert!(is_complete());
+    assert!(prefix.dataset(1).join("summary.scr").exists());
+    index::update(&Posix, &prefix, |index| {
+        index.mark_failed(1, "t");
+        Ok(())
+    })
+    .unwrap();
+    assert_eq!(announce(&built), Announced::Begun);
+    assert!(!is_complete());
+    finish::complete(&Posix, &prefix, &built, Entering::Announced, &time).unwrap();
+    assert_eq!(announce(&dataset(1, "a", 11)), Announced::Begun);
 }
 
 /// A process was killed when it had put the complete summary in its place, and before it could sync the

@@ -5,14 +5,14 @@ use super::end::{Progress, note_flush};
 use super::outcome::{EndedFlush, FlushResult};
 use super::transfer::{PartShape, grant, permit_run};
 use super::{Flush, Way};
-use crate::comm::{Local, Term, collective};
+use crate::comm::{AtRoot, Local, Term, collective};
 use crate::events::Severity;
 use crate::format::Dataset;
 use crate::format::filemap::Filemap;
 use crate::messages::ROUTED_TWICE;
 use crate::prefix::access::PrefixAccess;
 use crate::prefix::containers::{self, ContainerPlace, Containers};
-use crate::prefix::finish;
+use crate::prefix::finish::{self, Announced};
 use crate::prefix::flush::{
     CacheFiles, RankFlush, complete_together, copy_together, make_directories, record_together,
 };
@@ -72,11 +72,21 @@ impl Flush<'_> {
         }
         self.note_begun(way, &flushable.dataset);
         let announced = planned.and_then(|plan| {
-            self.announce(way, &flushable, &plan)?;
-            Ok(plan)
+            let announced = self.announce(way, &flushable, &plan)?;
+            Ok((plan, announced))
         });
         let plan = match announced {
-            Ok(plan) => plan,
+            Ok((plan, Announced::Begun)) => plan,
+            Ok((_, Announced::Complete)) => {
+                return self.conclude(EndedFlush {
+                    way,
+                    dataset: flushable.dataset,
+                    begun,
+                    blocked: begun.elapsed(),
+                    filemap: None,
+                    result: Ok(FlushResult::Found),
+                });
+            }
             Err(error) => return Err(self.failed(way, &flushable.dataset, error)),
         };
         let Way::Background(copiers) = way else {
@@ -190,7 +200,7 @@ impl Flush<'_> {
 
     /// Announces the dataset in the prefix directory, where its directories exist then. Collective; all
     /// ranks return the same verdict.
-    fn announce(&self, way: Way, flushable: &Flushable, plan: &Plan) -> Result<()> {
+    fn announce(&self, way: Way, flushable: &Flushable, plan: &Plan) -> Result<Announced> {
         let run = self.run;
         let made = match (way, plan.shape.containers) {
             (Way::Waited, None) => {
@@ -206,14 +216,22 @@ impl Flush<'_> {
                 if permit::revoke(&*run.files, &run.prefix, flushable.dataset.id)? {
                     sleep(permit::GRACE);
                 }
-                finish::announce(&*run.files, &run.prefix, &flushable.dataset)?;
-                match way {
-                    Way::Background(_) | Way::Waited => grant(run, &flushable.dataset),
-                    Way::InPlace => Ok(()),
+                let announced = finish::announce(&*run.files, &run.prefix, &flushable.dataset)?;
+                if announced == Announced::Begun && way != Way::InPlace {
+                    grant(run, &flushable.dataset)?;
                 }
+                Ok(announced)
             })
         });
-        run.agree(announced).map(drop)
+        let found = announced.as_ref().ok().and_then(AtRoot::get);
+        let is_complete = found == Some(&Announced::Complete);
+        let terms = [Term::Max(is_complete.into())];
+        let (_, [is_complete]) = run.agree_with(announced, terms)?.all_done()?;
+        Ok(if is_complete.on_any() {
+            Announced::Complete
+        } else {
+            Announced::Begun
+        })
     }
 
     /// All ranks copy their files, record them, and complete the dataset. Adds the checksums that were taken

@@ -24,6 +24,8 @@ pub(super) struct EndedFlush {
 pub(super) enum FlushResult {
     /// It is complete in the prefix directory.
     Saved,
+    /// It was complete there before anything was copied.
+    Found,
     /// It is complete there, but the user has taken it out of the index meanwhile.
     Dropped,
     /// It was cancelled.
