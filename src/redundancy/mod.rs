@@ -132,6 +132,15 @@ impl PartHealth {
     pub fn errors(self) -> impl Iterator<Item = Error> {
         [self.data, self.parity].into_iter().filter_map(Result::err)
     }
+
+    /// Why something of it could not be read, if that may pass: it may be whole.
+    pub fn unread(&self) -> Option<&Error> {
+        let errors = [&self.data, &self.parity].map(|part| part.as_ref().err());
+        errors
+            .into_iter()
+            .flatten()
+            .find(|error| error.is_transient())
+    }
 }
 
 /// How the content of files is compared with the record.

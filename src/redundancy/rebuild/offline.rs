@@ -99,7 +99,7 @@ struct MemberContext {
 
 impl ExaminedSet<'_> {
     /// The losses. An error, which names dataset, set and ranks, if the scheme does not tolerate
-    /// them.
+    /// them; or why some of it could not be read, if that may pass.
     pub fn verdict(&self) -> Result<Losses> {
         let judged = self.judge()?;
         let lack = |what: u64| {
@@ -175,13 +175,15 @@ impl ExaminedSet<'_> {
         let Some(code) = &self.code else {
             let mut lost = self.members.iter().filter(|m| m.health.data.is_err());
             return lost.next().map_or(Ok(None), |member| {
-                Err(self.lost(format!(
+                let lost = self.lost(format!(
                     "the files of rank {} are lost or damaged, and SINGLE keeps no redundancy",
                     member.rank
-                )))
+                ));
+                Err(member.health.unread().cloned().unwrap_or(lost))
             });
         };
         let (mut states, mut inputs) = (Vec::new(), Vec::new());
+        let mut unread = None;
         for (index, member) in self.members.iter().enumerate() {
             let context = self.context(index)?;
             let path = self.redundancy_file(&context);
@@ -192,13 +194,16 @@ impl ExaminedSet<'_> {
             });
             let (state, parity) = local_state(&context, code, &path, &mut mine, None);
             states.push(state);
+            let health = mine.map_or_else(|| member.health.clone(), |mine| mine.health);
+            unread = unread.or_else(|| health.unread().cloned());
             inputs.push(match parity {
                 Some(Parity::Here(input)) => Some(input.trusted()),
                 _ => None,
             });
         }
         let verdict = judge(&self.context(0)?, code, self.scheme.scheme(), states);
-        let verdict = verdict.map_err(|what| self.lost(what))?;
+        // What cannot be read now may be whole.
+        let verdict = verdict.map_err(|what| unread.unwrap_or_else(|| self.lost(what)))?;
         Ok(Some((verdict, inputs)))
     }
 }

@@ -426,3 +426,32 @@ fn a_full_prefix_directory_is_told_and_the_next_run_finds_it() {
     });
     assert_eq!(names, vec![Some("ck.2".to_string()); 3]);
 }
+
+/// A file that cannot be read for now, and lost ones which need it, are no reason either.
+#[test]
+fn a_copy_that_cannot_be_read_is_told_and_the_next_run_finds_it() {
+    let site = site("0", "0");
+    site.run(&EIGHT, |rank| {
+        rank.checkpoint("ck.1").unwrap();
+        rank.checkpoint("ck.2").unwrap();
+    });
+    site.lose("n3");
+    let files = Faulty::new(Posix);
+    let faults = files.faults();
+    faults.fail_reads(Some(("prefix/ck.2/rank_2.dat".into(), libc::EIO)));
+    let mut unread = site;
+    unread.by_rank = vec![Some(Arc::new(files))];
+    unread.run(&THREE, |rank| {
+        rank.session.allow_other_ranks(true).unwrap();
+        let error = rank.session.have_restart().unwrap_err().to_string();
+        for part in ["dataset 2 (ck.2)", "rank_2.dat", "start again when"] {
+            assert!(error.contains(part), "{error}");
+        }
+    });
+    unread.by_rank = Vec::new();
+    let names = unread.run(&THREE, |rank| {
+        rank.session.allow_other_ranks(true).unwrap();
+        read_all(rank, 8)
+    });
+    assert_eq!(names, vec![Some("ck.2".to_string()); 3]);
+}

@@ -60,14 +60,16 @@ impl ExaminedSet<'_> {
         let context = self.context(index)?;
         let rank = context.comm.rank();
         let own = known(rank).and_then(|list| self.record(index, list));
-        let record = own.or_else(|| self.record_from_redundancy(index));
+        let mut unread = None;
+        let record = own.or_else(|| self.record_from_redundancy(index, &mut unread));
         let health = match &record {
             Some(record) => PartHealth {
                 data: check_data(&context, record, Verification::Full),
                 parity: self.check_redundancy(&context, record),
             },
             None => {
-                let lost = self.lost(format!("the record of rank {rank} is lost"));
+                let lost = || self.lost(format!("the record of rank {rank} is lost"));
+                let lost = unread.unwrap_or_else(lost);
                 PartHealth {
                     data: Err(lost.clone()),
                     parity: Err(lost),
@@ -102,15 +104,31 @@ impl ExaminedSet<'_> {
     }
 
     /// The record of a member that lost its own, from the header of its redundancy file or of a
-    /// right neighbour's.
-    fn record_from_redundancy(&self, index: usize) -> Option<RankRecord> {
+    /// right neighbour's. `unread` is why one of these cannot be read, if that may pass.
+    fn record_from_redundancy(
+        &self,
+        index: usize,
+        unread: &mut Option<Error>,
+    ) -> Option<RankRecord> {
         let code = self.code.as_ref()?;
         let rank = self.contexts.get(index)?.comm.rank();
         (0..=code.parities()).find_map(|steps| {
             let neighbour = self.context((index + steps) % code.members()).ok()?;
             let path = self.redundancy_file(&neighbour);
-            let file = self.location.files.open(&path).ok()?;
-            let (header, _): (ParityHeader, u64) = read_header(file.as_ref(), &path).ok()?;
+            let header = self
+                .location
+                .files
+                .open(&path)
+                .and_then(|file| read_header::<ParityHeader>(file.as_ref(), &path));
+            let header = match header {
+                Ok((header, _)) => header,
+                Err(error) => {
+                    if error.is_transient() {
+                        unread.get_or_insert(error);
+                    }
+                    return None;
+                }
+            };
             let fits = header.dataset == *self.record.dataset
                 && header.ranks == self.record.ranks
                 && header.group.0 == self.record.reddesc.members
