@@ -68,22 +68,20 @@ impl Kept {
         }
     }
 
-    /// Of a process whose run cannot go on.
-    pub fn of(session: Session) -> Self {
-        let Session {
-            identity,
-            locks,
-            ids,
-            statistics,
-            other_ranks,
-            ..
-        } = session;
+    /// Of a process whose run cannot go on. Waits for its threads. Local.
+    pub fn of(mut session: Session) -> Self {
+        let locks = std::mem::take(&mut session.locks);
+        let statistics = std::mem::replace(&mut session.statistics, Statistics::new());
+        let (identity, ids) = (session.identity, session.ids);
+        let allows_other_ranks = session.other_ranks.allowed;
+        // Before the result is made: if this unwinds, the locks must end.
+        drop(session);
         Kept {
             identity,
             locks,
             ids,
             statistics,
-            allows_other_ranks: other_ranks.allowed,
+            allows_other_ranks,
         }
     }
 }
