@@ -37,8 +37,7 @@ impl Plan {
         run.allows |= before.allows;
         before.disturbance.stop = None;
         before.again = None;
-        // They are for those who know that all processes of the run have ended.
-        before.beside.after.clear();
+        before.beside.keep_going_on();
         if !matches!(before.loss, Loss::Nodes(_) | Loss::Damage(..)) {
             before.loss = Loss::Nothing;
         }

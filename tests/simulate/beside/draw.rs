@@ -79,6 +79,12 @@ impl Event {
 }
 
 impl BesideRun {
+    /// Leaves out what is for those who know that all processes of the run have ended. A halt is taken back all the same.
+    pub fn keep_going_on(&mut self) {
+        let goes_on = |after: &After| matches!(after, After::Command(Command::GoOn));
+        self.after.retain(goes_on);
+    }
+
     /// True if anything happens.
     pub fn is_busy(&self) -> bool {
         !self.daemons.is_empty() || !self.events.is_empty() || !self.after.is_empty()
