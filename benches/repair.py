@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Times how long a program takes from the loss of a process to its next step: by another launch of scr run, by a repair
-with a new process, and by a repair on the processes that are left. All ranks are on one emulated node each.
+with a new process, and by a repair on the processes that are left. Each rank is on an emulated node of its own.
 
 Usage: repair.py SCR PLAIN REPAIRS TIMES [mpiexec arguments...]
 

@@ -194,7 +194,7 @@ impl ExaminedSet<'_> {
             });
             let (state, parity) = local_state(&context, code, &path, &mut mine, None);
             states.push(state);
-            let health = mine.map_or_else(|| member.health.clone(), |mine| mine.health);
+            let health = mine.as_ref().map_or(&member.health, |mine| &mine.health);
             unread = unread.or_else(|| health.unread().cloned());
             inputs.push(match parity {
                 Some(Parity::Here(input)) => Some(input.trusted()),

@@ -65,7 +65,7 @@ impl Flush<'_> {
                 run.log_dataset(Event::AsyncFlushCancel, &dataset);
                 return Ok(());
             }
-            Ok(FlushResult::Found) => return self.conclude_found(&dataset),
+            Ok(FlushResult::Found) => return self.conclude_found(way, &dataset, begun),
             Ok(FlushResult::Saved) => false,
             Ok(FlushResult::Dropped) => true,
             Err(error) => return Err(self.failed(way, &dataset, error)),
@@ -88,13 +88,16 @@ impl Flush<'_> {
     }
 
     /// Nothing was copied: a person has completed the dataset in the prefix directory. Collective.
-    fn conclude_found(&mut self, dataset: &Dataset) -> Result<()> {
+    fn conclude_found(&mut self, way: Way, dataset: &Dataset, begun: Instant) -> Result<()> {
         let text = format!(
             "{} is complete in {} by now, so it is not flushed",
             title(dataset),
             self.run.prefix.root().display()
         );
         self.run.tell_once(Severity::Debug(1), text);
+        let [_, success, _] = way.events();
+        self.run
+            .log(success, |record| record.of(dataset).since(begun));
         self.is_saved(dataset, None, false);
         self.remove_output(dataset.id);
         self.delete_outside_window(dataset.id)
