@@ -1,6 +1,6 @@
 //! `scr poststage`: finishes flushes that a run has left behind.
 
-use super::call::Invocation;
+use super::call::{Failure, Invocation};
 use super::job::Job;
 use super::scavenge::ReachedNodes;
 use super::{Command, CommandGroup, Outcome, RunCommand, daemons, place};
@@ -9,6 +9,7 @@ use scr_engine::format::print::escaped;
 use scr_engine::job::hostlist::expand;
 use scr_engine::prefix::poststage::left_behind;
 use scr_engine::prefix::records;
+use scr_engine::text::escaped as escaped_text;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -21,7 +22,7 @@ pub(super) const COMMAND: Command =
 ///
 /// With SCR_FLUSH_POSTSTAGE=1, SCR_Finalize does not wait for flushes in the background. This command
 /// does, in the same allocation: runs `scr transfer --finish` on each node, and enters the datasets
-/// in the index. scr postrun does the same, and then saves what is still only in the caches.
+/// in the index, for the sessions of the program that have a name, too. scr postrun does the same, and then saves what is still only in the caches.
 ///
 /// Exit status: 0 all flushes are complete, 1 one is not.
 #[derive(clap::Args)]
@@ -47,16 +48,36 @@ impl RunCommand for Options {
         if !job.is_on("SCR_ENABLE")? {
             return Ok(ExitCode::SUCCESS);
         }
+        let mut good = self.finish_session(call, &job)?;
+        for dir in place::sessions(&job.prefix) {
+            writeln!(
+                call.out,
+                "Session in {}:",
+                escaped_text(&dir.to_string_lossy())
+            )?;
+            good &= self.finish_session(call, &Job::here(Some(&dir))?)?;
+        }
+        Ok(if good {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::FAILURE
+        })
+    }
+}
+
+impl Options {
+    /// Finishes the flushes of one session. True if all are complete.
+    fn finish_session(&self, call: &mut Invocation, job: &Job) -> Result<bool, Failure> {
         place::used(Some(job.prefix.root()))?;
         let files = place::files(&job.prefix);
         let before: FlushFile = records::read_flush_file(&*files, &job.prefix)?;
         let open = left_behind(&before);
         let launcher = job.launcher(self.joblauncher.as_deref())?;
         let known = expand(&self.down)?;
-        let nodes = ReachedNodes::tested(call, &job, launcher.as_ref(), &job.nodes()?, &known)?;
-        daemons::end(call, &job, &nodes)?;
+        let nodes = ReachedNodes::tested(call, job, launcher.as_ref(), &job.nodes()?, &known)?;
+        daemons::end(call, job, &nodes)?;
         let after = records::read_flush_file(&*files, &job.prefix)?;
-        let mut code = ExitCode::SUCCESS;
+        let mut good = true;
         for id in &open {
             let name = |file: &FlushFile| file.datasets.get(id)?.own_name().map(escaped);
             let name = name(&after).or_else(|| name(&before)).unwrap_or_default();
@@ -71,12 +92,12 @@ impl RunCommand for Options {
                     "dataset {id} (`{name}') is not complete in the prefix directory; scr postrun \
                      saves it from the caches"
                 ));
-                code = ExitCode::FAILURE;
+                good = false;
             }
         }
         if open.is_empty() {
             writeln!(call.out, "The last run has left no flush behind")?;
         }
-        Ok(code)
+        Ok(good)
     }
 }

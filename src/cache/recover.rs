@@ -12,7 +12,7 @@ use crate::redundancy::{
     self, Context, HeldPart, LocalPart, RankRecord, RebuildOutcome, RedundancyScheme, Verification,
     find_obstacle, redundancy_file, scheme_and_set,
 };
-use crate::store::{Files, retry};
+use crate::store::{Files, Watch, retry};
 use crate::{Error, Result};
 use std::path::Path;
 
@@ -34,6 +34,8 @@ pub struct CacheAccess<'a> {
     pub prefix: &'a Path,
     /// Bytes per message.
     pub piece: usize,
+    /// Learns how far the rebuild has come.
+    pub watch: &'a dyn Watch,
 }
 
 /// A dataset that was recovered.
@@ -148,6 +150,7 @@ impl Recovery<'_> {
             tag: REBUILD,
             holders: &peers.holders,
             sync: true,
+            watch: self.access.watch,
         };
         let moved = self.move_parts(&context)?.result();
         // These checks depend on the order alone, which agrees within a set: all members return or

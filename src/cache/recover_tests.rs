@@ -66,6 +66,7 @@ fn the_record_of_another_rank_dataset_or_set_is_refused() {
             node: "n",
             prefix: dir.path(),
             piece: 1,
+            watch: &(),
         };
         let recovery = Recovery {
             access: &access,

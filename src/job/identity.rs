@@ -4,6 +4,7 @@
 //! is refused.
 
 use super::Environment;
+use super::hostlist::MAX_NAME;
 use crate::text::excerpt;
 use crate::{Error, Result};
 use std::fmt;
@@ -80,8 +81,9 @@ pub fn node_name(environment: &Environment, lookup: Lookup) -> Result<Sourced<St
         .map(str::to_string)
         .or_else(|| lookup(NAME));
     match given {
-        Some(value) => component(value, ValueSource::Parameter(NAME)),
-        None => component(environment.host.clone(), ValueSource::HostName),
+        // No path of SCR's has the name in it, only those of the configuration (%h).
+        Some(value) => plain_name(value, ValueSource::Parameter(NAME), MAX_NAME),
+        None => plain_name(environment.host.clone(), ValueSource::HostName, MAX_NAME),
     }
 }
 
@@ -166,14 +168,18 @@ pub(super) fn variable(name: &str, environment: &Environment) -> Option<String> 
 /// before it.
 const LONGEST: usize = 200;
 
-/// Checks that a value can be one component of a path.
+/// Checks that a value can be one component of a path, with names of SCR's own before and behind it.
 fn component(value: String, source: ValueSource) -> Result<Sourced<String>> {
+    plain_name(value, source, LONGEST)
+}
+
+fn plain_name(value: String, source: ValueSource, longest: usize) -> Result<Sourced<String>> {
     let flaw = match value.as_str() {
-        "" => "is empty",
-        "." | ".." => "is not a name",
-        name if name.contains('/') => "contains '/'",
-        name if name.contains('\0') => "contains a NUL byte",
-        name if name.len() > LONGEST => "is longer than 200 bytes",
+        "" => "is empty".to_string(),
+        "." | ".." => "is not a name".to_string(),
+        name if name.contains('/') => "contains '/'".to_string(),
+        name if name.contains('\0') => "contains a NUL byte".to_string(),
+        name if name.len() > longest => format!("is longer than {longest} bytes"),
         _ => return Ok(Sourced { value, source }),
     };
     let what = format!(
@@ -260,6 +266,15 @@ mod tests {
         );
         let env = env.with("SCR_NODE_NAME", "mine");
         assert_eq!(known(node_name(&env, &lookup)), ("mine".into(), source));
+        let named = |length| {
+            node_name(
+                &env.clone().with("SCR_NODE_NAME", "n".repeat(length)),
+                &lookup,
+            )
+        };
+        assert_eq!(known(named(255)).0.len(), 255);
+        let error = named(256).unwrap_err().to_string();
+        assert!(error.contains("longer than 255 bytes"), "{error}");
     }
 
     #[test]

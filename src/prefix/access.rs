@@ -3,7 +3,7 @@
 use super::paths::Prefix;
 use crate::comm::Communicator;
 use crate::store::Files;
-use crate::transfer::Watch;
+use crate::store::Watch;
 
 /// What flush, fetch and deletion work with.
 pub struct PrefixAccess<'a> {

@@ -43,7 +43,7 @@ use crate::format::Name;
 use crate::format::dataset::Dataset;
 use crate::format::filemap::{Filemap, Reddesc};
 use crate::format::files::{FileMeta, RankFiles};
-use crate::store::{FileKind, Files};
+use crate::store::{FileKind, Files, Watch};
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
 
@@ -78,6 +78,8 @@ pub struct Context<'a> {
     /// Sync the redundancy file. Without it, the file survives a killed process but not a power
     /// loss.
     pub sync: bool,
+    /// Learns how far the members have come.
+    pub watch: &'a dyn Watch,
 }
 
 /// What a completion record says of one rank's part of a dataset.

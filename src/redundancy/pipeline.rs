@@ -342,7 +342,9 @@ impl<'a> Pipeline<'a> {
             self.spare
                 .extend(self.ends.write(current.task.route, buffer));
         }
-        self.recycle(&mut current.sends)
+        self.recycle(&mut current.sends)?;
+        self.context.watch.moved(current.task.length as u64);
+        Ok(())
     }
 
     fn recycle(&mut self, sends: &mut Vec<Box<dyn Pending>>) -> Result<()> {

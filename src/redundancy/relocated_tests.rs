@@ -142,6 +142,7 @@ impl Site {
                 tag: 5,
                 holders,
                 sync: true,
+                watch: &(),
             };
             let held = (0..size).filter(|m| *m != rank && holders[*m] == rank);
             let held = held.map(|member| (member, self.held(&context, member)));
@@ -184,6 +185,7 @@ impl Site {
                 tag: 5,
                 holders,
                 sync: true,
+                watch: &(),
             };
             let mut mine = stays.then(|| {
                 let record = self.records[rank].clone();

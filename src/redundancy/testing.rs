@@ -167,6 +167,7 @@ impl Cluster {
             tag: 17,
             holders: &[],
             sync: true,
+            watch: &(),
         };
         body(&context, rank)
     }

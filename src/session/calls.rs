@@ -2,8 +2,10 @@
 //! (`scr run --watch calls`).
 
 use crate::session::run::Run;
-use crate::store::CALLS_FILE;
+use crate::store::{CALLS_FILE, Watch};
 use crate::system::time::Instant;
+use std::cell::Cell;
+use std::path::Path;
 use std::time::Duration;
 
 /// Least time between two writes of the count.
@@ -11,6 +13,12 @@ const EACH: Duration = Duration::from_secs(1);
 
 /// Least time between the first write and the second. Short runs write once, however quick the machine is.
 const AT_BEGIN: Duration = Duration::from_secs(5);
+
+/// How often a rank shows that a long call makes progress.
+const EACH_SIGN: Duration = Duration::from_secs(5);
+
+/// The longest count that is read, bytes.
+const LONGEST: u64 = 64;
 
 /// The calls of this rank so far.
 pub(super) struct CallCount {
@@ -41,17 +49,62 @@ impl CallCount {
         }
     }
 
-    /// A run goes on without the file, so errors do not matter.
     fn write(&self, run: &Run) {
-        let Some(store) = run.led_store(run.descriptors.control) else {
-            return;
-        };
-        let path = store.layout.job().join(CALLS_FILE);
-        // The text always has the same length, so that it needs no other way to be whole.
-        let text = format!("{:020}\n", self.calls);
-        let file = run.files.rewrite(&path, 0o600);
-        let _ = file.and_then(|file| file.write_at(0, text.as_bytes()));
+        if let Some(store) = run.led_store(run.descriptors.control) {
+            write_count(run, &store.layout.job().join(CALLS_FILE), self.calls);
+        }
     }
+}
+
+/// Shows that a long call makes progress: moves the count of this node, so that a long checkpoint is no hang. Every rank
+/// does, as those that share a node do not copy at the same time.
+pub(super) struct CallSigns<'a> {
+    run: &'a Run,
+    due: Cell<Instant>,
+    each: Duration,
+}
+
+impl<'a> CallSigns<'a> {
+    /// Of work that begins now.
+    pub fn new(run: &'a Run) -> Self {
+        CallSigns {
+            run,
+            due: Cell::new(Instant::now() + EACH_SIGN),
+            each: EACH_SIGN,
+        }
+    }
+
+    /// Adds one to the count. Which rank's calls they are does not matter to those who watch.
+    fn sign(&self) -> Option<()> {
+        let run = self.run;
+        let store = run.stores.get(run.descriptors.control)?;
+        let path = store.layout.job().join(CALLS_FILE);
+        let text = run.files.read(&path, LONGEST).ok()?;
+        let count: u64 = std::str::from_utf8(&text).ok()?.trim().parse().ok()?;
+        write_count(run, &path, count.wrapping_add(1));
+        Some(())
+    }
+}
+
+impl Watch for CallSigns<'_> {
+    fn expect(&self, _: u64) {}
+
+    fn moved(&self, _: u64) {
+        let now = Instant::now();
+        if now >= self.due.get() {
+            self.due.set(now + self.each);
+            // A run goes on without the file.
+            let _ = self.sign();
+        }
+    }
+}
+
+/// A run goes on without the file, so errors do not matter.
+fn write_count(run: &Run, path: &Path, count: u64) {
+    // The text always has the same length, so that it needs no other way to be whole.
+    let text = format!("{count:020}\n");
+    let file = run.files.rewrite(path, 0o600);
+    let _ = file.and_then(|file| file.write_at(0, text.as_bytes()));
 }
 
 #[cfg(test)]
@@ -79,5 +132,14 @@ mod tests {
             count.add(&run);
             assert_eq!(told(), Some(calls));
         }
+        // A long call moves it, too.
+        let mut signs = CallSigns::new(&run);
+        signs.moved(1);
+        assert_eq!(told(), Some(11));
+        signs.due.set(Instant::now());
+        signs.each = Duration::from_secs(1000);
+        signs.moved(1);
+        signs.moved(1);
+        assert_eq!(told(), Some(12));
     }
 }

@@ -1,10 +1,11 @@
 //! Tells how far a long flush or fetch has come.
 
 use crate::events::Severity;
+use crate::session::calls::CallSigns;
 use crate::session::run::Run;
+use crate::store::Watch;
 use crate::system::time::Instant;
 use crate::text::bytes;
-use crate::transfer::Watch;
 use std::cell::Cell;
 use std::time::Duration;
 
@@ -21,6 +22,7 @@ pub(super) struct CopyProgress<'a> {
     told: Cell<Instant>,
     total: Cell<u64>,
     done: Cell<u64>,
+    signs: CallSigns<'a>,
 }
 
 impl<'a> CopyProgress<'a> {
@@ -33,6 +35,7 @@ impl<'a> CopyProgress<'a> {
             told: Cell::new(Instant::now()),
             total: Cell::new(0),
             done: Cell::new(0),
+            signs: CallSigns::new(run),
         }
     }
 }
@@ -43,6 +46,7 @@ impl Watch for CopyProgress<'_> {
     }
 
     fn moved(&self, count: u64) {
+        self.signs.moved(count);
         self.done.set(self.done.get().saturating_add(count));
         if self.told.get().elapsed() < self.each {
             return;

@@ -15,12 +15,14 @@ pub mod posix;
 mod private;
 mod retry;
 mod tree;
+mod watch;
 pub mod write_behind;
 
 pub use lock::{LockAttempt, wait_for_lock, without_locks};
 pub use lock_directory::{NAME as LOCK_DIRECTORY, lock_by_directory};
 pub use posix::sync_fs_tells_errors;
 pub use retry::retry;
+pub use watch::Watch;
 
 use crate::Result;
 use rustix::fd::BorrowedFd;

@@ -3,36 +3,49 @@
 use crate::Result;
 use crate::comm::collective::{decode_verdict, encode_verdict};
 use crate::comm::{Communicator, Local, Tag};
+use std::ops::Range;
 
-/// To rank 0: this rank is done; with an error, the verdict.
+/// To the leader of the team: this rank is done; with an error, the verdict.
 const DONE: Tag = 0x10;
-/// From rank 0: this rank may begin; with the verdict of a rank that failed, it must not.
+/// From the leader: this rank may begin; with the verdict of a rank that failed, it must not.
 const TURN: Tag = 0x11;
 
+/// A team has at least so many ranks, if there are that many.
+const TEAM: usize = 256;
+/// At least so many ranks of a team work at a time, so that a slow one does not hold up the others.
+const SHARE: usize = 4;
+
 /// Runs `body` on every rank, on at most `width` (at least 1) ranks at the same time. As soon as one
-/// is done the next begins. After the first failure no further rank begins: the ranks that have not
-/// begun get the error of the rank that failed as an
-/// [`Error::Remote`](crate::Error::Remote), which names it and which
-/// [`agree`](crate::comm::collective::agree) passes on as it is. `node` is the name of this rank's
-/// node in it. Collective.
+/// is done the next begins. `node` is the name of this rank's node in errors. Collective.
 ///
-/// With a width for all ranks there is no message, and all begin.
+/// With a width for all ranks there is no message, and all begin. Otherwise the ranks are in teams of
+/// neighbours, and the first rank of a team lets the others begin. So no rank has a message from all
+/// others, and those that work at a time are on many nodes.
+///
+/// After the first failure in a team no further rank of it begins: those that have not begun get the error of
+/// the rank that failed as an [`Error::Remote`](crate::Error::Remote), which names it and which
+/// [`agree`](crate::comm::collective::agree) passes on as it is. Other teams go on until they are done.
 pub fn in_turns<T>(
     comm: &dyn Communicator,
     node: &str,
     width: usize,
     body: impl FnOnce() -> Result<T>,
 ) -> Result<Local<T>> {
-    let (rank, width) = (comm.rank(), width.max(1));
+    let width = width.max(1);
     if width >= comm.size() {
         return Ok(body().into());
     }
-    if rank == 0 {
-        return lead(comm, width, body);
+    let rank = comm.rank();
+    let Team { leader, end, width } = Team::of(rank, comm.size(), width);
+    if width >= end - leader {
+        return Ok(body().into());
+    }
+    if rank == leader {
+        return lead(comm, width, leader + width + 1..end, body);
     }
     // The first ones need not wait for a turn.
-    if rank > width {
-        let verdict = comm.recv(0, TURN)?;
+    if rank > leader + width {
+        let verdict = comm.recv(leader, TURN)?;
         if !verdict.is_empty() {
             return Ok(Err(decode_verdict(&verdict)).into());
         }
@@ -43,18 +56,49 @@ pub fn in_turns<T>(
         // Not empty in any case.
         Err(error) => encode_verdict(rank, node, 1, error.clone()).unwrap_or(vec![0]),
     };
-    comm.isend(0, DONE, verdict)?.wait()?;
+    comm.isend(leader, DONE, verdict)?.wait()?;
     Ok(done.into())
 }
 
-/// Rank 0: gives each free place to the next rank, and takes the last one itself.
+/// Ranks that share some of the places.
+#[derive(Debug, PartialEq, Eq)]
+struct Team {
+    /// Its first rank.
+    leader: usize,
+    /// The first rank of the next team.
+    end: usize,
+    /// At most so many ranks of it work at a time.
+    width: usize,
+}
+
+impl Team {
+    /// The team of `rank`, of `size` ranks of which `width` (at least 1) may work at a time.
+    fn of(rank: usize, size: usize, width: usize) -> Self {
+        let teams = (size / TEAM).min(width / SHARE).max(1);
+        // Teams of `size / teams` ranks, the first ones of one more, and the same for places.
+        let first = |total: usize, team: usize| team * (total / teams) + team.min(total % teams);
+        let (ranks, more) = (size / teams, size % teams);
+        let team = if rank < more * (ranks + 1) {
+            rank / (ranks + 1)
+        } else {
+            (rank - more) / ranks
+        };
+        Team {
+            leader: first(size, team),
+            end: first(size, team + 1),
+            width: first(width, team + 1) - first(width, team),
+        }
+    }
+}
+
+/// The leader: gives each free place to the next of the ranks that wait, and takes the last one itself.
 fn lead<T>(
     comm: &dyn Communicator,
     width: usize,
+    mut waiting: Range<usize>,
     body: impl FnOnce() -> Result<T>,
 ) -> Result<Local<T>> {
     let turn = |rank, verdict| comm.isend(rank, TURN, verdict)?.wait().map(drop);
-    let mut waiting = width + 1..comm.size();
     let (mut running, mut failure) = (width, None);
     while !waiting.is_empty() || running == width {
         let (_, verdict) = comm.recv_any(DONE)?;
@@ -193,6 +237,73 @@ mod tests {
                     "{text}"
                 );
             }
+        }
+    }
+
+    #[test]
+    fn teams_have_all_ranks_and_all_places_once() {
+        for (size, width) in [
+            (257, 256),
+            (512, 256),
+            (4096, 256),
+            (4097, 255),
+            (5000, 9),
+            (70_001, 1),
+            (1 << 20, 256),
+        ] {
+            let (mut rank, mut places, mut teams) = (0, 0, 0);
+            while rank < size {
+                let team = Team::of(rank, size, width);
+                assert_eq!(team.leader, rank);
+                assert_eq!(Team::of(team.end - 1, size, width), team);
+                assert!(
+                    team.width >= SHARE.min(width),
+                    "{team:?} of {size}, {width}"
+                );
+                assert!(
+                    team.end - rank >= TEAM.min(size),
+                    "{team:?} of {size}, {width}"
+                );
+                (rank, places, teams) = (team.end, places + team.width, teams + 1);
+            }
+            assert_eq!((rank, places), (size, width));
+            assert_eq!(teams, (size / TEAM).min(width / SHARE).max(1));
+        }
+    }
+
+    #[test]
+    fn several_teams_keep_to_the_width_and_a_failure_ends_its_team() {
+        let (size, width) = (2 * TEAM + 3, 9);
+        let bad = TEAM + 100;
+        let progress = Progress::default();
+        let results = threads::run(size, |comm| {
+            let comm = CountingComm::new(comm);
+            let body = || {
+                let (begun, done) = progress.change(|c| c.0 += 1);
+                assert!(begun - done <= width, "{begun} begun, {done} done");
+                std::thread::yield_now();
+                progress.change(|c| c.1 += 1);
+                if comm.rank() == bad {
+                    Err(Error::usage("copy", "disk full"))
+                } else {
+                    Ok(())
+                }
+            };
+            let done = in_turns(&comm, "n", width, body).unwrap().result();
+            (done.is_ok(), comm.tally().counts().messages)
+        });
+        let second = Team::of(bad, size, width);
+        assert!((0..size).all(|rank| results[rank].0 || rank >= bad || rank == second.leader));
+        assert!(results[..second.leader].iter().all(|(ok, _)| *ok));
+        assert!(!results[bad].0 && !results[size - 1].0 && !results[second.leader].0);
+        for (rank, (_, sent)) in results.iter().enumerate() {
+            let team = Team::of(rank, size, width);
+            let most = if rank == team.leader {
+                team.end - rank
+            } else {
+                1
+            };
+            assert!(*sent <= most as u64, "rank {rank} sent {sent} messages");
         }
     }
 

@@ -182,8 +182,9 @@ impl Machine {
         self.faults.set(run.faults, run.disturbance.slow);
         self.keep_old_disks();
         let orphan = self.orphan.borrow_mut().take();
-        let before = number.checked_sub(1).map(|before| &self.plan.runs[before]);
-        let locks = |orphan: &Orphan| before.is_some_and(|run| run.may_lock(orphan.rank));
+        let before = number.checked_sub(1);
+        let locks =
+            |orphan: &Orphan| before.is_some_and(|run| self.plan.may_lock(run, orphan.rank));
         let locked = orphan.as_ref().is_some_and(locks);
         self.oracle.borrow_mut().starts(number);
         self.oracle.borrow_mut().locked = locked;

@@ -165,6 +165,17 @@ impl Disturbance {
         self.jump.is_some() || self.ahead.windows(2).any(|two| two[0] != two[1])
     }
 
+    /// Makes the clock of rank 0 right, after ranks have moved to these nodes. See [`clock`].
+    pub fn set_rank_0_right(&mut self, node_of: &[usize]) {
+        let Some(&first) = node_of.first() else {
+            return;
+        };
+        if let Some(ahead) = self.ahead.get_mut(first) {
+            *ahead = 0;
+        }
+        self.jump.take_if(|(_, node, _)| *node == first);
+    }
+
     /// For a run with ranks on these nodes.
     pub fn draw(random: &mut Random, node_of: &[usize]) -> Disturbance {
         let ranks = node_of.len() as u64;

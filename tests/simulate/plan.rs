@@ -393,8 +393,8 @@ impl Run {
         }
     }
 
-    /// True for a rank that may hold a lock for as long as it lives.
-    pub fn may_lock(&self, rank: usize) -> bool {
+    /// True for a rank that acts for its node, and has its locks.
+    pub fn leads(&self, rank: usize) -> bool {
         let node = self.node_of.get(rank);
         self.node_of.iter().position(|other| Some(other) == node) == Some(rank)
     }

@@ -29,6 +29,7 @@ impl Plan {
             }
         }
         run.repairs = Some(lost);
+        run.disturbance.set_rank_0_right(&run.node_of);
         if run.node_of.len() < 2 {
             // A run of one rank ends well when that goes on, and nobody listens.
             run.disturbance.stop = None;
@@ -41,6 +42,14 @@ impl Plan {
         if !matches!(before.loss, Loss::Nodes(_) | Loss::Damage(..)) {
             before.loss = Loss::Nothing;
         }
+    }
+
+    /// True for a rank of a run that may hold a lock for as long as it lives. A survivor has those of the run before
+    /// until the repair has got to its locks.
+    pub fn may_lock(&self, number: usize, rank: usize) -> bool {
+        let earlier = || self.repaired(number)?.get(rank).copied().flatten();
+        self.runs[number].leads(rank)
+            || earlier().is_some_and(|earlier| self.may_lock(number - 1, earlier))
     }
 
     /// If a run repairs the one before: for each of its ranks, which of that it was; `None` for new processes.

@@ -46,6 +46,9 @@ fn smaller(plan: &Plan) -> Vec<Plan> {
     let mut with = |change: &dyn Fn(&mut Plan)| {
         let mut changed = plan.clone();
         change(&mut changed);
+        for run in &mut changed.runs {
+            run.disturbance.set_rank_0_right(&run.node_of);
+        }
         all.push(changed);
     };
     let runs = plan.runs.len().saturating_sub(1);

@@ -1,353 +1,18 @@
 //! The worst stories of the field, with as many ranks as it happened to: what becomes of a job, how long it takes,
 //! and what the user is told. A small job is always tried; `SCR_SIM_RANKS=24576` is the whole one, and
 //! `SCR_WRITE_DOCS=1` enters its story in `docs/scaling-model.md`.
-//!
-//! Time is that of messages and of operations on files. Each rank has a processor of its own, and computing takes none.
 
-use crate::faults::{Budget, FaultScope, Faults, Only};
-use crate::files::{Shared, SimFiles};
-use crate::job::{PREFIX, SHARED};
+use crate::faults::{Budget, FaultScope, Only};
+use crate::job::PREFIX;
 use crate::places::LOCAL;
-use crate::volume::{Profile, Volume};
-use crate::world::{Network, World};
-use scr::Error;
-use scr::config::Config;
-use scr::events::Memory;
-use scr::job::Environment;
-use scr::session::{Session, Setup, Verdict};
+use crate::timed::{OPERATION, Rank, TimedJob};
 use scr::store::Files;
 use scr::system::simulated::Random;
-use scr::system::simulated::scheduler::{self, Simulation, Step};
-use std::cell::RefCell;
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::rc::Rc;
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use scr::system::simulated::scheduler::Simulation;
+use std::path::Path;
 
 /// Ranks on each node.
 const ON_NODE: usize = 8;
-
-/// Of a usual network.
-const NETWORK: Network = Network {
-    latency: Duration::from_micros(2),
-    gap: Duration::from_nanos(500),
-    bytes_per_second: 10_000_000_000,
-};
-
-/// An operation on the parallel file system: 100,000 a second.
-const OPERATION: Duration = Duration::from_micros(10);
-
-/// The machine of one story.
-struct Machine {
-    ranks: usize,
-    shared: Shared,
-    local: Vec<Shared>,
-    faults: Arc<Faults>,
-    text: Vec<String>,
-    /// What the ranks of the last run came to, if it was the same.
-    end: Option<String>,
-    settings: Vec<(&'static str, &'static str)>,
-    /// What should be otherwise.
-    wrong: Vec<String>,
-}
-
-/// What the ranks of a run have noted.
-#[derive(Default)]
-struct Noted {
-    /// The seconds of each call on the slowest rank, in the order of the calls.
-    calls: Vec<(String, f64)>,
-    /// What ranks came to, and how many came to it.
-    ends: BTreeMap<String, usize>,
-    /// The errors of calls that all ranks have, which the C interface prints on rank 0.
-    errors: Vec<String>,
-}
-
-/// What a rank comes to whose call has failed.
-fn failed(noted: &RefCell<Noted>, rank: usize, call: &str, error: &Error) -> String {
-    if rank == 0 {
-        noted.borrow_mut().errors.push(format!("0: Error: {error}"));
-    }
-    format!("ends, since {call} has failed")
-}
-
-impl Noted {
-    fn call(&mut self, name: &str, begun: Duration) {
-        let took = (scheduler::now().unwrap() - begun).as_secs_f64();
-        match self.calls.iter_mut().find(|call| call.0 == name) {
-            Some(call) => call.1 = call.1.max(took),
-            None => self.calls.push((name.to_string(), took)),
-        }
-    }
-}
-
-struct Rank {
-    session: Session,
-    files: SimFiles,
-    rank: usize,
-    noted: Rc<RefCell<Noted>>,
-}
-
-impl Rank {
-    /// Makes a call, and notes how long it took.
-    fn timed<T>(&mut self, name: &str, call: impl FnOnce(&mut Session) -> T) -> T {
-        let begun = scheduler::now().unwrap();
-        let done = call(&mut self.session);
-        self.noted.borrow_mut().call(name, begun);
-        done
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        PathBuf::from(format!("{name}/rank_{}", self.rank))
-    }
-
-    fn bytes(&self, name: &str) -> Vec<u8> {
-        format!("what rank {} has in {name}", self.rank).into_bytes()
-    }
-
-    fn write(&mut self, name: &str) {
-        let start = |session: &mut Session| session.start_output(Some(name.into()), true, false);
-        self.timed("SCR_Start_output", start).unwrap();
-        let path = self.session.route(&self.path(name)).unwrap();
-        let file = self.files.create(&path, 0o600).unwrap();
-        file.write_at(0, &self.bytes(name)).unwrap();
-        drop(file);
-        let complete = |session: &mut Session| session.complete_output(true);
-        self.timed("SCR_Complete_output", complete).unwrap();
-    }
-
-    /// As the guide has it: until a checkpoint is read, or none is left. Returns what it has come to.
-    fn restart(&mut self) -> String {
-        loop {
-            let name = match self.timed("SCR_Have_restart", Session::have_restart) {
-                Ok(Some(name)) => name.to_string(),
-                Ok(None) => return "starts from the beginning".to_string(),
-                Err(error) => {
-                    return failed(&self.noted, self.rank, "SCR_Have_restart", &error);
-                }
-            };
-            let read = self.timed("SCR_Start_restart", |session| session.start_restart());
-            let read = read.and_then(|_| self.session.route(&self.path(&name)));
-            let verdict = match read.and_then(|path| self.files.read(&path, 1000)) {
-                Ok(bytes) if bytes == self.bytes(&name) => Verdict::Read,
-                Ok(_) => Verdict::Bad,
-                Err(_) => Verdict::NotRead,
-            };
-            let complete = |session: &mut Session| session.complete_restart(verdict);
-            if self.timed("SCR_Complete_restart", complete).is_ok() {
-                return format!("goes on from {name}");
-            }
-        }
-    }
-}
-
-impl Machine {
-    fn new(ranks: usize, settings: &[(&'static str, &'static str)]) -> Self {
-        let volume = |profile| Arc::new(Mutex::new(Volume::new(profile, 1 << 40)));
-        let faults: Arc<Faults> = Arc::default();
-        faults.serve(OPERATION);
-        Machine {
-            ranks,
-            shared: volume(Profile::Ordered),
-            local: (0..ranks / ON_NODE)
-                .map(|_| volume(Profile::Tmpfs))
-                .collect(),
-            faults,
-            text: Vec::new(),
-            end: None,
-            settings: settings.to_vec(),
-            wrong: Vec::new(),
-        }
-    }
-
-    fn files(&self, node: usize) -> SimFiles {
-        SimFiles {
-            node,
-            view: Arc::default(),
-            mounts: vec![
-                (PathBuf::from(SHARED), self.shared.clone()),
-                (PathBuf::from(LOCAL), self.local[node].clone()),
-            ],
-            faults: self.faults.clone(),
-        }
-    }
-
-    fn environment(&self, node: usize) -> Environment {
-        let name = format!("n{node}");
-        let environment = Environment::empty()
-            .with_host(&name)
-            .with_cwd(PREFIX)
-            .with("SCR_NODE_NAME", name)
-            .with("SCR_PREFIX", PREFIX)
-            .with("SCR_CACHE_BASE", LOCAL)
-            .with("SCR_CNTL_BASE", LOCAL)
-            .with("SCR_JOB_ID", "1");
-        let with =
-            |environment: Environment, (name, value): &(&str, &str)| environment.with(name, *value);
-        self.settings.iter().fold(environment, with)
-    }
-
-    fn tell(&mut self, text: impl Into<String>) {
-        let text = text.into();
-        println!("{text}");
-        self.text.push(text);
-    }
-
-    /// A run of all ranks. Tells the seconds of its calls, what it has come to, and what SCR has said. Returns the
-    /// messages.
-    fn run(
-        &mut self,
-        simulation: &Simulation,
-        title: &str,
-        body: fn(&mut Rank) -> String,
-    ) -> Vec<String> {
-        let world = World::timed(self.ranks, NETWORK);
-        let events: Arc<Memory> = Arc::default();
-        let noted: Rc<RefCell<Noted>> = Rc::default();
-        let (first, served) = (scheduler::now().unwrap(), self.faults.served());
-        for rank in 0..self.ranks {
-            let node = rank / ON_NODE;
-            let files = self.files(node);
-            let setup = Setup {
-                comm: world.rank(rank),
-                files: Arc::new(files.clone()),
-                sink: events.clone(),
-                environment: self.environment(node),
-                lock_timeout: Duration::from_secs(10),
-            };
-            let noted = noted.clone();
-            let program = move || {
-                let mut config = Config::new();
-                let begun = scheduler::now().unwrap();
-                let session = Session::init(setup, &mut config);
-                noted.borrow_mut().call("SCR_Init", begun);
-                let end = match session {
-                    Ok(Some(session)) => {
-                        let noted = noted.clone();
-                        let mut rank = Rank {
-                            session,
-                            files,
-                            rank,
-                            noted,
-                        };
-                        body(&mut rank)
-                    }
-                    Ok(None) => "runs without SCR".to_string(),
-                    Err(error) => failed(&noted, rank, "SCR_Init", &error),
-                };
-                *noted.borrow_mut().ends.entry(end).or_default() += 1;
-            };
-            let process = rank as u32 + 1;
-            simulation.start(process, &format!("rank {rank}"), program);
-            simulation.set_host(process, &format!("n{node}"));
-        }
-        loop {
-            match simulation.step() {
-                Step::Ran(_) => {}
-                Step::Ended => break,
-                Step::Stuck => panic!("all wait: {:#?}", &simulation.tasks()[..10]),
-            }
-        }
-        assert_eq!(simulation.take_panics(), Vec::<String>::new());
-        let took = (scheduler::now().unwrap() - first).as_secs_f64();
-        let served = self.faults.served() - served;
-        self.tell(format!(
-            "{title} ({took:.3} s, {served} operations in the prefix directory)"
-        ));
-        let noted = noted.borrow();
-        let calls = noted
-            .calls
-            .iter()
-            .map(|(call, seconds)| format!("{call} {seconds:.3} s"));
-        self.tell(format!("    {}", calls.collect::<Vec<_>>().join(", ")));
-        for (end, count) in &noted.ends {
-            let who = if *count == self.ranks {
-                "each rank".to_string()
-            } else {
-                format!("{count} ranks")
-            };
-            self.tell(format!("    {who} {end}"));
-        }
-        self.end = noted
-            .ends
-            .keys()
-            .next()
-            .filter(|_| noted.ends.len() == 1)
-            .cloned();
-        let lines = events.lines();
-        let said: Vec<String> = lines
-            .into_iter()
-            .chain(noted.errors.iter().cloned())
-            .filter(|line| !line.contains(": Debug("))
-            .collect();
-        for line in &said {
-            self.tell(format!("    SCR: rank {line}"));
-        }
-        said
-    }
-
-    fn ends_with(&mut self, end: &str) {
-        if self.end.as_deref() != Some(end) {
-            self.wrong.push(format!("{:?} is not {end}", self.end));
-        }
-    }
-
-    /// There is trouble, and one message tells of it, with these words in it.
-    fn told_once(&mut self, said: &[String], words: &[&str]) {
-        let is_trouble =
-            |line: &&String| line.contains(": Error: ") || line.contains(": Warning: ");
-        let told: Vec<_> = said.iter().filter(is_trouble).collect();
-        if told.len() != 1 || !words.iter().all(|word| told[0].contains(word)) {
-            self.wrong
-                .push(format!("{words:?} are not in one message: {told:#?}"));
-        }
-    }
-
-    /// These nodes are replaced by empty ones.
-    fn lose_nodes(&self, nodes: impl IntoIterator<Item = usize>) {
-        for node in nodes {
-            *self.local[node].lock().unwrap() = Volume::new(Profile::Tmpfs, 1 << 40);
-        }
-    }
-
-    fn lose_all_nodes(&self) {
-        self.lose_nodes(0..self.nodes());
-    }
-
-    fn nodes(&self) -> usize {
-        self.local.len()
-    }
-
-    /// Changes a byte of the file that has this name somewhere below a directory.
-    fn damage(&mut self, node: usize, below: &str, name: &str) {
-        let files = self.files(node);
-        let mut todo = vec![PathBuf::from(below)];
-        while let Some(path) = todo.pop() {
-            if path.ends_with(name) {
-                let file = files.rewrite(&path, 0o600).unwrap();
-                return file.write_at(0, b"W").unwrap();
-            }
-            let names = files.list(&path).unwrap_or_default();
-            todo.extend(names.iter().map(|name| path.join(name)));
-        }
-        self.wrong.push(format!("there is no {name}"));
-    }
-
-    /// What all volumes have.
-    fn volumes(&self) -> Vec<Volume> {
-        let all = std::iter::once(&self.shared).chain(&self.local);
-        all.map(|volume| volume.lock().unwrap().clone()).collect()
-    }
-
-    fn set_volumes(&self, volumes: &[Volume]) {
-        let all = std::iter::once(&self.shared).chain(&self.local);
-        for (volume, to) in all.zip(volumes) {
-            volume.lock().unwrap().clone_from(to);
-        }
-        self.faults.set(Budget::default(), None);
-        self.faults.serve(OPERATION);
-    }
-}
 
 /// Two checkpoints, both in the caches with XOR and in the prefix directory.
 fn writes(rank: &mut Rank) -> String {
@@ -366,37 +31,40 @@ fn stories(ranks: usize) -> (String, Vec<String>) {
         ("SCR_CACHE_BYPASS", "0"),
         ("SCR_FLUSH", "1"),
     ];
-    let mut machine = Machine::new(ranks, &settings);
-    machine.files(0).make_dirs(Path::new(PREFIX)).unwrap();
-    let (nodes, victim) = (machine.nodes(), ranks / 2 + 3);
+    let nodes: Vec<_> = (0..ranks / ON_NODE)
+        .map(|node| (format!("n{node}"), ON_NODE))
+        .collect();
+    let mut job = TimedJob::new(&nodes, &settings);
+    job.files(0).make_dirs(Path::new(PREFIX)).unwrap();
+    let (nodes, victim) = (job.nodes(), ranks / 2 + 3);
     let node = victim / ON_NODE;
-    machine.tell(format!("{ranks} ranks on {nodes} nodes"));
-    machine.run(
+    job.tell(format!("{ranks} ranks on {nodes} nodes"));
+    job.run(
         &simulation,
         "The job writes two checkpoints, and is killed",
         writes,
     );
-    let written = machine.volumes();
+    let written = job.volumes();
 
-    machine.lose_all_nodes();
-    machine.damage(0, PREFIX, &format!("ck.2/rank_{victim}"));
+    job.lose_all_nodes();
+    job.damage(0, PREFIX, &format!("ck.2/rank_{victim}"));
     let title =
         "In a new allocation, one file of the newest checkpoint in the prefix directory is damaged";
-    let said = machine.run(&simulation, title, Rank::restart);
-    machine.told_once(&said, &[&format!("rank_{victim}")]);
-    machine.ends_with("goes on from ck.1");
+    let said = job.run(&simulation, title, Rank::restart);
+    job.told_once(&said, &[&format!("rank_{victim}")]);
+    job.ends_with("goes on from ck.1");
 
-    machine.set_volumes(&written);
-    machine.damage(node, LOCAL, &format!("ck.2/rank_{victim}"));
-    machine.run(
+    job.set_volumes(&written);
+    job.damage(node, LOCAL, &format!("ck.2/rank_{victim}"));
+    job.run(
         &simulation,
         "On the same nodes, one file in a cache is damaged",
         Rank::restart,
     );
-    machine.ends_with("goes on from ck.2");
+    job.ends_with("goes on from ck.2");
 
-    machine.set_volumes(&written);
-    machine.lose_all_nodes();
+    job.set_volumes(&written);
+    job.lose_all_nodes();
     let only = Only {
         node: Some(node),
         place: Some(FaultScope::Prefix),
@@ -408,39 +76,39 @@ fn stories(ranks: usize) -> (String, Vec<String>) {
         only,
         ..Budget::default()
     };
-    machine.faults.set(budget, None);
+    job.faults.set(budget, None);
     let title = "In a new allocation, one node cannot read from the prefix directory";
-    let said = machine.run(&simulation, title, Rank::restart);
-    machine.told_once(&said, &[&format!("n{node}")]);
-    machine.faults.set(Budget::default(), None);
-    machine.run(
+    let said = job.run(&simulation, title, Rank::restart);
+    job.told_once(&said, &[&format!("n{node}")]);
+    job.faults.set(Budget::default(), None);
+    job.run(
         &simulation,
         "The job is started again, and the node can read",
         Rank::restart,
     );
-    machine.ends_with("goes on from ck.2");
+    job.ends_with("goes on from ck.2");
 
-    machine.set_volumes(&written);
-    machine.lose_all_nodes();
-    machine.faults.serve(100 * OPERATION);
+    job.set_volumes(&written);
+    job.lose_all_nodes();
+    job.faults.serve(100 * OPERATION);
     let title = "In a new allocation, the file system does 1,000 operations a second, not 100,000";
-    machine.run(&simulation, title, Rank::restart);
-    machine.ends_with("goes on from ck.2");
+    job.run(&simulation, title, Rank::restart);
+    job.ends_with("goes on from ck.2");
 
     let lost = nodes.div_ceil(100);
-    machine.set_volumes(&written);
+    job.set_volumes(&written);
     let mut random = Random::new(1);
-    machine.lose_nodes((0..lost).map(|_| random.below(nodes as u64) as usize));
+    job.lose_nodes((0..lost).map(|_| random.below(nodes as u64) as usize));
     let title = format!("1 % of the nodes, {lost}, are lost, drawn by lot");
-    machine.run(&simulation, &title, Rank::restart);
-    machine.ends_with("goes on from ck.2");
+    job.run(&simulation, &title, Rank::restart);
+    job.ends_with("goes on from ck.2");
 
-    machine.set_volumes(&written);
-    machine.lose_nodes(5..5 + lost.max(2));
+    job.set_volumes(&written);
+    job.lose_nodes(5..5 + lost.max(2));
     let title = format!("{} nodes are lost that are side by side", lost.max(2));
-    machine.run(&simulation, &title, Rank::restart);
-    machine.ends_with("goes on from ck.2");
-    (machine.text.join("\n"), machine.wrong)
+    job.run(&simulation, &title, Rank::restart);
+    job.ends_with("goes on from ck.2");
+    (job.text.join("\n"), job.wrong)
 }
 
 #[test]

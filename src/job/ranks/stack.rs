@@ -16,6 +16,9 @@ const AT_A_TIME: usize = 4;
 /// Most frames of a stack that are kept.
 const DEEPEST: usize = 64;
 
+/// What the kernel calls waits for a server of FUSE or Lustre. A tracer makes them waits without interruption.
+const UNTRACEABLE: [&str; 3] = ["request_wait_answer", "ptlrpc_set_wait", "cl_sync_io_wait"];
+
 /// A program that prints the stack of another.
 enum Tracer {
     EuStack(PathBuf),
@@ -100,9 +103,13 @@ pub(super) fn read_all(environment: &Environment, processes: &mut [RankProcess],
 }
 
 fn read(tracer: &Tracer, one: &RankProcess, left: Duration) -> Result<Vec<Frame>, String> {
+    let waits = one.waits.as_deref().unwrap_or_default();
     match one.state {
         // It could not be stopped, and the tracer would wait as long as it does.
-        'D' => Err("it waits in the kernel, where it cannot be traced".to_string()),
+        'D' | 'I' => Err("it waits in the kernel, where it cannot be traced".to_string()),
+        'S' if UNTRACEABLE.contains(&waits) => Err(format!(
+            "it waits for a file system ({waits}), where it cannot be traced"
+        )),
         'Z' | 'X' => Err("it has ended".to_string()),
         _ if left.is_zero() => Err("there was no time for it".to_string()),
         _ => tracer.read(one, left),
@@ -202,8 +209,9 @@ fn readable(symbol: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{parse, readable};
-    use crate::job::ranks::Frame;
+    use super::{Tracer, parse, read, readable};
+    use crate::job::ranks::{Frame, RankProcess};
+    use std::time::Duration;
 
     fn frame(function: &str, place: &str) -> Frame {
         Frame {
@@ -245,6 +253,23 @@ TID 12:
         assert_eq!(names.len(), 4);
         assert_eq!(found[2], frame("heat::exchange", "heat.f90:88"));
         assert!(parse("ptrace: Operation not permitted.\n").is_empty());
+    }
+
+    /// A tracer would wait as long as the file system hangs.
+    #[test]
+    fn who_waits_for_a_hung_file_system_is_not_traced() {
+        let tracer = Tracer::EuStack("/no/tracer".into());
+        let why = |state, waits: &str| {
+            let one = RankProcess {
+                state,
+                waits: Some(waits.to_string()),
+                ..RankProcess::default()
+            };
+            read(&tracer, &one, Duration::from_secs(60)).unwrap_err()
+        };
+        assert!(why('S', "request_wait_answer").contains("file system (request_wait_answer)"));
+        assert!(why('D', "io_schedule").contains("in the kernel"));
+        assert!(why('S', "do_poll").contains("/no/tracer"));
     }
 
     #[test]

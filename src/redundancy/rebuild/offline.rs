@@ -157,6 +157,7 @@ impl ExaminedSet<'_> {
             tag: 0,
             holders: &[],
             sync: true,
+            watch: &(),
         })
     }
 

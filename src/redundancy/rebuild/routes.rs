@@ -318,6 +318,7 @@ mod tests {
                 tag: 0,
                 holders,
                 sync: false,
+                watch: &(),
             };
             let route = Route {
                 sources: vec![0, 1],

@@ -63,6 +63,7 @@ fn verdict(code: &Code, all: Vec<MemberState>) -> Result<Verdict, String> {
         tag: 0,
         holders: &[],
         sync: false,
+        watch: &(),
     };
     judge(&context, code, Scheme::Rs, all)
 }

@@ -6,6 +6,7 @@ use crate::config::descriptors::SchemeDescriptor;
 use crate::format::filemap::Filemap;
 use crate::format::{Dataset, Name, RankFiles, Reddesc, Scheme};
 use crate::redundancy::{self, Context, RankRecord, RedundancyScheme};
+use crate::session::calls::CallSigns;
 use crate::session::datasets::location::Location;
 use crate::session::run::Run;
 use crate::store::Files;
@@ -95,6 +96,7 @@ pub(in crate::session) fn protect(run: &Run, store: usize, filemap: &mut Filemap
         tag: ENCODE,
         holders: &[],
         sync: true,
+        watch: &CallSigns::new(run),
     };
     let mut record = RankRecord {
         dataset: filemap.dataset.clone(),

@@ -9,6 +9,7 @@ use crate::cache::{dataset, inventory};
 use crate::comm::{Term, gather_alike};
 use crate::events::{Event, Severity};
 use crate::messages::{NOT_RECOVERED, NOT_VERIFIED};
+use crate::session::calls::CallSigns;
 use crate::session::datasets::cached::{CachedDataset, OwnPart, title};
 use crate::session::datasets::deletion::Trash;
 use crate::session::datasets::location::{Location, Writers};
@@ -248,6 +249,7 @@ impl Restart<'_> {
         order: &RecoveryOrder,
     ) -> Result<std::result::Result<Recovered, RecoveryFailure>> {
         let run = self.run;
+        let signs = CallSigns::new(run);
         let access = CacheAccess {
             comm: &*run.comm,
             files: &*run.files,
@@ -255,6 +257,7 @@ impl Restart<'_> {
             node: run.node(),
             prefix: run.prefix.real(),
             piece: run.settings.mpi_buf_size,
+            watch: &signs,
         };
         let needs = Needs {
             dataset: &order.dataset,

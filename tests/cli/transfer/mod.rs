@@ -6,6 +6,7 @@ mod evict;
 mod failures;
 mod orders;
 mod poststage;
+mod sessions;
 mod stuck;
 
 use crate::sandbox::{Programs, Said, outside, said};

@@ -112,6 +112,7 @@ impl Site {
                 tag: 3,
                 holders: &[],
                 sync: false,
+                watch: &(),
             };
             let scheme = RedundancyScheme::new(Scheme::from_word(scheme).unwrap(), failures);
             scheme.encode(&context, &mut record).unwrap();

@@ -1,10 +1,12 @@
 //! `scr transfer`: the transfer daemon of a node, and commands to it.
 
-use super::caches::of_control;
-use super::call::{Failure, Invocation};
-use super::job::Job;
-use super::list_dir::{Which, bases};
-use super::{Command, CommandGroup, Outcome, RunCommand};
+mod sessions;
+
+use crate::caches::of_control;
+use crate::call::{Failure, Invocation};
+use crate::job::Job;
+use crate::list_dir::{Which, bases};
+use crate::{Command, CommandGroup, Outcome, RunCommand};
 use scr_engine::cache::layout::Layout;
 use scr_engine::daemon::control::this_process;
 use scr_engine::daemon::serve::Ended;
@@ -15,13 +17,13 @@ use scr_engine::format::print::escaped;
 use scr_engine::format::transfer::{PartId, Transfer, TransferPart};
 use scr_engine::store::posix::Posix;
 use scr_engine::text::{counted, escaped as escaped_text};
+use sessions::Sessions;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use std::cell::RefCell;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// The command.
@@ -34,7 +36,7 @@ pub(super) const COMMAND: Command =
 /// SCR_FLUSH_TYPE=DAEMON the library lets it copy what is flushed. It goes on when the program dies.
 /// It keeps to SCR_FLUSH_ASYNC_BW and SCR_FLUSH_ASYNC_PERCENT, and runs at idle priority. scr run and
 /// scr prerun start one on each node, and scr run and scr postrun end them; a job script can do so,
-/// too.
+/// too. It serves the sessions of the program that have a name, too.
 ///
 /// The daemon ends when it is told to (--stop, --finish), and on SIGTERM, SIGINT and SIGHUP. Datasets
 /// that it has not copied by then stay in the transfer file, transfer.scrinfo in the control directory
@@ -83,38 +85,48 @@ impl Options {
             None => (job.user()?, job.id()?),
         };
         let base = bases(&job, Which::Control)?.first().cloned();
-        let layout = Layout::new(&base.unwrap_or_default(), &user, &id);
+        let base = base.unwrap_or_default();
+        let layout = Layout::new(&base, &user, &id);
         let patience = job.number("SCR_FLUSH_DAEMON_TIMEOUT")?.unwrap_or_default();
         let patience = Duration::from_secs(patience.unsigned_abs());
         let service = Service::new(Arc::new(Posix), layout, (&user, &id), patience);
-        Ok(NodeDaemon(service))
+        let sessions = Sessions {
+            base,
+            user,
+            job: id,
+            patience,
+        };
+        Ok(NodeDaemon(service, sessions))
     }
 }
 
-/// The daemon of this node.
-struct NodeDaemon(Service);
+/// The daemon of this node, and those of the sessions of the job.
+struct NodeDaemon(Service, Sessions);
 
 impl NodeDaemon {
     fn serve(&self, call: &mut Invocation) -> Outcome {
         // Caught before anybody can know of the daemon.
         let stop = signals()?;
         let me = this_process();
-        let call = RefCell::new(call);
+        let call = Mutex::new(call);
+        let tell = |text: &str| {
+            say(
+                &mut call.lock().unwrap_or_else(PoisonError::into_inner),
+                text,
+            )
+        };
         let begins = || {
             let dir = self.0.control().dir().display();
-            say(&mut call.borrow_mut(), &format!("{me} serves {dir}"));
+            tell(&format!("{me} serves {dir}"));
         };
         let mut process = Process {
-            say: &mut |_, text| say(&mut call.borrow_mut(), text),
+            say: &mut |_, text| tell(text),
             stop: &|| stop.load(Ordering::SeqCst),
         };
-        let ended = self.0.serve(&mut process, &begins)?;
-        let why = match ended {
-            Ended::Told | Ended::Finished => "was told to end",
-            Ended::Signal => "ends after a signal",
-            Ended::Gone => "ends: its files were removed",
-        };
-        say(&mut call.borrow_mut(), &format!("{me} {why}"));
+        let why = self
+            .1
+            .beside(&tell, || self.0.serve(&mut process, &begins))?;
+        tell(&format!("{me} {}", ended(why)));
         Ok(ExitCode::SUCCESS)
     }
 
@@ -182,6 +194,15 @@ impl NodeDaemon {
             writeln!(call.out, "{}", line(at, part))?;
         }
         Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Why a daemon has ended, after its name.
+fn ended(why: Ended) -> &'static str {
+    match why {
+        Ended::Told | Ended::Finished => "was told to end",
+        Ended::Signal => "ends after a signal",
+        Ended::Gone => "ends: its files were removed",
     }
 }
 

@@ -1,0 +1,112 @@
+//! The daemons of the sessions that have a name: the process that serves a job serves them, too, each in a thread.
+
+use super::ended;
+use scr_engine::cache::layout::Layout;
+use scr_engine::daemon::control::this_process;
+use scr_engine::daemon::serve::Ended;
+use scr_engine::daemon::service::{Process, Service};
+use scr_engine::store::Files;
+use scr_engine::store::posix::Posix;
+use scr_engine::system::time::sleep;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{Scope, scope};
+use std::time::Duration;
+
+/// Pause between two looks for sessions.
+const TICK: Duration = Duration::from_millis(200);
+
+/// The sessions of a job on this node. Their control directories are beside that of the job,
+/// `scr.JOBID@NAME`. So the prefix directory is not looked at.
+pub(super) struct Sessions {
+    pub base: PathBuf,
+    pub user: String,
+    pub job: String,
+    pub patience: Duration,
+}
+
+/// Says that the daemons of sessions must end, also if the thread unwinds.
+struct OverAtEnd<'a>(&'a AtomicBool);
+
+impl Drop for OverAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+impl Sessions {
+    /// Serves the sessions that are there, or come, while `of_job` runs. Each that was told to end is left alone from then on.
+    pub fn beside<T>(&self, say: &(dyn Fn(&str) + Sync), of_job: impl FnOnce() -> T) -> T {
+        let over = AtomicBool::new(false);
+        let known = Mutex::default();
+        scope(|threads| {
+            let _over = OverAtEnd(&over);
+            threads.spawn(|| self.watch(threads, &known, &over, say));
+            of_job()
+        })
+    }
+
+    fn watch<'scope>(
+        &'scope self,
+        threads: &'scope Scope<'scope, '_>,
+        known: &'scope Mutex<BTreeSet<String>>,
+        over: &'scope AtomicBool,
+        say: &'scope (dyn Fn(&str) + Sync),
+    ) {
+        while !over.load(Ordering::SeqCst) {
+            for id in self.ids() {
+                let is_new = lock(known).insert(id.clone());
+                if is_new {
+                    threads.spawn(move || {
+                        if self.serve(&id, over, say) == Some(Ended::Gone) {
+                            // The next run begins with a daemon of its own.
+                            lock(known).remove(&id);
+                        }
+                    });
+                }
+            }
+            sleep(TICK);
+        }
+    }
+
+    /// The ids of the sessions that have a directory on this node.
+    fn ids(&self) -> Vec<String> {
+        let names = Posix.list(&self.base.join(&self.user));
+        let names = names.unwrap_or_default();
+        let ids = names.iter().filter_map(|name| {
+            let id = name.to_str()?.strip_prefix("scr.")?;
+            let session = id.strip_prefix(&self.job)?.strip_prefix('@')?;
+            (!session.is_empty()).then(|| id.to_string())
+        });
+        ids.collect()
+    }
+
+    /// The daemon of one session, until it ends.
+    fn serve(&self, id: &str, over: &AtomicBool, say: &dyn Fn(&str)) -> Option<Ended> {
+        let layout = Layout::new(&self.base, &self.user, id);
+        let names = (self.user.as_str(), id);
+        let service = Service::new(Arc::new(Posix), layout, names, self.patience);
+        let (me, dir) = (this_process(), service.control().dir().display());
+        let mut process = Process {
+            say: &mut |_, text| say(text),
+            stop: &|| over.load(Ordering::SeqCst),
+        };
+        match service.serve(&mut process, &|| say(&format!("{me} takes {dir}, too"))) {
+            Ok(Ended::Signal) => Some(Ended::Signal),
+            Ok(why) => {
+                say(&format!("{me}: {dir}: {}", ended(why)));
+                Some(why)
+            }
+            Err(error) => {
+                say(&format!("{dir} is not served: {error}"));
+                None
+            }
+        }
+    }
+}
+
+fn lock(known: &Mutex<BTreeSet<String>>) -> std::sync::MutexGuard<'_, BTreeSet<String>> {
+    known.lock().unwrap_or_else(PoisonError::into_inner)
+}
