@@ -76,7 +76,7 @@ const REAL_FILES: &[&str] = &[
     "commands/place.rs",
     "commands/print.rs",
     "commands/rebuild.rs",
-    "commands/transfer.rs",
+    "commands/transfer/mod.rs",
 ];
 
 /// A module, as its path from the root of the library: `["cli", "doctor", "places"]`.

@@ -16,6 +16,7 @@ use scr_engine::format::Name;
 use scr_engine::format::print::escaped;
 use scr_engine::format::transfer::{PartId, Transfer, TransferPart};
 use scr_engine::store::posix::Posix;
+use scr_engine::system::sync::Mutex;
 use scr_engine::text::{counted, escaped as escaped_text};
 use sessions::Sessions;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -23,7 +24,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 /// The command.
@@ -91,6 +92,7 @@ impl Options {
         let patience = Duration::from_secs(patience.unsigned_abs());
         let service = Service::new(Arc::new(Posix), layout, (&user, &id), patience);
         let sessions = Sessions {
+            files: Arc::new(Posix),
             base,
             user,
             job: id,

@@ -6,13 +6,13 @@ use scr_engine::daemon::control::this_process;
 use scr_engine::daemon::serve::Ended;
 use scr_engine::daemon::service::{Process, Service};
 use scr_engine::store::Files;
-use scr_engine::store::posix::Posix;
+use scr_engine::system::sync::{Mutex, MutexGuard};
+use scr_engine::system::thread::{Scope, scope};
 use scr_engine::system::time::sleep;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{Scope, scope};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 /// Pause between two looks for sessions.
@@ -21,6 +21,7 @@ const TICK: Duration = Duration::from_millis(200);
 /// The sessions of a job on this node. Their control directories are beside that of the job,
 /// `scr.JOBID@NAME`. So the prefix directory is not looked at.
 pub(super) struct Sessions {
+    pub files: Arc<dyn Files>,
     pub base: PathBuf,
     pub user: String,
     pub job: String,
@@ -73,7 +74,7 @@ impl Sessions {
 
     /// The ids of the sessions that have a directory on this node.
     fn ids(&self) -> Vec<String> {
-        let names = Posix.list(&self.base.join(&self.user));
+        let names = self.files.list(&self.base.join(&self.user));
         let names = names.unwrap_or_default();
         let ids = names.iter().filter_map(|name| {
             let id = name.to_str()?.strip_prefix("scr.")?;
@@ -87,7 +88,7 @@ impl Sessions {
     fn serve(&self, id: &str, over: &AtomicBool, say: &dyn Fn(&str)) -> Option<Ended> {
         let layout = Layout::new(&self.base, &self.user, id);
         let names = (self.user.as_str(), id);
-        let service = Service::new(Arc::new(Posix), layout, names, self.patience);
+        let service = Service::new(self.files.clone(), layout, names, self.patience);
         let (me, dir) = (this_process(), service.control().dir().display());
         let mut process = Process {
             say: &mut |_, text| say(text),
@@ -107,6 +108,6 @@ impl Sessions {
     }
 }
 
-fn lock(known: &Mutex<BTreeSet<String>>) -> std::sync::MutexGuard<'_, BTreeSet<String>> {
+fn lock(known: &Mutex<BTreeSet<String>>) -> MutexGuard<'_, BTreeSet<String>> {
     known.lock().unwrap_or_else(PoisonError::into_inner)
 }

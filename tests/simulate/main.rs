@@ -28,6 +28,7 @@ mod plan;
 mod process;
 mod program;
 mod repair;
+mod scale;
 mod scheduler;
 mod shapes;
 mod shrink;

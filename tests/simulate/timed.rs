@@ -15,6 +15,7 @@ use scr::job::Environment;
 use scr::session::{Session, Setup, Verdict};
 use scr::store::Files;
 use scr::system::simulated::scheduler::{self, Simulation, Step};
+use scr_testing::counting::{CommTally, CountingComm, Counts};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -49,6 +50,8 @@ pub struct TimedJob {
     pub wrong: Vec<String>,
     /// What the ranks of the last run have done: their messages, operations on files and waits, counted together.
     pub steps: u64,
+    /// What each call of the last run has cost each rank, by the name of the call.
+    pub costs: BTreeMap<String, Vec<Counts>>,
 }
 
 /// What the ranks of a run have noted.
@@ -60,6 +63,8 @@ struct Noted {
     ends: BTreeMap<String, usize>,
     /// The errors of calls that all ranks have, which the C interface prints on rank 0.
     errors: Vec<String>,
+    /// What each call has cost each rank.
+    costs: BTreeMap<String, Vec<(usize, Counts)>>,
 }
 
 /// What a rank comes to whose call has failed.
@@ -71,7 +76,9 @@ fn failed(noted: &RefCell<Noted>, rank: usize, call: &str, error: &Error) -> Str
 }
 
 impl Noted {
-    fn call(&mut self, name: &str, begun: Duration) {
+    fn call(&mut self, name: &str, begun: Duration, rank: usize, counts: Counts) {
+        let costs = self.costs.entry(name.to_string()).or_default();
+        costs.push((rank, counts));
         let took = (scheduler::now().unwrap() - begun).as_secs_f64();
         match self.calls.iter_mut().find(|call| call.0 == name) {
             Some(call) => call.1 = call.1.max(took),
@@ -85,6 +92,7 @@ pub struct Rank {
     session: Session,
     files: SimFiles,
     rank: usize,
+    tally: CommTally,
     noted: Rc<RefCell<Noted>>,
 }
 
@@ -93,7 +101,9 @@ impl Rank {
     fn timed<T>(&mut self, name: &str, call: impl FnOnce(&mut Session) -> T) -> T {
         let begun = scheduler::now().unwrap();
         let done = call(&mut self.session);
-        self.noted.borrow_mut().call(name, begun);
+        let counts = self.tally.take();
+        let mut noted = self.noted.borrow_mut();
+        noted.call(name, begun, self.rank, counts);
         done
     }
 
@@ -115,6 +125,11 @@ impl Rank {
         drop(file);
         let complete = |session: &mut Session| session.complete_output(true);
         self.timed("SCR_Complete_output", complete).unwrap();
+    }
+
+    pub fn finalize(&mut self) {
+        let finalize = |session: &mut Session| session.finalize(&mut Config::new());
+        self.timed("SCR_Finalize", finalize).unwrap();
     }
 
     /// As the guide has it: until a checkpoint is read, or none is left. Returns what it has come to.
@@ -161,6 +176,7 @@ impl TimedJob {
             settings: settings.to_vec(),
             wrong: Vec::new(),
             steps: 0,
+            costs: BTreeMap::new(),
         }
     }
 
@@ -211,8 +227,10 @@ impl TimedJob {
         let (first, served) = (scheduler::now().unwrap(), self.faults.served());
         for (rank, &node) in self.placed.iter().enumerate() {
             let files = self.files(node);
+            let comm = CountingComm::new(world.rank(rank));
+            let tally = comm.tally();
             let setup = Setup {
-                comm: world.rank(rank),
+                comm: Box::new(comm),
                 files: Arc::new(files.clone()),
                 sink: events.clone(),
                 environment: self.environment(node),
@@ -223,7 +241,8 @@ impl TimedJob {
                 let mut config = Config::new();
                 let begun = scheduler::now().unwrap();
                 let session = Session::init(setup, &mut config);
-                noted.borrow_mut().call("SCR_Init", begun);
+                let counts = tally.take();
+                noted.borrow_mut().call("SCR_Init", begun, rank, counts);
                 let end = match session {
                     Ok(Some(session)) => {
                         let noted = noted.clone();
@@ -231,6 +250,7 @@ impl TimedJob {
                             session,
                             files,
                             rank,
+                            tally,
                             noted,
                         };
                         body(&mut rank)
@@ -258,7 +278,13 @@ impl TimedJob {
         self.tell(format!(
             "{title} ({took:.3} s, {served} operations in the prefix directory)"
         ));
-        let noted = noted.borrow();
+        let mut noted = noted.borrow_mut();
+        self.costs.clear();
+        for (call, mut of_ranks) in std::mem::take(&mut noted.costs) {
+            of_ranks.sort_by_key(|(rank, _)| *rank);
+            let counts = of_ranks.into_iter().map(|(_, counts)| counts).collect();
+            self.costs.insert(call, counts);
+        }
         let calls = noted
             .calls
             .iter()

@@ -55,6 +55,9 @@ pub struct RankProcess {
     pub processor: f64,
     /// What the kernel says that its first thread waits for.
     pub waits: Option<String>,
+    /// The function of the kernel in which its first thread waits, on its node.
+    #[serde(skip)]
+    pub channel: Option<String>,
     /// Files that it has open, the first ones.
     pub files: Vec<String>,
     /// The stack of its first thread, innermost function first.

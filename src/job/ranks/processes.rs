@@ -260,6 +260,7 @@ fn described(one: Candidate) -> Option<RankProcess> {
         threads: stat.threads,
         memory: field(&status, "VmRSS") * 1024,
         waits: waits(one.pid),
+        channel: channel(one.pid),
         files: open_files(one.pid),
         ..RankProcess::default()
     })
@@ -316,9 +317,8 @@ const CALLS: [(i64, &str, bool); 22] = [
 
 /// What the first thread waits for: a system call with its file, or a function of the kernel.
 fn waits(pid: u32) -> Option<String> {
-    let read = |name: &str| std::fs::read_to_string(at(pid, name)).ok();
-    let kernel = read("wchan").filter(|name| !matches!(name.trim(), "" | "0"));
-    let call = read("syscall").and_then(|text| {
+    let call = std::fs::read_to_string(at(pid, "syscall")).ok();
+    let call = call.and_then(|text| {
         let mut words = text.split_whitespace();
         let number: i64 = words.next()?.parse().ok()?;
         let (_, name, of_file) = CALLS.iter().find(|(known, ..)| *known == number)?;
@@ -329,7 +329,14 @@ fn waits(pid: u32) -> Option<String> {
             format!("{name} of {}", path.display())
         }))
     });
-    call.or(kernel.map(|name| name.trim().to_string()))
+    call.or_else(|| channel(pid))
+}
+
+/// The function of the kernel in which the first thread waits.
+fn channel(pid: u32) -> Option<String> {
+    let name = std::fs::read_to_string(at(pid, "wchan")).ok()?;
+    let name = name.trim();
+    (!matches!(name, "" | "0")).then(|| name.to_string())
 }
 
 /// The links are read and not followed: what they lead to may be on a file system that hangs.

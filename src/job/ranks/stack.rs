@@ -13,6 +13,9 @@ use std::time::Duration;
 /// Processes that are looked at a time: the node is not idle, and the symbols of a program may take a gigabyte.
 const AT_A_TIME: usize = 4;
 
+/// How long one stack may take.
+const LONGEST: Duration = Duration::from_secs(20);
+
 /// Most frames of a stack that are kept.
 const DEEPEST: usize = 64;
 
@@ -103,16 +106,16 @@ pub(super) fn read_all(environment: &Environment, processes: &mut [RankProcess],
 }
 
 fn read(tracer: &Tracer, one: &RankProcess, left: Duration) -> Result<Vec<Frame>, String> {
-    let waits = one.waits.as_deref().unwrap_or_default();
+    let channel = one.channel.as_deref().unwrap_or_default();
     match one.state {
         // It could not be stopped, and the tracer would wait as long as it does.
         'D' | 'I' => Err("it waits in the kernel, where it cannot be traced".to_string()),
-        'S' if UNTRACEABLE.contains(&waits) => Err(format!(
-            "it waits for a file system ({waits}), where it cannot be traced"
+        'S' if UNTRACEABLE.contains(&channel) => Err(format!(
+            "it waits for a file system ({channel}), where it cannot be traced"
         )),
         'Z' | 'X' => Err("it has ended".to_string()),
         _ if left.is_zero() => Err("there was no time for it".to_string()),
-        _ => tracer.read(one, left),
+        _ => tracer.read(one, left.min(LONGEST)),
     }
 }
 
@@ -259,10 +262,10 @@ TID 12:
     #[test]
     fn who_waits_for_a_hung_file_system_is_not_traced() {
         let tracer = Tracer::EuStack("/no/tracer".into());
-        let why = |state, waits: &str| {
+        let why = |state, channel: &str| {
             let one = RankProcess {
                 state,
-                waits: Some(waits.to_string()),
+                channel: Some(channel.to_string()),
                 ..RankProcess::default()
             };
             read(&tracer, &one, Duration::from_secs(60)).unwrap_err()

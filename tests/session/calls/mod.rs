@@ -12,7 +12,6 @@ mod log;
 mod messages;
 mod repair;
 mod rounds;
-mod scale;
 mod sessions;
 mod start_output;
 mod two_runs;

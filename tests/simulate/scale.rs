@@ -2,18 +2,18 @@
 //! `docs/scaling.md` has the table; its rows of 64 ranks are compared in each run. The others are counted
 //! and written by hand:
 //!
-//! `SCR_SCALE_RANKS=64,512,4096 SCR_WRITE_DOCS=1 cargo test ... --test session -- calls::scale`
+//! `SCR_SCALE_RANKS=64,512,4096 SCR_WRITE_DOCS=1 cargo test ... --features cli,simulate --test simulate -- scale::`
 
-use crate::site::Site;
-use scr::comm::{Communicator, threads};
-use scr::config::Config;
-use scr::session::{Session, Setup};
-use scr_testing::counting::{CommTally, CountingComm, Counts};
+use crate::job::PREFIX;
+use crate::timed::{Rank, TimedJob};
+use scr::store::Files;
+use scr::system::simulated::scheduler::Simulation;
+use scr_testing::counting::Counts;
 use std::path::Path;
 
 const RANKS_A_NODE: [usize; 3] = [1, 8, 64];
 
-/// Bytes that rank 0 receives at most for each doubling of the ranks if nothing is lost.
+/// Bytes that rank 0 receives at most for each doubling of the ranks if nothing is lost, and the largest message.
 const MOST_A_STEP: u64 = 2000;
 
 /// The calls, in the order of the table.
@@ -30,77 +30,6 @@ const CALLS: [&str; 11] = [
     "SCR_Init, all nodes were lost",
     "SCR_Have_restart, fetch",
 ];
-
-/// One rank that notes what its calls cost.
-struct Rank {
-    session: Session,
-    tally: CommTally,
-    noted: Vec<Counts>,
-    rank: usize,
-}
-
-impl Rank {
-    fn note(&mut self) {
-        self.noted.push(self.tally.take());
-    }
-
-    /// Writes a checkpoint. Its start and its end are noted.
-    fn write(&mut self, name: &str) {
-        let started = self.session.start_output(Some(name.into()), true, false);
-        started.unwrap();
-        self.note();
-        let path = self
-            .session
-            .route(Path::new(&format!("{name}/{}", self.rank)));
-        std::fs::write(path.unwrap(), [1; 100]).unwrap();
-        self.session.complete_output(true).unwrap();
-        self.note();
-    }
-
-    fn restart(&mut self, expected: &str) {
-        let name = self.session.have_restart().unwrap().unwrap();
-        assert_eq!(name.to_string(), expected);
-        self.note();
-        self.session.start_restart().unwrap();
-        self.session.complete_restart(true).unwrap();
-        self.tally.take();
-    }
-}
-
-/// A run of so many ranks, in blocks of `on_node` a node. The costs of what its ranks note, `SCR_Init` first.
-fn run(site: &Site, ranks: usize, on_node: usize, body: impl Fn(&mut Rank) + Sync) -> Vec<Cost> {
-    let noted = threads::run(ranks, |comm| {
-        let rank = comm.rank();
-        let comm = CountingComm::new(comm);
-        let tally = comm.tally();
-        let setup = Setup {
-            comm: Box::new(comm),
-            files: site.files.clone(),
-            sink: site.events.clone(),
-            environment: site.environment(&node(rank / on_node)),
-            lock_timeout: std::time::Duration::from_secs(10),
-        };
-        let session = Session::init(setup, &mut Config::new()).unwrap().unwrap();
-        let noted = Vec::new();
-        let mut rank = Rank {
-            session,
-            tally,
-            noted,
-            rank,
-        };
-        rank.note();
-        body(&mut rank);
-        rank.noted
-    });
-    let calls = 0..noted[0].len();
-    calls
-        .map(|call| Cost::of(noted.iter().map(|calls| &calls[call])))
-        .collect()
-}
-
-fn node(number: usize) -> String {
-    format!("n{number}")
-}
 
 /// What a call costs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -154,26 +83,64 @@ impl Cost {
     }
 }
 
+/// A job of so many ranks, in blocks of `on_node` a node.
+fn job(ranks: usize, on_node: usize, flush: &'static str) -> TimedJob {
+    let nodes: Vec<_> = (0..ranks / on_node)
+        .map(|node| (format!("n{node}"), on_node))
+        .collect();
+    let settings = [
+        ("SCR_CACHE_BYPASS", "0"),
+        ("SCR_FLUSH", flush),
+        ("SCR_USER_NAME", "user1"),
+    ];
+    let job = TimedJob::new(&nodes, &settings);
+    job.files(0).make_dirs(Path::new(PREFIX)).unwrap();
+    job
+}
+
+fn writes(rank: &mut Rank) -> String {
+    rank.write("ck.1");
+    "has written ck.1".to_string()
+}
+
+fn writes_and_finalizes(rank: &mut Rank) -> String {
+    rank.write("ck.1");
+    rank.finalize();
+    "has written ck.1".to_string()
+}
+
 /// The cost of each of [`CALLS`].
 fn costs(ranks: usize, on_node: usize) -> Vec<Cost> {
-    let cache = Site::in_memory().set("SCR_FLUSH", "0");
-    let mut costs = run(&cache, ranks, on_node, |rank| {
-        rank.write("ck.1");
-        rank.session.finalize(&mut Config::new()).unwrap();
-        rank.note();
-    });
-    let finalize = costs.pop();
-    let restart = |rank: &mut Rank| rank.restart("ck.1");
-    costs.extend(run(&cache, ranks, on_node, restart));
-    cache.lose(&node(1));
-    costs.extend(run(&cache, ranks, on_node, restart));
-    costs.extend(finalize);
+    let simulation = Simulation::new(1);
+    simulation.make_parallel();
+    let mut costs = Vec::new();
+    let mut note = |job: &TimedJob, calls: &[&str]| {
+        costs.extend(calls.iter().map(|call| Cost::of(job.costs[*call].iter())));
+    };
+    let mut cache = job(ranks, on_node, "0");
+    cache.run(&simulation, "writes", writes_and_finalizes);
+    let finalize = Cost::of(cache.costs["SCR_Finalize"].iter());
+    note(
+        &cache,
+        &["SCR_Init", "SCR_Start_output", "SCR_Complete_output"],
+    );
+    cache.run(&simulation, "goes on", Rank::restart);
+    note(&cache, &["SCR_Init", "SCR_Have_restart"]);
+    cache.lose_nodes([1]);
+    cache.run(&simulation, "lost a node", Rank::restart);
+    cache.ends_with("goes on from ck.1");
+    note(&cache, &["SCR_Init", "SCR_Have_restart"]);
 
-    let flushed = Site::in_memory().set("SCR_FLUSH", "1");
-    let written = run(&flushed, ranks, on_node, |rank| rank.write("ck.1"));
-    costs.extend(written.into_iter().last());
-    (0..ranks / on_node).for_each(|lost| flushed.lose(&node(lost)));
-    costs.extend(run(&flushed, ranks, on_node, restart));
+    let mut flushed = job(ranks, on_node, "1");
+    flushed.run(&simulation, "writes and flushes", writes);
+    let complete = Cost::of(flushed.costs["SCR_Complete_output"].iter());
+    flushed.lose_all_nodes();
+    flushed.run(&simulation, "lost all nodes", Rank::restart);
+    flushed.ends_with("goes on from ck.1");
+    costs.extend([finalize, complete]);
+    let fetched = ["SCR_Init", "SCR_Have_restart"];
+    costs.extend(fetched.map(|call| Cost::of(flushed.costs[call].iter())));
+    assert!(cache.wrong.is_empty() && flushed.wrong.is_empty());
     costs
 }
 
@@ -198,8 +165,7 @@ fn split(row: &str) -> Option<(String, Vec<u64>)> {
     Some((format!("{ranks} | {on_node} | {call}"), numbers))
 }
 
-/// True if two rows are the same but for what differs from run to run: the lengths of paths, and the ranks at which
-/// names meet, since directories of tests have names that are drawn.
+/// True if two rows are about the same: each change of a message would change the table otherwise.
 fn same(left: &[u64], right: &[u64]) -> bool {
     let near = |(a, b): (&u64, &u64)| a.abs_diff(*b) <= 512 + a / 2;
     left.len() == right.len() && left[..2] == right[..2] && left.iter().zip(right).all(near)
@@ -213,7 +179,14 @@ fn the_table_of_scaling_is_what_the_calls_cost() {
     let write = std::env::var_os("SCR_WRITE_DOCS").is_some();
     let mut wrong = Vec::new();
     for (ranks, on_node) in shapes() {
-        for (call, cost) in CALLS.into_iter().zip(costs(ranks, on_node)) {
+        let costs = costs(ranks, on_node);
+        // All nodes report the same, so rank 0 does not get a report of each.
+        let intact = &costs[3];
+        for bytes in [intact.received.root, intact.largest] {
+            let most = MOST_A_STEP * u64::from(ranks.ilog2());
+            assert!(bytes <= most, "{ranks} ranks, {on_node} a node: {intact:?}");
+        }
+        for (call, cost) in CALLS.into_iter().zip(costs) {
             let row = format!("| {ranks} | {on_node} | {call} | {} |", cost.row());
             let (name, counted) = split(&row).unwrap();
             let known = |line: &&mut String| split(line).is_some_and(|known| known.0 == name);
@@ -237,35 +210,30 @@ fn the_table_of_scaling_is_what_the_calls_cost() {
 #[test]
 fn what_a_start_costs_a_rank_grows_with_the_logarithm_of_the_ranks() {
     for (ranks, on_node) in [(32, 1), (32, 8), (256, 1), (256, 8), (256, 64)] {
-        let site = Site::in_memory();
-        let costs = run(&site, ranks, on_node, |_| ());
-        let (cost, steps) = (&costs[0], u64::from(ranks.ilog2()));
+        let simulation = Simulation::new(1);
+        simulation.make_parallel();
+        let mut job = job(ranks, on_node, "0");
+        job.run(&simulation, "starts", |_| "has started".to_string());
+        let cost = Cost::of(job.costs["SCR_Init"].iter());
+        let steps = u64::from(ranks.ilog2());
         assert_eq!(cost.messages, 6 * steps, "{ranks} ranks, {on_node} a node");
-        assert!(
-            cost.sent.most <= 1600 * steps,
-            "{ranks}, {on_node}: {cost:?}"
-        );
-        assert!(
-            cost.received.most <= 600 * steps,
-            "{ranks}, {on_node}: {cost:?}"
-        );
+        let (sent, received) = (cost.sent.most, cost.received.most);
+        assert!(sent <= 1600 * steps, "{ranks}, {on_node}: {cost:?}");
+        assert!(received <= 600 * steps, "{ranks}, {on_node}: {cost:?}");
     }
 }
 
-/// A restart from a cache in which all is there: what rank 0 receives does not grow with the nodes, since those whose
-/// leaders report the same are one. A set has eight members, each of which has another place in it.
+/// Above the width of a flush and a fetch teams share the places, so no rank has a message of each other.
 #[test]
-fn what_rank_0_gets_of_an_intact_cache_grows_with_the_logarithm_of_the_ranks() {
-    for (ranks, on_node) in [(64, 1), (64, 8), (512, 1), (512, 8)] {
-        let site = Site::in_memory().set("SCR_FLUSH", "0");
-        run(&site, ranks, on_node, |rank| rank.write("ck.1"));
-        let costs = run(&site, ranks, on_node, |_| ());
-        let (cost, steps) = (&costs[0], u64::from(ranks.ilog2()));
-        for bytes in [cost.received.root, cost.largest] {
-            assert!(
-                bytes <= MOST_A_STEP * steps,
-                "{ranks} ranks, {on_node} a node: {cost:?}"
-            );
-        }
+fn no_rank_has_a_message_of_each_other_one() {
+    let (few, many) = (costs(512, 64), costs(2048, 64));
+    for ((call, few), many) in CALLS.iter().zip(few).zip(many) {
+        let most = 2 * few.messages + 100;
+        assert!(
+            many.messages <= most,
+            "{call}: {} messages with 512 ranks, {} with 2048",
+            few.messages,
+            many.messages
+        );
     }
 }
