@@ -21,13 +21,15 @@ pub(super) fn too_little_time(job: &Job, end: Option<i64>) -> Option<TooLittleTi
 }
 
 /// Puts the job into the queue of its scheduler again, if another allocation can bring the program further. Returns a line
-/// that says what was done, or why not. The scheduler ends this process then, too, so it is the last thing to do.
+/// that says what was done, or why not. The scheduler ends this process then, too, perhaps before the line can be printed. So
+/// `say` is told before.
 pub(super) fn put_into_queue(
     job: &Job,
     state: &LoopState,
     why: &StopReason,
     progress: bool,
     end: Option<i64>,
+    say: impl FnOnce(&str),
 ) -> String {
     let left = end.map(|end| end.saturating_sub(clock::now()));
     if let Err(why) = requeue(state, why, progress, left) {
@@ -40,6 +42,7 @@ pub(super) fn put_into_queue(
         );
     };
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    say(&format!("the job goes into the queue again ({word})"));
     match program::ask(&job.environment, word, &arguments, &[]) {
         Ok(_) => format!("the job is in the queue again ({word})"),
         Err(error) => format!("the job could not be put into the queue again: {error}"),

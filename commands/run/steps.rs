@@ -162,7 +162,10 @@ impl<'a> Steps<'a> {
         }
         if let (true, Ok(why)) = (self.requeue, result) {
             let progress = newest > self.first_newest;
-            let told = put_into_queue(self.job, &self.state, &why, progress, self.end);
+            let (job, end) = (self.job, self.end);
+            let state = self.state.clone();
+            let say = |text: &str| self.say(text);
+            let told = put_into_queue(job, &state, &why, progress, end, say);
             self.say(&told);
         }
         Ok(ExitCode::from(u8::try_from(code).unwrap_or(1)))

@@ -130,8 +130,12 @@ fn a_job_that_another_allocation_brings_further_is_put_into_the_queue_again() {
         ["./app", "scontrol requeue 77"],
         "{said:?}"
     );
-    let told = "the job is in the queue again (scontrol)";
-    assert!(said.out.contains(told), "{said:?}");
+    for told in [
+        "the job goes into the queue again (scontrol)",
+        "the job is in the queue again (scontrol)",
+    ] {
+        assert!(said.out.contains(told), "{said:?}");
+    }
 
     // It has come to its end.
     let sandbox = Sandbox::empty();

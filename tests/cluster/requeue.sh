@@ -31,7 +31,7 @@ victim=$(squeue -h -o %N -j "$submitted" | xargs scontrol show hostnames | tail 
 rm steps
 cluster power-off "$victim"
 cluster report "$victim"
-wait_for '^scr_run: .*the job is in the queue again (scontrol)' || fail "it was not put into the queue"
+wait_for '^scr_run: .*the job goes into the queue again (scontrol)' || fail "it was not put into the queue"
 reached=$(completed)
 go_on $((reached + 100))
 # Slurm waits before it starts such a job, until its credentials have expired (cred_expire in cluster.sh).
