@@ -6,9 +6,9 @@ use scr_engine::daemon::control::this_process;
 use scr_engine::daemon::serve::Ended;
 use scr_engine::daemon::service::{Process, Service};
 use scr_engine::store::Files;
+use scr_engine::system::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use scr_engine::system::sync::{Mutex, MutexGuard};
 use scr_engine::system::thread::{Scope, scope};
-use scr_engine::system::time::sleep;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -42,9 +42,13 @@ impl Sessions {
     pub fn beside<T>(&self, say: &(dyn Fn(&str) + Sync), of_job: impl FnOnce() -> T) -> T {
         let over = AtomicBool::new(false);
         let known = Mutex::default();
+        let (end, ended) = channel();
         scope(|threads| {
             let _over = OverAtEnd(&over);
-            threads.spawn(|| self.watch(threads, &known, &over, say));
+            // Wakes who waits at the other end when it goes, however that happens.
+            let _end: Sender<()> = end;
+            let (known, over) = (&known, &over);
+            threads.spawn(move || self.watch(threads, known, over, &ended, say));
             of_job()
         })
     }
@@ -54,9 +58,10 @@ impl Sessions {
         threads: &'scope Scope<'scope, '_>,
         known: &'scope Mutex<BTreeSet<String>>,
         over: &'scope AtomicBool,
+        ended: &Receiver<()>,
         say: &'scope (dyn Fn(&str) + Sync),
     ) {
-        while !over.load(Ordering::SeqCst) {
+        loop {
             for id in self.ids() {
                 let is_new = lock(known).insert(id.clone());
                 if is_new {
@@ -68,7 +73,10 @@ impl Sessions {
                     });
                 }
             }
-            sleep(TICK);
+            // The daemon of the job has ended: this process must not stay longer than that.
+            if ended.recv_timeout(TICK) != Err(RecvTimeoutError::Timeout) {
+                return;
+            }
         }
     }
 

@@ -41,7 +41,7 @@ for from in fti veloc; do
     export SCR_PREFIX=$PWD SCR_JOB_ID=$from
     # Killed after the third of four checkpoints, so that only what is in these directories counts.
     killed first.log 'grep -q "checkpoint heat2d.15" first.log' "$program" \
-        "$@" "$program" size 64 steps 40 every 5 delay 250 output ""
+        "$@" "$program" size 64 steps 40 every 5 delay 500 output ""
     [[ -n $(find ../local -name "rank.*") ]]
     "$@" "$program" size 64 steps 40 every 5 output "" >second.log 2>&1
     grep "restarted from heat2d" second.log

@@ -18,7 +18,7 @@ SCR_ENABLE=0 "$@" "$program" size 64 steps 60 output whole >whole.log 2>&1
 
 export SCR_PREFIX=$PWD SCR_CACHE_BYPASS=0 SCR_CACHE_SIZE=2 SCR_FLUSH=2
 killed first.log 'grep -q "checkpoint heat2d.20" first.log' "$program" \
-    "$@" "$program" size 64 steps 60 delay 100 output field
+    "$@" "$program" size 64 steps 60 delay 300 output field
 [[ ! -e field ]]
 
 "$@" "$program" size 64 steps 60 output field >second.log 2>&1
