@@ -14,7 +14,10 @@ const LONGEST_NAME: usize = 255;
 /// Nodes by name, each with the number of its ranks.
 type Nodes = Vec<(String, usize)>;
 
-const SHAPES: [(&str, fn(usize) -> Nodes); 4] = [
+/// A name, and the nodes of a job with so many ranks.
+type Shape = (&'static str, fn(usize) -> Nodes);
+
+const SHAPES: [Shape; 4] = [
     ("all ranks on one node", |ranks| {
         vec![("n0".to_string(), ranks)]
     }),
