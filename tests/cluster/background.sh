@@ -35,6 +35,7 @@ cluster wait-idle
 go_on $((newest * 10 + 100))
 begin "${launch[@]}" "${application[@]}"
 finish || fail "the second run failed"
-[[ $(restarted) -eq $((newest * 10)) ]] || fail "it went on from $(restarted), not $((newest * 10))"
+# A newer one counts, too, if all its parts had come and only the record above them had not.
+(($(restarted) >= newest * 10)) || fail "it went on from $(restarted), not $((newest * 10))"
 same_result "$program" $((newest * 10 + 100))
 echo "went on from $(restarted)"
