@@ -115,8 +115,8 @@ class Job:
         command = ["setsid", "salloc", "-Q", "--no-kill", "-N5", f"{binaries}/scr_run", "--watch", "calls",
                    "--after", str(LIMIT), "--first", "40", "srun", f"-N{RANKS}", f"-n{RANKS}", "--mpi=pmi2"]
         command += [f"--chdir={environment['SCR_PREFIX']}", f"{binaries}/test_struck", directory, "10"]
-    # The guide: the limit is several times the longest pause.
-    command += [str(LIMIT / 2)] if slow else []
+        # The guide: the limit is several times the longest pause.
+        command += [str(LIMIT / 2)] if slow else []
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL,
                                             env=environment, cwd=directory)
