@@ -98,12 +98,15 @@ impl Options {
             job: id,
             patience,
         };
-        Ok(NodeDaemon(service, sessions))
+        Ok(NodeDaemon { service, sessions })
     }
 }
 
 /// The daemon of this node, and those of the sessions of the job.
-struct NodeDaemon(Service, Sessions);
+struct NodeDaemon {
+    service: Service,
+    sessions: Sessions,
+}
 
 impl NodeDaemon {
     fn serve(&self, call: &mut Invocation) -> Outcome {
@@ -118,16 +121,15 @@ impl NodeDaemon {
             )
         };
         let begins = || {
-            let dir = self.0.control().dir().display();
+            let dir = self.service.control().dir().display();
             tell(&format!("{me} serves {dir}"));
         };
         let mut process = Process {
             say: &mut |_, text| tell(text),
             stop: &|| stop.load(Ordering::SeqCst),
         };
-        let why = self
-            .1
-            .beside(&tell, || self.0.serve(&mut process, &begins))?;
+        let serve = || self.service.serve(&mut process, &begins);
+        let why = self.sessions.beside(&tell, serve)?;
         tell(&format!("{me} {}", ended(why)));
         Ok(ExitCode::SUCCESS)
     }
@@ -141,7 +143,7 @@ impl NodeDaemon {
             },
             stop: &|| stop.load(Ordering::SeqCst),
         };
-        let failed = match self.0.finish(&mut process)? {
+        let failed = match self.service.finish(&mut process)? {
             Finished::Interrupted(what) => {
                 return Err(Failure::said(format!("a signal came before {what}")));
             }
@@ -160,7 +162,7 @@ impl NodeDaemon {
     }
 
     fn stop(&self, call: &mut Invocation) -> Outcome {
-        match self.0.stop()? {
+        match self.service.stop()? {
             Some(who) => writeln!(call.out, "{} has ended", escaped_text(&who))?,
             None => writeln!(call.out, "there is no transfer daemon here")?,
         }
@@ -168,7 +170,7 @@ impl NodeDaemon {
     }
 
     fn status(&self, call: &mut Invocation) -> Outcome {
-        let (there, control) = (self.0.exists()?, self.0.control());
+        let (there, control) = (self.service.exists()?, self.service.control());
         let who = if there { control.living()? } else { None };
         let file = if there { control.read()? } else { None };
         match who {

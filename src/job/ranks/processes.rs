@@ -250,6 +250,7 @@ impl Stat {
 fn described(one: Candidate) -> Option<RankProcess> {
     let stat = Stat::read(one.pid)?;
     let status = std::fs::read_to_string(at(one.pid, "status")).unwrap_or_default();
+    let channel = channel(one.pid);
     Some(RankProcess {
         rank: one.rank,
         ranks: one.ranks,
@@ -259,8 +260,8 @@ fn described(one: Candidate) -> Option<RankProcess> {
         state: stat.state,
         threads: stat.threads,
         memory: field(&status, "VmRSS") * 1024,
-        waits: waits(one.pid),
-        channel: channel(one.pid),
+        waits: system_call(one.pid).or_else(|| channel.clone()),
+        channel,
         files: open_files(one.pid),
         ..RankProcess::default()
     })
@@ -315,21 +316,18 @@ const CALLS: [(i64, &str, bool); 22] = [
     (libc::SYS_recvfrom, "recv", true),
 ];
 
-/// What the first thread waits for: a system call with its file, or a function of the kernel.
-fn waits(pid: u32) -> Option<String> {
-    let call = std::fs::read_to_string(at(pid, "syscall")).ok();
-    let call = call.and_then(|text| {
-        let mut words = text.split_whitespace();
-        let number: i64 = words.next()?.parse().ok()?;
-        let (_, name, of_file) = CALLS.iter().find(|(known, ..)| *known == number)?;
-        let file = words.next().filter(|_| *of_file)?;
-        let file = u64::from_str_radix(file.trim_start_matches("0x"), 16).ok()?;
-        let path = std::fs::read_link(at(pid, &format!("fd/{file}")));
-        Some(path.map_or(name.to_string(), |path| {
-            format!("{name} of {}", path.display())
-        }))
-    });
-    call.or_else(|| channel(pid))
+/// The system call that the first thread is in, with its file.
+fn system_call(pid: u32) -> Option<String> {
+    let text = std::fs::read_to_string(at(pid, "syscall")).ok()?;
+    let mut words = text.split_whitespace();
+    let number: i64 = words.next()?.parse().ok()?;
+    let (_, name, of_file) = CALLS.iter().find(|(known, ..)| *known == number)?;
+    let file = words.next().filter(|_| *of_file)?;
+    let file = u64::from_str_radix(file.trim_start_matches("0x"), 16).ok()?;
+    let path = std::fs::read_link(at(pid, &format!("fd/{file}")));
+    Some(path.map_or(name.to_string(), |path| {
+        format!("{name} of {}", path.display())
+    }))
 }
 
 /// The function of the kernel in which the first thread waits.
