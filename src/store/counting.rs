@@ -233,6 +233,11 @@ impl<F: Files + ?Sized, T: Observer> Files for CountingFiles<F, T> {
         self.tally.operation("try_lock", path, 1);
         self.inner.try_lock(path)
     }
+
+    fn try_lock_shared(&self, path: &Path) -> Result<Option<Box<dyn Lock>>> {
+        self.tally.operation("try_lock", path, 1);
+        self.inner.try_lock_shared(path)
+    }
 }
 
 struct CountingFile<T> {

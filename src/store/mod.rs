@@ -208,4 +208,7 @@ pub trait Files: Send + Sync {
     /// `Ok(None)` if another open file description holds it, in this or another process. A file
     /// system without locks gives an error with the system's errno.
     fn try_lock(&self, path: &Path) -> Result<Option<Box<dyn Lock>>>;
+    /// Tries to take a shared lock, as [`Files::try_lock`] takes an exclusive one: any number of holders may
+    /// have it at a time, but none while another has the exclusive lock.
+    fn try_lock_shared(&self, path: &Path) -> Result<Option<Box<dyn Lock>>>;
 }

@@ -384,32 +384,11 @@ impl<S: System> Files for S {
     }
 
     fn try_lock(&self, path: &Path) -> Result<Option<Box<dyn Lock>>> {
-        const TRIES: u32 = 10;
-        let fail = |errno| failed("lock", path, errno);
-        for _ in 0..TRIES {
-            let at = At::find(self.roots(), "lock", path)?;
-            let open = |access| at.open(access | SAFE);
-            // NFS grants an exclusive lock only on a file that is open for writing.
-            let fd = match open(OFlags::RDWR) {
-                Err(Errno::ISDIR | Errno::ACCESS | Errno::ROFS | Errno::PERM) => {
-                    open(OFlags::RDONLY)
-                }
-                other => other,
-            };
-            let fd = fd.map_err(fail)?;
-            match retry_on_intr(|| flock(&fd, FlockOperation::NonBlockingLockExclusive)) {
-                Ok(()) => {}
-                Err(Errno::WOULDBLOCK) => return Ok(None),
-                Err(errno) => return Err(fail(errno)),
-            }
-            // Who had the lock may have removed what was opened, and another one be in its place.
-            let at = At::find(self.roots(), "lock", path)?;
-            let there = at.open(OFlags::PATH | SAFE).map_err(fail)?;
-            if is_same(&fd, &there).map_err(fail)? {
-                return Ok(Some(Box::new(PosixLock { _fd: fd })));
-            }
-        }
-        Ok(None)
+        lock(self.roots(), path, FlockOperation::NonBlockingLockExclusive)
+    }
+
+    fn try_lock_shared(&self, path: &Path) -> Result<Option<Box<dyn Lock>>> {
+        lock(self.roots(), path, FlockOperation::NonBlockingLockShared)
     }
 }
 
@@ -456,6 +435,38 @@ struct PosixLock {
 }
 
 impl Lock for PosixLock {}
+
+/// Tries to lock what exists at `path`.
+fn lock(
+    roots: &[PathBuf],
+    path: &Path,
+    operation: FlockOperation,
+) -> Result<Option<Box<dyn Lock>>> {
+    const TRIES: u32 = 10;
+    let fail = |errno| failed("lock", path, errno);
+    for _ in 0..TRIES {
+        let at = At::find(roots, "lock", path)?;
+        let open = |access| at.open(access | SAFE);
+        // NFS grants an exclusive lock only on a file that is open for writing.
+        let fd = match open(OFlags::RDWR) {
+            Err(Errno::ISDIR | Errno::ACCESS | Errno::ROFS | Errno::PERM) => open(OFlags::RDONLY),
+            other => other,
+        };
+        let fd = fd.map_err(fail)?;
+        match retry_on_intr(|| flock(&fd, operation)) {
+            Ok(()) => {}
+            Err(Errno::WOULDBLOCK) => return Ok(None),
+            Err(errno) => return Err(fail(errno)),
+        }
+        // Who had the lock may have removed what was opened, and another one be in its place.
+        let at = At::find(roots, "lock", path)?;
+        let there = at.open(OFlags::PATH | SAFE).map_err(fail)?;
+        if is_same(&fd, &there).map_err(fail)? {
+            return Ok(Some(Box::new(PosixLock { _fd: fd })));
+        }
+    }
+    Ok(None)
+}
 
 /// Creates `.<name>.tmp.<pid>.<n>` beside `path`.
 fn create_temporary(roots: &[PathBuf], path: &Path) -> Result<(OwnedFd, PathBuf)> {

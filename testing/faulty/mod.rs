@@ -131,6 +131,13 @@ impl Faults {
         }
     }
 
+    /// Fails if locks are to fail.
+    fn may_lock(&self, path: &Path) -> Result<()> {
+        self.alive("lock", path)?;
+        let errno = self.state().locks;
+        errno.map_or(Ok(()), |errno| Err(injected("lock", path, errno)))
+    }
+
     /// Counts a changing operation and does it, unless it must fail. `torn` does half of it.
     fn change<T>(
         &self,
@@ -461,11 +468,12 @@ impl<F: Files + ?Sized> Files for Faulty<F> {
     }
 
     fn try_lock(&self, path: &Path) -> Result<Option<Box<dyn Lock>>> {
-        self.faults.alive("lock", path)?;
-        let errno = self.faults.state().locks;
-        errno.map_or_else(
-            || self.inner.try_lock(path),
-            |errno| Err(injected("lock", path, errno)),
-        )
+        self.faults.may_lock(path)?;
+        self.inner.try_lock(path)
+    }
+
+    fn try_lock_shared(&self, path: &Path) -> Result<Option<Box<dyn Lock>>> {
+        self.faults.may_lock(path)?;
+        self.inner.try_lock_shared(path)
     }
 }

@@ -99,7 +99,7 @@ fn an_older_checkpoint_does_not_become_current() {
 }
 
 /// All datasets go to a store that all nodes see.
-fn in_a_store_of_all_nodes(plan: &mut Plan) {
+pub fn in_a_store_of_all_nodes(plan: &mut Plan) {
     let burst = Store {
         dir: "/sim/shared/burst",
         global: true,

@@ -57,6 +57,7 @@ enum Operation {
     SyncFs(PathBuf),
     Restore(PathBuf, u32, i64),
     Lock(PathBuf),
+    LockShared(PathBuf),
     Unlock(usize),
     RealDir(PathBuf),
 }
@@ -106,6 +107,7 @@ fn draw(random: &mut Random) -> Operation {
         31 => Operation::SyncDir(path(random)),
         32 => Operation::SyncFs(path(random)),
         33 => Operation::Restore(path(random), mode, at as i64),
+        34 if random.below(2) == 0 => Operation::LockShared(path(random)),
         34 => Operation::Lock(path(random)),
         _ if random.once_in(2) => Operation::Unlock(file),
         _ => Operation::RealDir(path(random)),
@@ -243,12 +245,8 @@ impl Side {
             Operation::SyncDir(path) => self.files.sync_dir(&self.at(path)).map(nothing),
             Operation::SyncFs(path) => self.files.sync_fs(&self.at(path)).map(nothing),
             Operation::Restore(path, mode, time) => self.restored(&self.at(path), *mode, *time),
-            Operation::Lock(path) => {
-                let lock = self.files.try_lock(&self.at(path))?;
-                let told = lock.is_some().to_string();
-                self.locks.extend(lock);
-                Ok(told)
-            }
+            Operation::Lock(path) => self.locked(self.files.try_lock(&self.at(path))?),
+            Operation::LockShared(path) => self.locked(self.files.try_lock_shared(&self.at(path))?),
             Operation::Unlock(at) => {
                 let known = *at < self.locks.len();
                 known.then(|| self.locks.remove(*at));
@@ -261,6 +259,12 @@ impl Side {
             }
             other => panic!("{other:?} is about an open file"),
         }
+    }
+
+    fn locked(&mut self, lock: Option<Box<dyn Lock>>) -> scr::Result<String> {
+        let told = lock.is_some().to_string();
+        self.locks.extend(lock);
+        Ok(told)
     }
 
     fn restored(&self, path: &Path, mode: u32, seconds: i64) -> scr::Result<String> {

@@ -12,7 +12,7 @@ pub use owner::{JobDirectory, directories};
 use super::{Control, is_control_file};
 use crate::cache::layout::{CacheEntry, cache_entry, is_job_file, level, rank_of_dir, run_of_dir};
 use crate::format::{self, transfer::Transfer};
-use crate::store::{FileKind, Files, Lock, LockAttempt, wait_for_lock};
+use crate::store::{CALLS_FILE, FileKind, Files, Lock, LockAttempt, wait_for_lock};
 use crate::system::time::Instant;
 use crate::text::counted;
 use crate::{Error, Result};
@@ -131,14 +131,21 @@ enum Use {
 /// It cannot be looked at, or is not there any more.
 fn in_use(directory: &JobDirectory, force: bool, locks: &mut Vec<Box<dyn Lock>>) -> Result<Use> {
     let (files, path) = (&*directory.files, &directory.path);
-    match wait_for_lock(files, path, Instant::now() + PATIENCE)? {
-        LockAttempt::Acquired(lock) => locks.push(lock),
-        LockAttempt::HeldByOther => return Ok(Use::Kept("a run of this job is alive".to_string())),
-        LockAttempt::Unsupported => {
-            return Ok(Use::Kept(
-                "its file system has no locks, so it is not known whether a run is alive"
-                    .to_string(),
-            ));
+    // Runs with a cache here have the first lock, and all that have their control directory here the second.
+    for locked in [path, &path.join(CALLS_FILE)] {
+        match wait_for_lock(files, locked, Instant::now() + PATIENCE) {
+            Ok(LockAttempt::Acquired(lock)) => locks.push(lock),
+            Ok(LockAttempt::HeldByOther) => {
+                return Ok(Use::Kept("a run of this job is alive".to_string()));
+            }
+            Ok(LockAttempt::Unsupported) => {
+                return Ok(Use::Kept(
+                    "its file system has no locks, so it is not known whether a run is alive"
+                        .to_string(),
+                ));
+            }
+            Err(error) if error.is_not_found() && locked != path => {}
+            Err(error) => return Err(error),
         }
     }
     let control = Control::new(files, path.clone());

@@ -151,6 +151,7 @@ impl Files for ContainedFiles<'_> {
         fn restore(&self, path: &Path, stat: &Stat) -> Result<()>;
         fn space(&self, path: &Path) -> Result<Space>;
         fn try_lock(&self, path: &Path) -> Result<Option<Box<dyn Lock>>>;
+        fn try_lock_shared(&self, path: &Path) -> Result<Option<Box<dyn Lock>>>;
     }
 }
 

@@ -1,6 +1,9 @@
 //! Locks. A prefix directory belongs to one run at a time, and so does the cache of a job on a node:
 //! a second run would take what the first is writing for the remains of a killed run. The first may
 //! be a killed run of which one process is still there, such as one that was stopped.
+//!
+//! The control directory of a job on a node may have no cache in it. Its runs share a lock on the file with
+//! the count of calls there, so that nobody removes the directory while one of them uses it.
 
 use crate::cache::earlier_runs::take_over_earlier_runs;
 use crate::cache::layout::{Layout, temporary_of};
@@ -14,7 +17,7 @@ use crate::session::run::{Run, Store};
 use crate::system::process;
 
 use crate::store::{CALLS_FILE, Durability, FileKind, Files, Lock, LockAttempt, wait_for_lock};
-use crate::system::time::Instant;
+use crate::system::time::{Instant, sleep};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -40,6 +43,8 @@ pub(in crate::session) struct Locks {
     prefix: Option<Box<dyn Lock>>,
     /// Leaders: on the cache directories, by the index of the store.
     stores: Vec<(usize, Box<dyn Lock>)>,
+    /// One rank of each node: on the control directory, shared with other runs of the job.
+    control: Option<Box<dyn Lock>>,
 }
 
 /// The run that holds a job's cache directory.
@@ -136,7 +141,37 @@ impl Locks {
                 Locked::ByOther(other) => return Err(store_in_use(run, &layout.job(), &other)),
             }
         }
+        self.share_control(run, begun + timeout);
         Ok(())
+    }
+
+    /// Shares the lock on the control directory of this node, if this rank is the first there. The directory was made
+    /// before. A run goes on without this lock. Local.
+    fn share_control(&mut self, run: &Run, end: Instant) {
+        let store = &run.stores[run.descriptors.control];
+        if store.sharing.leader != run.rank() {
+            self.control = None;
+            return;
+        }
+        let (files, layout) = (&*run.files, &store.layout);
+        let count = layout.job().join(CALLS_FILE);
+        while self.control.is_none() {
+            let made = files.rewrite(&count, 0o600).map(drop);
+            match made.and_then(|()| files.try_lock_shared(&count)) {
+                Ok(Some(lock)) => self.control = Some(lock),
+                // A run that ends, or `scr clean`, just removes the directory.
+                Ok(None) if Instant::now() < end => sleep(RETRY),
+                Err(error) if error.is_not_found() && Instant::now() < end => {
+                    if files
+                        .make_private_dirs(layout.base(), layout.below())
+                        .is_err()
+                    {
+                        return;
+                    }
+                }
+                _ => return,
+            }
+        }
     }
 
     /// Unlocks the stores that no dataset of this run will use, and in which nothing of use was found.
@@ -149,7 +184,8 @@ impl Locks {
 
     /// Leaders: removes the directories of this run, this job and this user in each store, as far as
     /// nothing is in them and no other run has the lock. Local.
-    pub fn remove_empty_directories(&self, run: &Run) {
+    pub fn remove_empty_directories(&mut self, run: &Run) {
+        self.control = None;
         for at in 0..run.stores.len() {
             let Some(Store { layout, .. }) = run.led_store(at) else {
                 continue;
@@ -169,6 +205,11 @@ impl Locks {
             };
             let job = layout.job();
             let empty = gone(&layout.root());
+            // Until the directory is gone, no other run can begin to use it.
+            let users = wait_for_lock(&*run.files, &job.join(CALLS_FILE), Instant::now());
+            if matches!(users, Ok(LockAttempt::HeldByOther)) {
+                continue;
+            }
             for name in run.files.list(&job).unwrap_or_default() {
                 let name = name.to_string_lossy();
                 if name.starts_with(REPORTED) || (empty && is_of_runs(&name)) {

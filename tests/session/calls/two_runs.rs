@@ -3,13 +3,14 @@
 use crate::site::{Site, content, nodes};
 use scr::comm::threads;
 use scr::config::Config;
+use scr::daemon::clean::{self, Done};
 use scr::session::{Session, Setup};
 use scr::store::posix::Posix;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Starts another run of the site's job, which ends at once; the error if it does not start.
+/// Another run of the site's job, which ends at once; the error if it does not start or end well.
 fn start_another(site: &Site, bypass: &str) -> Result<(), String> {
     let prefix = site.prefix().with_file_name("another");
     std::fs::create_dir_all(&prefix).unwrap();
@@ -27,7 +28,10 @@ fn start_another(site: &Site, bypass: &str) -> Result<(), String> {
             lock_timeout: Duration::from_millis(100),
         };
         let started = Session::init(setup, &mut Config::new());
-        started.map(drop).map_err(|error| error.to_string())
+        let ended = started.and_then(|session| {
+            session.map_or(Ok(()), |mut session| session.finalize(&mut Config::new()))
+        });
+        ended.map_err(|error| error.to_string())
     });
     started.into_iter().next().unwrap()
 }
@@ -73,6 +77,39 @@ fn a_second_run_that_does_without_the_cache_leaves_it_alone() {
 fn a_run_that_does_without_the_cache_keeps_nobody_from_it() {
     let site = Site::new().set("SCR_CACHE_BYPASS", "1");
     run_beside(&site, || start_another(&site, "0").unwrap());
+}
+
+/// Cleans up after the site's job on node n0, as the user does who thinks that it has ended. True if a
+/// directory was removed.
+fn clean_up(site: &Site) -> bool {
+    let job = site.job("n0");
+    let user = job.parent().unwrap();
+    let name = user.file_name().unwrap().to_str().unwrap();
+    let found = clean::directories(&Posix, user.parent().unwrap(), name, Some("1001")).unwrap();
+    let found: Vec<_> = found.into_iter().map(Result::unwrap).collect();
+    let cleaned = clean::clean(&found, false, true);
+    let removed = cleaned.iter().any(|one| matches!(one.done, Done::Removed));
+    assert_eq!(job.exists(), !removed);
+    removed
+}
+
+#[test]
+fn the_control_directory_of_a_run_without_a_cache_is_kept() {
+    let site = Site::new().set("SCR_CACHE_BYPASS", "1");
+    site.run(&nodes(1), |rank| {
+        assert!(!clean_up(&site));
+        // Another run of the job leaves it, too, when it ends.
+        start_another(&site, "1").unwrap();
+        assert!(site.job("n0").exists());
+        rank.checkpoint("ck.1").unwrap();
+        assert!(!clean_up(&site));
+        rank.session.finalize(&mut Config::new()).unwrap();
+        assert!(!site.job("n0").exists());
+    });
+    // A killed run keeps nobody from cleaning up.
+    site.run(&nodes(1), |rank| rank.checkpoint("ck.2").unwrap());
+    assert!(site.job("n0").exists());
+    assert!(clean_up(&site));
 }
 
 /// Starts a run of the site on nodes a and b, waiting for others but a moment.

@@ -411,6 +411,7 @@ impl Files for Noting {
         fn restore(&self, path: &Path, stat: &Stat) -> scr::Result<()>;
         fn space(&self, path: &Path) -> scr::Result<Space>;
         fn try_lock(&self, path: &Path) -> scr::Result<Option<Box<dyn Lock>>>;
+        fn try_lock_shared(&self, path: &Path) -> scr::Result<Option<Box<dyn Lock>>>;
     }
 }
 

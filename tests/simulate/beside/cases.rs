@@ -3,6 +3,7 @@
 use super::commands::Command;
 use super::draw::{After, BesidePlan, BesideRun, Event, What};
 use crate::acts::{Act, Output, checkpoints};
+use crate::cases::in_a_store_of_all_nodes;
 use crate::job::simulate_changed;
 use crate::jobs::told;
 use crate::plan::{Kill, Loss, Plan, Run};
@@ -71,6 +72,24 @@ fn a_run_whose_directories_were_cleaned_has_its_lock() {
         plan.runs[0].beside = at_once(&[Command::Clean(0)], 10 + seed / 2);
         let again = at_once(&[Command::Clean(0)], 500 + 10 * (seed % 20));
         plan.runs[0].beside.events.extend(again.events);
+    });
+}
+
+/// The lock of a run was in its caches only. With all of them elsewhere its control directory was removed, and
+/// SCR_Finalize could not hand over its flush.
+#[test]
+fn the_control_directory_of_a_run_is_not_cleaned() {
+    simulate_all(100, |plan, seed| {
+        in_a_store_of_all_nodes(plan);
+        (plan.flush, plan.background, plan.shared) = (1, true, Profile::Ordered);
+        plan.beside = BesidePlan {
+            daemons: false,
+            poststage: true,
+            patience: 10,
+            bandwidth: None,
+        };
+        plan.runs = quiet(plan, &[3]);
+        plan.runs[0].beside = at_once(&[Command::Clean(0)], 10 * seed);
     });
 }
 

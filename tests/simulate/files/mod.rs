@@ -9,7 +9,7 @@ mod view;
 
 use crate::faults::Faults;
 use crate::volume::{Errno, Ino, Profile, Volume};
-use open::{SimFile, SimLock, restore, stat_of};
+use open::{SimFile, restore, stat_of};
 use scr::store::{Durability, File, FileKind, Files, Lock, Space, Stat};
 use scr::system::simulated::scheduler;
 use scr::system::time::{SystemTime, UNIX_EPOCH, sleep};
@@ -438,19 +438,10 @@ impl Files for SimFiles {
     }
 
     fn try_lock(&self, path: &Path) -> Result<Option<Box<dyn Lock>>> {
-        let (volume, below) = self.begin("lock", path)?;
-        let mut there = locked(volume);
-        let ino = there
-            .find(below)
-            .map_err(|errno| failed("lock", path, errno))?;
-        if there.profile() == Profile::Nfs {
-            return Err(failed("lock", path, libc::ENOLCK));
-        }
-        if !there.locked.insert(ino) {
-            return Ok(None);
-        }
-        drop(there);
-        let volume = volume.clone();
-        Ok(Some(Box::new(SimLock { volume, ino })))
+        self.lock(path, false)
+    }
+
+    fn try_lock_shared(&self, path: &Path) -> Result<Option<Box<dyn Lock>>> {
+        self.lock(path, true)
     }
 }

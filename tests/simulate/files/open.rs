@@ -1,6 +1,6 @@
 //! Open files and locks of [`SimFiles`].
 
-use super::{Shared, SimFiles, failed, locked, time};
+use super::{Profile, Shared, SimFiles, failed, locked, time};
 use crate::volume::{Errno, Ino, Volume, taken};
 use scr::store::{File, Lock, Stat};
 use scr::system::simulated::scheduler;
@@ -8,7 +8,7 @@ use scr::{Error, Result};
 use std::cell::RefCell;
 use std::ops::Range;
 use std::os::fd::BorrowedFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub(super) fn stat_of(volume: &mut Volume, ino: Ino) -> std::result::Result<Stat, Errno> {
     let size = volume.data(ino)?.len() as u64;
@@ -32,16 +32,36 @@ pub(super) fn stat_of(volume: &mut Volume, ino: Ino) -> std::result::Result<Stat
 }
 
 /// A lock ends with its process, also with a killed one.
-pub(super) struct SimLock {
-    pub volume: Shared,
-    pub ino: Ino,
+struct SimLock {
+    volume: Shared,
+    ino: Ino,
 }
 
 impl Lock for SimLock {}
 
 impl Drop for SimLock {
     fn drop(&mut self) {
-        locked(&self.volume).locked.remove(&self.ino);
+        locked(&self.volume).locked.release(self.ino);
+    }
+}
+
+impl SimFiles {
+    /// Tries to take a lock, which others may have, too, if it is `shared`.
+    pub(super) fn lock(&self, path: &Path, shared: bool) -> Result<Option<Box<dyn Lock>>> {
+        let (volume, below) = self.begin("lock", path)?;
+        let mut there = locked(volume);
+        let ino = there
+            .find(below)
+            .map_err(|errno| failed("lock", path, errno))?;
+        if there.profile() == Profile::Nfs {
+            return Err(failed("lock", path, libc::ENOLCK));
+        }
+        if !there.locked.take(ino, shared) {
+            return Ok(None);
+        }
+        drop(there);
+        let volume = volume.clone();
+        Ok(Some(Box::new(SimLock { volume, ino })))
     }
 }
 

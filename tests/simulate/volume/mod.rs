@@ -5,13 +5,15 @@
 //! `damage.rs` what happens to bytes at rest.
 
 mod damage;
+mod locks;
 mod stable;
 
 pub use damage::Damage;
 
+use locks::Locks;
 use scr::store::FileKind;
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
@@ -153,7 +155,7 @@ pub struct Volume {
     next: Ino,
     /// Changes of directories that are not on stable storage, oldest first.
     pending: Vec<Renaming>,
-    pub locked: BTreeSet<Ino>,
+    pub locked: Locks,
 }
 
 impl Volume {
@@ -166,7 +168,7 @@ impl Volume {
             inodes: BTreeMap::new(),
             next: ROOT,
             pending: Vec::new(),
-            locked: BTreeSet::new(),
+            locked: Locks::default(),
         };
         volume.add(true, 0o755, (0, 0));
         volume
