@@ -267,7 +267,7 @@ impl Program {
             Err(error) => {
                 self.tell(&format!("{call}: {error}"));
                 if self.is_broken() {
-                    return;
+                    return self.oracle.borrow_mut().is_apart(self.rank);
                 }
                 format!("the error: {error}")
             }

@@ -17,6 +17,9 @@ pub struct Answers {
     calls: Vec<(String, String, usize)>,
     /// How many calls each rank has made.
     made: Vec<usize>,
+    /// Ranks that have found out that another process has died, as others may do later: their calls are not
+    /// compared any more.
+    apart: Vec<bool>,
 }
 
 impl Answers {
@@ -24,6 +27,7 @@ impl Answers {
         Answers {
             calls: Vec::new(),
             made: vec![0; ranks],
+            apart: vec![false; ranks],
         }
     }
 
@@ -34,8 +38,16 @@ impl Answers {
 }
 
 impl Oracle {
+    /// A call has failed on a rank, since another process has died.
+    pub fn is_apart(&mut self, rank: usize) {
+        self.answers.apart[rank] = true;
+    }
+
     /// A collective call has returned to a rank. True if it is the first rank that tells so.
     pub fn answered(&mut self, rank: usize, call: &str, answer: &str) -> bool {
+        if self.answers.apart[rank] {
+            return false;
+        }
         let at = self.answers.made[rank];
         self.answers.made[rank] += 1;
         let Some((other_call, other, first)) = self.answers.calls.get(at).cloned() else {

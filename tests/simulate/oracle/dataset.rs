@@ -177,6 +177,13 @@ impl Dataset {
         }
     }
 
+    /// True if no other nodes than these may have any of it in their caches.
+    pub fn has_been_on(&self, used: &BTreeSet<usize>) -> bool {
+        let written = self.nodes.iter().flatten();
+        let moved = self.at.iter().flatten();
+        written.chain(moved).all(|node| used.contains(node))
+    }
+
     /// How many nodes, of those for which it has redundancy, miss files when a run is on `used` nodes.
     pub fn losses(&self, used: &BTreeSet<usize>) -> usize {
         let is_lost = |rank: &usize| self.lost[*rank] || !self.at[*rank].is_subset(used);

@@ -332,12 +332,14 @@ impl Oracle {
 
     /// The call that does so has succeeded on a rank.
     fn are_taken_away(&mut self, these: impl Fn(&Dataset) -> bool) {
-        let (size, excused) = (self.ranks(), self.is_excused());
+        let (size, excused, used) = (self.ranks(), self.is_excused(), &self.used);
         for one in self.datasets.iter_mut().filter(|one| these(one)) {
             one.taken_away += 1;
             // A run on another number of ranks does not find what only a cache has.
             let found = one.saved || one.ranks() == size;
-            if one.taken_away % size == 0 && !excused && !one.wanted_again && found {
+            // A node that is not in this run may come back with its cache.
+            let all_here = one.has_been_on(used);
+            if one.taken_away % size == 0 && !excused && !one.wanted_again && found && all_here {
                 one.fate = Fate::Gone;
             }
         }
