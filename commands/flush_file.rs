@@ -15,7 +15,7 @@ use scr_engine::format::transfer::TransferPart;
 use scr_engine::format::{Dataset, Name};
 use scr_engine::job::clock::local_time;
 use scr_engine::prefix::finish::is_same;
-use scr_engine::prefix::flush_target::FlushTarget;
+use scr_engine::prefix::flush_target::{Checksums, FlushTarget};
 use scr_engine::prefix::resume::resume;
 use scr_engine::prefix::{paths::Prefix, records};
 use scr_engine::scavenge::build;
@@ -261,7 +261,7 @@ fn resume_here(prefix: &Prefix, id: u64, entry: Option<&FlushEntry>) -> Result<(
         files,
         prefix,
         metadata: configured.metadata,
-        checksums: configured.checksums,
+        checksums: Checksums::beside_a_run(configured.checksums),
         make_dirs: true,
     };
     let progress = Progress::new("copied");

@@ -276,7 +276,7 @@ pub const PARAMETERS: &[Parameter] = &[
     row("SCR_CONTAINER_SIZE", Bytes(1, i64::MAX as u64), "100g", "", Both, Works,
         "Largest container; a dataset has at most 1000000 of them."),
     row("SCR_CRC_ON_COPY", Bool, "0", "", Library, Works,
-        "1: files that are fetched into the cache are compared with their recorded checksums, also with SCR_CRC_ON_FLUSH=0. In all other copies of cached files (redundancy, moves to other nodes, rebuilds, scavenging) recorded checksums are always compared."),
+        "1: files that are fetched into the cache are compared with their recorded checksums, also with SCR_CRC_ON_FLUSH=0. In all other copies of cached files (redundancy, moves to other nodes, rebuilds, scavenging, flushes by daemons and commands) recorded checksums are always compared."),
     row("SCR_CRC_ON_FLUSH", Bool, "1", "", Both, Works,
         "1: record checksums in the prefix directory, and verify them when files are fetched or read there. Those of files that were written in bypass are taken in the background after SCR_Complete_output. 0: only sizes are recorded and compared."),
     row("SCR_CRC_ON_DELETE", Bool, "0", "", Library, Works,

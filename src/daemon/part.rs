@@ -4,7 +4,7 @@ use crate::Result;
 use crate::cache::layout::Layout;
 use crate::format::transfer::{PartId, TransferPart};
 use crate::prefix::containers::ContainerPlace;
-use crate::prefix::flush_target::FlushTarget;
+use crate::prefix::flush_target::{Checksums, FlushTarget};
 use crate::prefix::part::{Copied, PartPlace, RankSource, flush_part};
 use crate::prefix::paths::Prefix;
 use crate::store::Files;
@@ -31,13 +31,14 @@ pub fn copy_part(
     at: PartId,
     part: &TransferPart,
     layout: &Layout,
+    checksums: Checksums,
     copier: &mut Copier,
 ) -> Result<Copied> {
     let target = FlushTarget {
         files,
         prefix,
         metadata: part.metadata,
-        checksums: part.checksums,
+        checksums,
         make_dirs: true,
     };
     let place = PartPlace {

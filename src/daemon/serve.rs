@@ -11,6 +11,7 @@ use crate::format::Name;
 use crate::format::transfer::{
     DONE, EXIT, FAILED, FINISH, PartId, RUN, RUNNING, STOPPED, Transfer, TransferPart,
 };
+use crate::prefix::flush_target::Checksums;
 use crate::prefix::part::Copied;
 use crate::prefix::paths::Prefix;
 use crate::prefix::permit::{self, Permit};
@@ -362,7 +363,16 @@ impl Daemon<'_> {
             let after_piece = |bytes| follower.after_piece(bytes);
             let copier = Copier::new(&*files, limits.piece(buffer));
             let mut copier = copier.watched(&after_piece).deciding(&follower);
-            let copied = copy_part(&*files, &prefix, at, &order, &layout, &mut copier)?;
+            let checksums = Checksums::beside_a_run(order.checksums);
+            let copied = copy_part(
+                &*files,
+                &prefix,
+                at,
+                &order,
+                &layout,
+                checksums,
+                &mut copier,
+            )?;
             follower.end_file();
             Ok(copied)
         };

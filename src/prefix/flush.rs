@@ -9,7 +9,7 @@ use super::access::PrefixAccess;
 use super::containers::{ContainerPlace, Writer};
 use super::directories;
 use super::finish::{self, Entered, Entering, Time};
-use super::flush_target::{FlushTarget, TargetDirs, with_or_without};
+use super::flush_target::{Checksums, FlushTarget, TargetDirs, with_or_without};
 use super::paths::{Prefix, dir_of_program, seen_by_program};
 use super::rank2file::{self, RecordTarget};
 use crate::Result;
@@ -158,7 +158,7 @@ fn copy_out(
         files,
         prefix: access.prefix,
         metadata: access.metadata,
-        checksums,
+        checksums: Checksums::in_a_run(checksums),
         make_dirs: false,
     };
     match writer {

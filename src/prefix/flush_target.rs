@@ -21,10 +21,47 @@ pub struct FlushTarget<'a> {
     pub prefix: &'a Prefix,
     /// Restore mode and times of copies (`SCR_COPY_METADATA`).
     pub metadata: bool,
-    /// Take checksums, and compare those that are recorded (`SCR_CRC_ON_FLUSH`).
-    pub checksums: bool,
+    /// What is done with checksums.
+    pub checksums: Checksums,
     /// Make the directories of the files. If false, they exist.
     pub make_dirs: bool,
+}
+
+/// What a copy out of the cache does with checksums.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Checksums {
+    /// Compares those that are recorded in the cache, takes those that are missing, and records all
+    /// (`SCR_CRC_ON_FLUSH=1`).
+    Record,
+    /// Compares those that are recorded in the cache, and records none: with `SCR_CRC_ON_FLUSH=0`, when the run that
+    /// wrote the files may have ended. They may have been damaged since.
+    Compare,
+    /// None: with `SCR_CRC_ON_FLUSH=0`, in the run that has written the files.
+    Ignore,
+}
+
+impl Checksums {
+    /// For a process that is no rank of the run: a daemon or a command. `record`: `SCR_CRC_ON_FLUSH`.
+    pub fn beside_a_run(record: bool) -> Self {
+        if record {
+            Checksums::Record
+        } else {
+            Checksums::Compare
+        }
+    }
+
+    /// For a rank of the run. `record`: `SCR_CRC_ON_FLUSH`.
+    pub fn in_a_run(record: bool) -> Self {
+        if record {
+            Checksums::Record
+        } else {
+            Checksums::Ignore
+        }
+    }
+
+    fn are_recorded(self) -> bool {
+        self == Checksums::Record
+    }
 }
 
 /// The directories to which one process copies the files of several ranks: each is made once, and synced once
@@ -69,7 +106,7 @@ impl FlushTarget<'_> {
             }
             let recorded = self.recorded(file.size, file.crc);
             let mode = CopyMode {
-                crc: self.checksums,
+                crc: self.checksums.are_recorded(),
                 sync: plan.alone(file.size),
             };
             let stat = self.metadata.then(|| file.stat());
@@ -81,7 +118,7 @@ impl FlushTarget<'_> {
             let new = parents.iter().flat_map(|dir| prefix.dirs_from(dir));
             dirs.unsynced.extend(new);
         }
-        let entry = with_or_without(entry_of(list), self.checksums);
+        let entry = with_or_without(entry_of(list), self.checksums.are_recorded());
         Ok((entry, plan.rest()))
     }
 
@@ -95,16 +132,17 @@ impl FlushTarget<'_> {
         writer: &mut Writer,
     ) -> Result<RankEntry> {
         let mut entry = RankEntry::default();
+        let record = self.checksums.are_recorded();
         for file in &mut list.files {
             // The path is checked as if a file were to be written there: it is when the dataset is read.
             self.prefix.absolute(&file.file)?;
             let from = file.file.below(data)?;
             let recorded = self.recorded(file.size, file.crc);
-            let (found, segments) = writer.append(copier, &from, &recorded, self.checksums)?;
+            let (found, segments) = writer.append(copier, &from, &recorded, record)?;
             file.crc = found.crc.or(file.crc);
             let of_file = FileEntry {
                 size: Some(file.size),
-                crc: found.crc,
+                crc: found.crc.filter(|_| record),
                 attributes: self.metadata.then(|| attributes_of(file)),
                 segments: Some(segments),
             };
@@ -117,7 +155,7 @@ impl FlushTarget<'_> {
     fn recorded(&self, size: u64, crc: Option<u32>) -> Content {
         Content {
             size,
-            crc: crc.filter(|_| self.checksums),
+            crc: crc.filter(|_| self.checksums != Checksums::Ignore),
         }
     }
 }

@@ -1,7 +1,8 @@
 //! The records of parts: their tree is the same as that of a collective flush, for any number of parts
 //! and in any order, and only the last part completes the dataset.
 
-use super::flush_target::FlushTarget;
+use super::containers::ContainerPlace;
+use super::flush_target::{Checksums, FlushTarget};
 use super::part::{self, PartPlace, RankSource, flush_part, may_split};
 use super::paths::Prefix;
 use super::{finish, index, rank2file};
@@ -98,7 +99,7 @@ fn flushed(
         files: &Posix,
         prefix: &prefix,
         metadata: false,
-        checksums: true,
+        checksums: Checksums::Record,
         make_dirs: true,
     };
     let complete = || {
@@ -183,7 +184,7 @@ fn the_small_files_of_a_part_are_synced_once_before_its_record() {
         files: &files,
         prefix: &prefix,
         metadata: false,
-        checksums: true,
+        checksums: Checksums::Record,
         make_dirs: true,
     };
     let place = PartPlace {
@@ -197,4 +198,65 @@ fn the_small_files_of_a_part_are_synced_once_before_its_record() {
     let time = || "2026-01-01T00:00:00".to_string();
     flush_part(&target, &mut copier, &dataset, &place, &sources, &time).unwrap();
     assert_eq!(tally.take()["sync_fs"], 1);
+}
+
+/// With `SCR_CRC_ON_FLUSH=0` a daemon flushes what a run has left. A file that was damaged meanwhile does not come into the
+/// prefix directory, neither plain nor in a container.
+#[test]
+fn a_file_of_an_ended_run_is_compared_with_its_checksum() {
+    let container = ContainerPlace {
+        size: 1 << 20,
+        begin: 0,
+    };
+    for (checksums, containers) in [
+        (Checksums::beside_a_run(false), None),
+        (Checksums::beside_a_run(false), Some(container)),
+        (Checksums::beside_a_run(true), None),
+        (Checksums::in_a_run(false), None),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(dir.path().join("prefix/.scr")).unwrap();
+        let prefix = Prefix::new(&dir.path().join("prefix"));
+        let dataset = dataset(3, 1);
+        finish::announce(&Posix, &prefix, &dataset).unwrap();
+        let sources: Vec<_> = (0..3).map(|r| source(dir.path(), r, 3, 1)).collect();
+        let mut copier = Copier::new(&Posix, 1 << 16);
+        for source in &sources {
+            let mut filemap: Filemap = format::read(&Posix, &source.record).unwrap();
+            for file in &mut filemap.files.files {
+                let path = file.file.below(&source.data).unwrap();
+                file.crc = copier.checksum(&path).unwrap().crc;
+            }
+            format::write(&Posix, &source.record, &filemap, Durability::Atomic).unwrap();
+        }
+        let target = FlushTarget {
+            files: &Posix,
+            prefix: &prefix,
+            metadata: false,
+            checksums,
+            make_dirs: true,
+        };
+        let place = PartPlace {
+            part: 0,
+            parts: 1,
+            ranks: 3,
+            split: false,
+            containers,
+        };
+        let time = || "2026-01-01T00:00:00".to_string();
+        let mut flush = || flush_part(&target, &mut copier, &dataset, &place, &sources, &time);
+        let damaged = sources[2].data.join("ck/2.0");
+        std::fs::write(&damaged, [0, 1]).unwrap();
+        let ignores = checksums == Checksums::Ignore;
+        match flush() {
+            Ok(_) => assert!(ignores, "{checksums:?}"),
+            Err(error) => assert!(error.to_string().contains("SCR-"), "{error}"),
+        }
+        std::fs::write(&damaged, [0, 0]).unwrap();
+        flush().unwrap();
+        let recorded = checksums == Checksums::beside_a_run(true);
+        for entry in entries(&prefix).values() {
+            assert!(entry.files.values().all(|f| f.crc.is_some() == recorded));
+        }
+    }
 }

@@ -10,7 +10,7 @@ use crate::format::filemap::Filemap;
 use crate::format::rank2file::RankEntry;
 use crate::format::{self, RankFiles};
 use crate::prefix::containers::{self, ContainedFiles, Reader, Writer};
-use crate::prefix::flush_target::FlushTarget;
+use crate::prefix::flush_target::{Checksums, FlushTarget};
 use crate::prefix::paths::Prefix;
 use crate::store::{Durability, Files};
 
@@ -85,7 +85,7 @@ impl NodeCopy<'_> {
             prefix,
             metadata,
             // Those that shall not be recorded are left out when the dataset is built.
-            checksums: true,
+            checksums: Checksums::Record,
             make_dirs: false,
         };
         let mut map = map.clone();

@@ -11,6 +11,7 @@ use crate::daemon::part::copy_part;
 use crate::events::{Message, Severity};
 use crate::format::{Dataset, Name};
 use crate::messages::NO_DAEMON;
+use crate::prefix::flush_target::Checksums;
 use crate::prefix::part::Copied;
 use crate::prefix::permit::Permit;
 use crate::prefix::{finish, index, permit};
@@ -321,6 +322,7 @@ fn work_of(
                 entry.at,
                 &entry.part,
                 &layout,
+                Checksums::in_a_run(entry.part.checksums),
                 &mut copier,
             )
         };

@@ -11,7 +11,7 @@ use scr::format::index::Index;
 use scr::format::{Dataset, Name};
 use scr::policy::save::HeldOnNodes;
 use scr::prefix::by_name::{self, Deletion};
-use scr::prefix::flush_target::FlushTarget;
+use scr::prefix::flush_target::{Checksums, FlushTarget};
 use scr::prefix::resume::resume;
 use scr::prefix::{finish, index, poststage, rank2file, records};
 use scr::redundancy::offline::DatasetLocation;
@@ -381,7 +381,7 @@ impl Site {
             files: &self.files,
             prefix: &self.prefix(),
             metadata: self.is_on("SCR_COPY_METADATA", true),
-            checksums: self.is_on("SCR_CRC_ON_FLUSH", true),
+            checksums: Checksums::beside_a_run(self.is_on("SCR_CRC_ON_FLUSH", true)),
             make_dirs: true,
         };
         let mut copier = Copier::new(&self.files, 4096);
