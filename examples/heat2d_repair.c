@@ -21,7 +21,7 @@
 
 #include <errno.h>
 #include <mpi.h>
-#include <mpi-ext.h>
+#include "mpi_repair.h"
 #include <scr_session.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -30,8 +30,6 @@
 #include <unistd.h>
 
 static int size = 256, last_step = 100, every = 10, delay = 0, spawn = 1;
-static const char* command;
-static char** arguments;
 static const char* output_file = "heat2d.out";
 
 static MPI_Comm comm = MPI_COMM_NULL; /* whole, or about to be made whole */
@@ -91,7 +89,7 @@ static void read_arguments(int argc, char** argv)
     for (int i = 1; i < argc; i += 2) {
         const char* value = i + 1 < argc ? argv[i + 1] : "";
         if (strcmp(argv[i], "spawn") == 0) spawn = number(value);
-        else if (strcmp(argv[i], "command") == 0) command = value;
+        else if (strcmp(argv[i], "command") == 0) repair_command = value;
         else if (strcmp(argv[i], "size") == 0) size = number(value);
         else if (strcmp(argv[i], "steps") == 0) last_step = number(value);
         else if (strcmp(argv[i], "every") == 0) every = number(value);
@@ -203,101 +201,6 @@ static int finish(void)
     return done;
 }
 
-/* The survivors of a communicator. Collective over them. */
-static MPI_Comm survivors_of(MPI_Comm broken)
-{
-    MPI_Comm survivors;
-    while (MPIX_Comm_shrink(broken, &survivors) != MPI_SUCCESS) {}
-    MPI_Comm_set_errhandler(survivors, MPI_ERRORS_RETURN);
-    return survivors;
-}
-
-/* The ranks of `whole` that are not in `part`, which the caller frees, and how many there are. */
-static int* ranks_missing(MPI_Comm whole, MPI_Comm part, int* count)
-{
-    MPI_Group all, left, lost;
-    MPI_Comm_group(whole, &all);
-    MPI_Comm_group(part, &left);
-    MPI_Group_difference(all, left, &lost);
-    MPI_Group_size(lost, count);
-    int* here = malloc(((size_t)*count + 1) * sizeof *here);
-    int* there = malloc(((size_t)*count + 1) * sizeof *there);
-    if (here == NULL || there == NULL) give_up("out of memory for", "the lost ranks");
-    for (int i = 0; i < *count; i++) here[i] = i;
-    MPI_Group_translate_ranks(lost, *count, here, all, there);
-    MPI_Group_free(&all);
-    MPI_Group_free(&left);
-    MPI_Group_free(&lost);
-    free(here);
-    return there;
-}
-
-/* With new processes on the other side of `between`: all of them, each with the rank that it gets. MPI_COMM_NULL if a
- * process has failed meanwhile. Collective over both sides; `number` is the rank that this process will have. */
-static MPI_Comm merged(MPI_Comm between, int is_new, int number)
-{
-    MPI_Comm together, ordered = MPI_COMM_NULL;
-    int good = MPI_Intercomm_merge(between, is_new, &together) == MPI_SUCCESS;
-    if (!good) return MPI_COMM_NULL;
-    MPI_Comm_set_errhandler(together, MPI_ERRORS_RETURN);
-    good = MPI_Comm_split(together, 0, number, &ordered) == MPI_SUCCESS;
-    if (MPIX_Comm_agree(together, &good) != MPI_SUCCESS) good = 0;
-    if (!good) ordered = MPI_COMM_NULL;
-    else MPI_Comm_set_errhandler(ordered, MPI_ERRORS_RETURN);
-    MPI_Comm_free(&together);
-    return ordered;
-}
-
-/* A new process: the communicator with those that were there before. */
-static MPI_Comm join(MPI_Comm parents)
-{
-    int number = 0;
-    MPI_Comm_set_errhandler(parents, MPI_ERRORS_RETURN);
-    if (MPI_Recv(&number, 1, MPI_INT, 0, 0, parents, MPI_STATUS_IGNORE) != MPI_SUCCESS) exit(3);
-    MPI_Comm whole = merged(parents, 1, number);
-    /* The survivors start others in our place. */
-    if (whole == MPI_COMM_NULL) exit(3);
-    return whole;
-}
-
-/* Starts processes in the places of those that are not among the survivors of `broken`. */
-static MPI_Comm refilled(MPI_Comm broken, MPI_Comm survivors)
-{
-    MPI_Comm between = MPI_COMM_NULL, whole = MPI_COMM_NULL;
-    int lost, me, number;
-    int* places = ranks_missing(broken, survivors, &lost);
-    MPI_Comm_rank(survivors, &me);
-    MPI_Comm_rank(broken, &number);
-    int* codes = malloc(((size_t)lost + 1) * sizeof *codes);
-    if (codes == NULL) give_up("out of memory for", "the new processes");
-    int good = MPI_Comm_spawn(command, arguments, lost, MPI_INFO_NULL, 0, survivors, &between, codes)
-        == MPI_SUCCESS;
-    if (MPIX_Comm_agree(survivors, &good) == MPI_SUCCESS && good) {
-        MPI_Comm_set_errhandler(between, MPI_ERRORS_RETURN);
-        for (int i = 0; me == 0 && i < lost; i++) MPI_Send(&places[i], 1, MPI_INT, i, 0, between);
-        whole = merged(between, 0, number);
-    }
-    free(codes);
-    free(places);
-    return whole;
-}
-
-/* Makes the communicator whole again: of the survivors, or of as many as before. */
-static void make_whole(void)
-{
-    MPI_Comm whole = MPI_COMM_NULL;
-    while (whole == MPI_COMM_NULL) {
-        MPI_Comm survivors = survivors_of(comm);
-        int now, before;
-        MPI_Comm_size(survivors, &now);
-        MPI_Comm_size(comm, &before);
-        whole = spawn && now < before ? refilled(comm, survivors) : survivors;
-        if (whole != survivors) MPI_Comm_free(&survivors);
-    }
-    MPI_Comm_free(&comm);
-    comm = whole;
-}
-
 /* Divides the plate among the ranks that there are, and reads the newest checkpoint; 0 if a process has failed. */
 static int restart(void)
 {
@@ -334,15 +237,9 @@ static int run(void)
 
 int main(int argc, char** argv)
 {
-    MPI_Comm parents;
     MPI_Init(&argc, &argv);
-    MPI_Comm_get_parent(&parents);
-    command = argv[0];
-    arguments = argv + 1;
-    int is_new = parents != MPI_COMM_NULL;
-    if (is_new) comm = join(parents);
-    else MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    int is_new = repair_is_new();
+    repair_first(&comm, argv);
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &ranks);
     read_arguments(argc, argv);
@@ -354,8 +251,7 @@ int main(int argc, char** argv)
     while (!good || !restart() || !run()) {
         /* A process that could not join has nothing to repair: the others start another one. */
         if (session == SCR_SESSION_NULL) exit(3);
-        MPIX_Comm_revoke(comm);
-        make_whole();
+        repair_whole(&comm, spawn);
         good = SCR_Session_repair(session, comm) == SCR_SUCCESS;
     }
     SCR_Session_finalize(session);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Kills processes of heat2d_repair at random moments, and compares its result with that of a run without failures.
+"""Kills processes of heat2d_repair or of the ring at random moments, and compares the result with that of a run without failures.
 
 Each process is on an emulated node of its own: a directory with its cache. With `node` that is deleted, too. `again`
 kills a second process a moment later, mostly during the repair.
@@ -111,6 +111,7 @@ class Run:
             "output", os.path.join(site, "out"),
         ]
         self.nodes, self.lines, self.program = nodes, [], program
+        self.name = "ring" if "ring" in os.path.basename(program) else "heat2d"
         self.started = time.monotonic()
         self.child = subprocess.Popen(
             launch + ["-n", str(RANKS)] + arguments,
@@ -188,7 +189,7 @@ def one(program, launch, seed, reference):
     kind = f"{'spawn' if spawn else 'shrink'}{' node' if with_node else ''}{' again' if again else ''}"
     try:
         # The first checkpoint must be complete.
-        if not run.read("checkpoint heat2d.10", run.started + LIMIT):
+        if not run.read(f"checkpoint {run.name}.10", run.started + LIMIT):
             raise AssertionError("the program has ended")
         time.sleep(dice.random() * 1.2)
         who = strike(program, run.nodes, dice, with_node)
@@ -206,7 +207,7 @@ def one(program, launch, seed, reference):
         code = run.child.poll()
         if not run.is_right(reference):
             raise AssertionError("the result is wrong")
-        if went_on is None and not run.lines[-1][1].startswith("heat2d: finished"):
+        if went_on is None and not run.lines[-1][1].startswith(f"{run.name}: finished"):
             raise AssertionError("the program did not go on from a checkpoint")
         if any("no checkpoint" in text for _, text in run.lines[3:]):
             raise AssertionError("the program began again")
@@ -214,7 +215,7 @@ def one(program, launch, seed, reference):
     except (TimeoutError, AssertionError, OSError, subprocess.TimeoutExpired) as problem:
         print(f"seed {seed}: {kind}: {problem}; {more}")
         # Of what always comes, only the last lines.
-        for at, text in [line for line in run.lines[:-8] if "heat2d: checkpoint" not in line[1]] + run.lines[-8:]:
+        for at, text in [line for line in run.lines[:-8] if ": checkpoint" not in line[1]] + run.lines[-8:]:
             print(f"  {at:8.3f} {text}")
         if isinstance(problem, (TimeoutError, subprocess.TimeoutExpired)):
             if stacks(program):
