@@ -4,6 +4,7 @@
  *
  * After a failure the survivors shrink the communicator, and with `spawn` start new processes in the places of the lost
  * ones. SCR rebuilds what those had, and all go on from the newest checkpoint. The result is the same bit for bit.
+ * What concerns MPI only is in mpi_repair.h.
  *
  * Usage: heat2d_repair [spawn 0|1] [command FILE] [size N] [steps N] [every N] [delay MS] [output FILE]
  *   spawn   1 to start new processes, 0 to go on with the survivors (1)
@@ -238,8 +239,7 @@ static int run(void)
 int main(int argc, char** argv)
 {
     MPI_Init(&argc, &argv);
-    int is_new = repair_is_new();
-    repair_first(&comm, argv);
+    int is_new = repair_first(&comm, argv);
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &ranks);
     read_arguments(argc, argv);

@@ -106,24 +106,19 @@ static MPI_Comm repair_refilled(MPI_Comm broken, MPI_Comm survivors)
     return whole;
 }
 
-/* See above. The arguments are those with which new processes start; `argv` ends with NULL. */
-static void repair_first(MPI_Comm* comm, char** argv)
+/* See above. The arguments are those with which new processes start; `argv` ends with NULL. True for a process that was
+ * started in the place of a lost one. */
+static int repair_first(MPI_Comm* comm, char** argv)
 {
     MPI_Comm parents;
     MPI_Comm_get_parent(&parents);
     repair_command = argv[0];
     repair_arguments = argv + 1;
-    if (parents != MPI_COMM_NULL) *comm = repair_join(parents);
+    int is_new = parents != MPI_COMM_NULL;
+    if (is_new) *comm = repair_join(parents);
     else MPI_Comm_dup(MPI_COMM_WORLD, comm);
     MPI_Comm_set_errhandler(*comm, MPI_ERRORS_RETURN);
-}
-
-/* True for a process that was started in the place of a lost one. */
-static int repair_is_new(void)
-{
-    MPI_Comm parents;
-    MPI_Comm_get_parent(&parents);
-    return parents != MPI_COMM_NULL;
+    return is_new;
 }
 
 /* See above. With `spawn` as many processes as before. */

@@ -36,7 +36,7 @@ pub enum Checksums {
     /// Compares those that are recorded in the cache, and records none: with `SCR_CRC_ON_FLUSH=0`, when the run that
     /// wrote the files may have ended. They may have been damaged since.
     Compare,
-    /// None: with `SCR_CRC_ON_FLUSH=0`, in the run that has written the files.
+    /// None: with `SCR_CRC_ON_FLUSH=0`, in the run that has written the files, or compared them in its start.
     Ignore,
 }
 

@@ -71,6 +71,31 @@ fn source(dir: &Path, rank: u64, ranks: u64, files: u64) -> RankSource {
     RankSource { record, data }
 }
 
+fn target_of<'a>(
+    files: &'a dyn Files,
+    prefix: &'a Prefix,
+    checksums: Checksums,
+) -> FlushTarget<'a> {
+    FlushTarget {
+        files,
+        prefix,
+        metadata: false,
+        checksums,
+        make_dirs: true,
+    }
+}
+
+/// All three ranks of a dataset in one part.
+fn whole(containers: Option<ContainerPlace>) -> PartPlace {
+    PartPlace {
+        part: 0,
+        parts: 1,
+        ranks: 3,
+        split: false,
+        containers,
+    }
+}
+
 fn entries(prefix: &Prefix) -> BTreeMap<u64, RankEntry> {
     let mut all = BTreeMap::new();
     let each = |rank, entry: &RankEntry| {
@@ -95,13 +120,7 @@ fn flushed(
     let prefix = Prefix::new(&dir.path().join("prefix"));
     let dataset = dataset(ranks, files);
     finish::announce(&Posix, &prefix, &dataset).unwrap();
-    let target = FlushTarget {
-        files: &Posix,
-        prefix: &prefix,
-        metadata: false,
-        checksums: Checksums::Record,
-        make_dirs: true,
-    };
+    let target = target_of(&Posix, &prefix, Checksums::Record);
     let complete = || {
         let index = index::read(&Posix, &prefix).unwrap();
         index.get(3).unwrap().complete
@@ -180,20 +199,8 @@ fn the_small_files_of_a_part_are_synced_once_before_its_record() {
     let sources: Vec<_> = (0..3).map(|r| source(dir.path(), r, 3, 20)).collect();
     let files = CountingFiles::new(Posix);
     let tally = files.tally();
-    let target = FlushTarget {
-        files: &files,
-        prefix: &prefix,
-        metadata: false,
-        checksums: Checksums::Record,
-        make_dirs: true,
-    };
-    let place = PartPlace {
-        part: 0,
-        parts: 1,
-        ranks: 3,
-        split: false,
-        containers: None,
-    };
+    let target = target_of(&files, &prefix, Checksums::Record);
+    let place = whole(None);
     let mut copier = Copier::new(&files, 1 << 16);
     let time = || "2026-01-01T00:00:00".to_string();
     flush_part(&target, &mut copier, &dataset, &place, &sources, &time).unwrap();
@@ -229,20 +236,8 @@ fn a_file_of_an_ended_run_is_compared_with_its_checksum() {
             }
             format::write(&Posix, &source.record, &filemap, Durability::Atomic).unwrap();
         }
-        let target = FlushTarget {
-            files: &Posix,
-            prefix: &prefix,
-            metadata: false,
-            checksums,
-            make_dirs: true,
-        };
-        let place = PartPlace {
-            part: 0,
-            parts: 1,
-            ranks: 3,
-            split: false,
-            containers,
-        };
+        let target = target_of(&Posix, &prefix, checksums);
+        let place = whole(containers);
         let time = || "2026-01-01T00:00:00".to_string();
         let mut flush = || flush_part(&target, &mut copier, &dataset, &place, &sources, &time);
         let damaged = sources[2].data.join("ck/2.0");

@@ -202,8 +202,7 @@ static int run(void)
 int main(int argc, char** argv)
 {
     MPI_Init(&argc, &argv);
-    int is_new = repair_is_new();
-    repair_first(&comm, argv);
+    int is_new = repair_first(&comm, argv);
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &ranks);
     read_arguments(argc, argv);

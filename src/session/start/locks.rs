@@ -156,16 +156,13 @@ impl Locks {
         let (files, layout) = (&*run.files, &store.layout);
         let count = layout.job().join(CALLS_FILE);
         while self.control.is_none() {
-            let made = files.rewrite(&count, 0o600).map(drop);
-            match made.and_then(|()| files.try_lock_shared(&count)) {
+            match files.try_lock_shared(&count) {
                 Ok(Some(lock)) => self.control = Some(lock),
                 // A run that ends, or `scr clean`, just removes the directory.
                 Ok(None) if Instant::now() < end => sleep(RETRY),
                 Err(error) if error.is_not_found() && Instant::now() < end => {
-                    if files
-                        .make_private_dirs(layout.base(), layout.below())
-                        .is_err()
-                    {
+                    let made = files.make_private_dirs(layout.base(), layout.below());
+                    if made.and_then(|()| files.rewrite(&count, 0o600)).is_err() {
                         return;
                     }
                 }
