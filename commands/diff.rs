@@ -1,10 +1,12 @@
 //! `scr diff`: whether two datasets have the same fields with the same values.
 
 use super::call::{Failure, Invocation};
-use super::fields::compare::{Side, Tolerance, compare};
+use super::fields::compare::{Difference, Side, Tolerance, compare};
+use super::json::{self, DiffJson, DiffSideJson, FieldDiffJson};
 use super::{Command, CommandGroup, Outcome, RunCommand, dataset, place};
 use scr_engine::fields::offline::SavedFields;
-use scr_engine::format::Name;
+use scr_engine::format::{Dataset, Name};
+use scr_engine::prefix::paths::Prefix;
 use scr_engine::text::{counted, escaped};
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -54,6 +56,21 @@ struct Options {
     /// Real and complex numbers that are at most so many ULP apart are the same
     #[arg(long, value_name = "N")]
     ulp: Option<u128>,
+    /// Print JSON, for programs; described in docs/formats/json.md
+    #[arg(long)]
+    json: bool,
+}
+
+/// A field that is not the same in both datasets.
+struct Differing {
+    name: String,
+    how: How,
+}
+
+enum How {
+    /// It is in one of them only: `A` or `B`.
+    OnlyIn(&'static str),
+    Differs(Difference),
 }
 
 /// A number that is not negative.
@@ -86,16 +103,35 @@ impl Options {
         let named = |files, prefix, name: &OsString| {
             dataset::find(files, prefix, &Name::from(name.as_os_str()))
         };
-        let a = named(files.0, &prefix, &self.a)?;
-        let b = named(files.1, &other, &self.b)?;
-        let a = SavedFields::open(files.0, &prefix, &a)?;
-        let b = SavedFields::open(files.1, &other, &b)?;
+        let datasets = (
+            named(files.0, &prefix, &self.a)?,
+            named(files.1, &other, &self.b)?,
+        );
+        let a = SavedFields::open(files.0, &prefix, &datasets.0)?;
+        let b = SavedFields::open(files.1, &other, &datasets.1)?;
         let names = (self.names(&a)?, self.names(&b)?);
-        let differ = self.compare(call, (&a, &b), &names)?;
         let in_a: HashSet<&String> = names.0.iter().collect();
         let all = names.0.len() + names.1.iter().filter(|name| !in_a.contains(name)).count();
+        let mut found = Vec::new();
+        self.compare((&a, &b), &names, |field| {
+            if !self.json {
+                writeln!(call.out, "{}", escaped(&field.line()))?;
+            }
+            found.push(field);
+            Ok(())
+        })?;
+        let differ = found.len();
         let fields = counted(all, "field");
         match differ {
+            _ if self.json => {
+                let document = DiffJson {
+                    a: side(&prefix, &datasets.0),
+                    b: side(&other, &datasets.1),
+                    compared: all as u64,
+                    fields: found.into_iter().map(Differing::json).collect(),
+                };
+                json::print(call, "diff", document)?;
+            }
             0 => writeln!(call.out, "{fields} compared: no difference")?,
             _ => writeln!(call.out, "{fields} compared: {differ} with a difference")?,
         }
@@ -111,13 +147,13 @@ impl Options {
         Ok(names)
     }
 
-    /// Prints the differences. Gives in how many fields there are some.
+    /// Calls `each` with the fields that differ, as they are found.
     fn compare(
         &self,
-        call: &mut Invocation,
         (a, b): (&SavedFields<'_>, &SavedFields<'_>),
         names: &(Vec<String>, Vec<String>),
-    ) -> Result<usize, Failure> {
+        mut each: impl FnMut(Differing) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
         let in_a: HashSet<&String> = names.0.iter().collect();
         let in_b: HashSet<&String> = names.1.iter().collect();
         let found = |name: &&String| in_a.contains(name) || in_b.contains(name);
@@ -130,7 +166,6 @@ impl Options {
             relative: self.relative,
             ulp: self.ulp,
         };
-        let mut differ = 0;
         let both: Vec<&String> = names.0.iter().filter(|name| in_b.contains(name)).collect();
         for names in both.chunks(a.fields_at_a_time().min(b.fields_at_a_time())) {
             let fields = (a.find(names)?, b.find(names)?);
@@ -146,9 +181,10 @@ impl Options {
                     },
                 );
                 if let Some(difference) = compare(sides.0, sides.1, &tolerance)? {
-                    differ += 1;
-                    let line = format!("{}: {difference}", first.name);
-                    writeln!(call.out, "{}", escaped(&line))?;
+                    each(Differing {
+                        name: first.name.clone(),
+                        how: How::Differs(difference),
+                    })?;
                 }
             }
         }
@@ -156,10 +192,46 @@ impl Options {
         let only_in_b = names.1.iter().filter(|name| !in_a.contains(name));
         let only = only_in_a.map(|name| (name, "A"));
         for (name, side) in only.chain(only_in_b.map(|name| (name, "B"))) {
-            differ += 1;
-            let line = format!("{name}: only in {side}");
-            writeln!(call.out, "{}", escaped(&line))?;
+            each(Differing {
+                name: name.clone(),
+                how: How::OnlyIn(side),
+            })?;
         }
-        Ok(differ)
+        Ok(())
+    }
+}
+
+impl Differing {
+    /// For people.
+    fn line(&self) -> String {
+        match &self.how {
+            How::OnlyIn(side) => format!("{}: only in {side}", self.name),
+            How::Differs(difference) => format!("{}: {difference}", self.name),
+        }
+    }
+
+    /// For programs.
+    fn json(self) -> FieldDiffJson {
+        let mut json = FieldDiffJson {
+            name: self.name,
+            ..FieldDiffJson::default()
+        };
+        match self.how {
+            How::OnlyIn(side) => json.only_in = Some(side),
+            How::Differs(Difference::Shape(a, b)) => json.shapes = Some([a, b]),
+            How::Differs(Difference::Elements(elements)) => json.elements = Some(elements.json()),
+        }
+        json
+    }
+}
+
+/// What was compared, for programs.
+fn side(prefix: &Prefix, dataset: &Dataset) -> DiffSideJson {
+    let name = dataset.name.as_bytes();
+    DiffSideJson {
+        prefix: prefix.root().to_string_lossy().into_owned(),
+        id: dataset.id,
+        name: json::text(name),
+        name_hex: json::hex(name),
     }
 }

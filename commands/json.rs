@@ -240,6 +240,54 @@ pub(super) struct FieldJson {
     pub bytes: u64,
 }
 
+/// `scr diff A B --json`
+#[derive(Serialize)]
+pub(super) struct DiffJson {
+    pub a: DiffSideJson,
+    pub b: DiffSideJson,
+    pub compared: u64,
+    pub fields: Vec<FieldDiffJson>,
+}
+
+#[derive(Serialize)]
+pub(super) struct DiffSideJson {
+    pub prefix: String,
+    pub id: u64,
+    pub name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name_hex: Option<String>,
+}
+
+#[derive(Serialize, Default)]
+pub(super) struct FieldDiffJson {
+    pub name: String,
+    pub only_in: Option<&'static str>,
+    pub shapes: Option<[String; 2]>,
+    pub elements: Option<ElementsJson>,
+}
+
+#[derive(Serialize)]
+pub(super) struct ElementsJson {
+    pub differ: u64,
+    pub all: u64,
+    pub first: Option<FirstJson>,
+    pub greatest: Option<GreatestJson>,
+}
+
+#[derive(Serialize)]
+pub(super) struct FirstJson {
+    pub rank: Option<u64>,
+    pub index: Vec<u64>,
+    pub values: [String; 2],
+}
+
+#[derive(Serialize)]
+pub(super) struct GreatestJson {
+    pub absolute: f64,
+    pub relative: f64,
+    pub ulp: Option<u128>,
+}
+
 /// `scr flush-file --json`
 #[derive(Serialize)]
 pub(super) struct FlushFileJson {

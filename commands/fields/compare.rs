@@ -2,6 +2,7 @@
 
 use super::shape;
 use super::value::{Distance, Parts, distance, text};
+use crate::json::{ElementsJson, FirstJson, GreatestJson};
 use scr_engine::Result;
 use scr_engine::fields::offline::{Array, Bands, SavedField, SavedFields};
 use scr_engine::text::counted;
@@ -55,8 +56,8 @@ pub(crate) struct Elements {
 struct First {
     /// The rank whose own it is.
     rank: Option<usize>,
-    /// As the program of A has it, after a space; empty for a scalar.
-    index: String,
+    /// As the program of A has it; empty for a scalar.
+    index: Vec<u64>,
     /// Its values.
     values: (String, String),
 }
@@ -85,7 +86,10 @@ impl fmt::Display for Elements {
             values: (a, b),
         }) = &self.first
         {
-            write!(f, ", first{index}")?;
+            f.write_str(", first")?;
+            if !index.is_empty() {
+                write!(f, " {index:?}")?;
+            }
             if let Some(rank) = rank {
                 write!(f, " of rank {rank}")?;
             }
@@ -135,6 +139,24 @@ pub(crate) fn compare(
 }
 
 impl Elements {
+    /// For programs.
+    pub(crate) fn json(self) -> ElementsJson {
+        ElementsJson {
+            differ: self.differ,
+            all: self.all,
+            first: self.first.map(|first| FirstJson {
+                rank: first.rank.map(|rank| rank as u64),
+                index: first.index,
+                values: [first.values.0, first.values.1],
+            }),
+            greatest: self.greatest.map(|greatest| GreatestJson {
+                absolute: greatest.absolute,
+                relative: greatest.relative,
+                ulp: greatest.ulp,
+            }),
+        }
+    }
+
     /// Compares two arrays of the same kind and extents.
     fn add(
         &mut self,
@@ -181,17 +203,9 @@ impl Elements {
             };
             self.first.get_or_insert_with(|| First {
                 rank,
-                index: index(array, number),
+                index: array.index(number),
                 values: (text(kind, a), text(kind, b)),
             });
         }
     }
-}
-
-/// The index of an element, after a space; empty for a scalar.
-fn index(array: &Array, number: u64) -> String {
-    if array.extents.is_empty() {
-        return String::new();
-    }
-    format!(" {}", array.place(number))
 }

@@ -81,10 +81,15 @@ impl Order {
         }
     }
 
-    /// The place of an element for a message, as the program names it: "[4, 1]".
-    pub fn place(self, index: &[u64]) -> String {
+    /// The index of an element as the program names it, from that with the slowest dimension first and from 0.
+    pub fn index(self, index: &[u64]) -> Vec<u64> {
         let counted: Vec<u64> = index.iter().map(|at| at + self.first()).collect();
-        list(&self.turned(&counted))
+        self.turned(&counted)
+    }
+
+    /// [`Order::index`] for a message: "[4, 1]".
+    pub fn place(self, index: &[u64]) -> String {
+        list(&self.index(index))
     }
 }
 

@@ -2,9 +2,12 @@
 
 use crate::fields::{F64, I32, bytes, scr, site};
 use crate::fields_on_ranks::{Random, cut, elements, list_part, save};
+use crate::json::{as_documented, parsed};
 use crate::sandbox::Said;
 use crate::site::{Site, nodes};
-use scr::fields::{Class, Kind, List, Order, Place};
+use scr::fields::{Class, Kind, List, Order, Place, checkpoint};
+use scr::format::Name;
+use serde_json::json;
 
 /// Writes a whole in random boxes on so many ranks. `change` gets the elements with their numbers.
 fn write_whole(
@@ -198,6 +201,74 @@ fn what_ranks_have_of_their_own_is_compared_rank_by_rank() {
     assert!(out.starts_with(expected), "{out}");
     let expected = "own: an array of each of 3 ranks in A, an array of each of 4 ranks in B\n";
     assert!(differs(diff("more")).starts_with(expected));
+}
+
+#[test]
+fn json_says_what_the_text_says() {
+    let site = site(false);
+    write_whole(&site, 2, "a", &[6, 5, 4], |_, x| x);
+    write_whole(&site, 3, "b", &[6, 5, 4], |number, x| match number {
+        47 => x + 0.5,
+        119 => f64::NAN,
+        _ => x,
+    });
+    let json = |args: &[&str]| {
+        let said = scr(&site, &[args, &["--json"]].concat());
+        assert_eq!(said.err, "");
+        (said.code, parsed(&said.out))
+    };
+    let (code, same) = json(&["diff", "a", "a"]);
+    assert_eq!((code, &same["fields"]), (0, &json!([])));
+    let (code, document) = json(&["diff", "a", "b"]);
+    let elements = json!({
+        "differ": 2,
+        "all": 120,
+        "first": {"rank": null, "index": [2, 1, 3], "values": ["48.0", "48.5"]},
+        "greatest": {"absolute": null, "relative": null, "ulp": 1u64 << 46},
+    });
+    let field = json!({"name": "grid", "only_in": null, "shapes": null, "elements": elements});
+    assert_eq!((code, &document["fields"]), (1, &json!([field])));
+    assert_eq!(document["compared"], 1);
+    // What ranks have of their own, of a Fortran program; another shape; what one of them has only; a name that
+    // is not UTF-8.
+    let odd = Name::new(&b"odd\xff"[..]);
+    for (name, last, more) in [(Name::from("c"), 1, "old"), (odd, 2, "new")] {
+        site.run(&nodes(2), |rank| {
+            let mut known = Default::default();
+            let extents = [2, i64::from(last)];
+            let data = vec![last as u8; 8 * last as usize];
+            let own = [rank.rank as u8 + last as u8, 0, 0, 0];
+            checkpoint(
+                &mut rank.session,
+                &mut known,
+                Some(name.clone()),
+                Ok((true, false)),
+                &mut |list| {
+                    list.set_order(Order::Column);
+                    bytes(list, "own", I32, &[1, 1], Place::Own, &own)?;
+                    bytes(list, "shape", I32, &extents, Place::Own, &data)?;
+                    bytes(list, more, I32, &[], Place::Same, &[0; 4])
+                },
+            )
+            .unwrap();
+        });
+    }
+    let odd = json(&["diff", "c", "4"]).1;
+    assert_eq!(odd["b"]["name_hex"], "6f6464ff");
+    assert_eq!(odd["fields"][0]["elements"]["first"]["rank"], 0);
+    assert_eq!(
+        odd["fields"][0]["elements"]["first"]["index"],
+        json!([1, 1])
+    );
+    assert_eq!(
+        odd["fields"][1]["shapes"],
+        json!(["int32[2, 1] of rank 0", "int32[2, 2] of rank 0"])
+    );
+    assert_eq!(odd["fields"][2]["only_in"], "A");
+    let back = json(&["diff", "4", "c"]).1;
+    as_documented("scr diff A B --json", &[same, document, odd, back]);
+    let said = scr(&site, &["diff", "a", "none", "--json"]);
+    assert_eq!((said.code, said.out.as_str()), (2, ""), "{}", said.err);
 }
 
 #[test]

@@ -56,3 +56,16 @@ run all "$source/tests/fortran/classic_fixed.f" scrf_classic.o
 export SCR_PREFIX=$PWD
 run "write read" "$source/tests/fortran/fields.f90"
 run "write read" "$source/tests/fortran/fields_kinds.F90"
+
+[[ $2 == flang ]] || exit 0
+# A whole program, which uses a module of MPI: a run that goes on from a checkpoint has the same result as one run.
+heat() {
+    "${launch[@]}" ./program size 64 every 5 steps "$1" output "$2" | tee log
+}
+"$compiler" -Impif "${mpi[@]}" -c "$source/tests/fortran/mpi_f08.f90"
+run "" "$source/examples/heat2d_fields.f90" mpi_f08.o
+SCR_ENABLE=0 heat 20 whole
+heat 12 part
+heat 20 joined
+grep -q "restarted from heat2d.10" log
+cmp whole joined

@@ -8,12 +8,15 @@ use super::super::walk::{Walk, row_major};
 use super::{Array, blocks_of};
 use crate::store::{File, Files, retry};
 use crate::{Error, Result};
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
 
-/// Bytes of a band. A block of a file at the border of two bands is read for each of them, and a whole that is cut
-/// in several dimensions has as many such blocks as ranks share a band; so a band has many blocks.
+/// Bytes of a band.
 const BAND: u64 = 8 << 20;
+
+/// Bytes of blocks at the border of two bands that are kept for the second one, at most; what is beyond is read
+/// again. A whole that is cut in several dimensions has as many such blocks as ranks share a band: up to 1,024.
+const KEPT: usize = 256 << 20;
 
 /// Files that stay open.
 const MOST_OPEN: usize = 64;
@@ -31,6 +34,16 @@ pub struct Bands<'a> {
     open: VecDeque<(usize, Box<dyn File>)>,
     band: Vec<u8>,
     blocks: Vec<u8>,
+    /// By part: the end of the block that was read last, which belongs to the next band.
+    rests: HashMap<usize, Rest>,
+    /// Bytes of all rests.
+    kept: usize,
+}
+
+/// Bytes of a part that were read and checked, and not yet used.
+struct Rest {
+    begin: u64,
+    bytes: Vec<u8>,
 }
 
 impl<'a> Bands<'a> {
@@ -50,6 +63,8 @@ impl<'a> Bands<'a> {
             open: VecDeque::new(),
             band: Vec::new(),
             blocks: Vec::new(),
+            rests: HashMap::new(),
+            kept: 0,
         }
     }
 
@@ -88,29 +103,63 @@ impl<'a> Bands<'a> {
         Ok(Some(&self.band))
     }
 
-    /// Reads elements of a part, and puts them where they belong in the band.
+    /// Puts elements of a part where they belong in the band: those that are left of the block that was read last, and
+    /// what is read.
     fn add(&mut self, part: usize, walk: &Walk, (from, to): (u64, u64)) -> Result<()> {
+        let (mut at, end) = (from * walk.size(), to * walk.size());
+        if let Some(mut rest) = self.take_rest(part, at) {
+            let used = rest.bytes.len().min((end - at) as usize);
+            self.place(walk, at, &rest.bytes[..used])?;
+            at += used as u64;
+            rest.bytes.drain(..used);
+            self.keep_rest(part, at, rest.bytes);
+        }
+        if at == end {
+            return Ok(());
+        }
         let rank = self.parts[part].0;
         self.open_file(rank)?;
-        let (_, _, stored) = &self.parts[part];
         let path = self.paths.get(rank).cloned().unwrap_or_default();
-        let file = self.open.iter().find(|(open, _)| *open == rank);
-        let (_, file) = file.ok_or_else(|| Error::corrupt(&path, "is not open"))?;
-        let (section, size) = (&stored.section, walk.size());
-        let bytes = (from * size, to * size);
-        let (mut at, end) = blocks_of(section, bytes, stored.entry.bytes());
-        while at < end {
-            let length = chunk_of(section).min(end - at);
-            self.blocks.resize(length as usize, 0);
-            read_blocks(&**file, &path, stored, at, &mut self.blocks)?;
-            let first = bytes.0.max(at);
-            let last = bytes.1.min(at + length);
-            let wanted = &self.blocks[(first - at) as usize..(last - at) as usize];
-            let mut band = Slice::of_bytes(&mut self.band, 0);
-            scatter(&mut band, walk, first / size, wanted)?;
-            at += length;
+        let all = self.parts[part].2.entry.bytes();
+        let (mut block, last) = blocks_of(&self.parts[part].2.section, (at, end), all);
+        let mut blocks = std::mem::take(&mut self.blocks);
+        while block < last {
+            let stored = &self.parts[part].2;
+            let file = self.open.iter().find(|(open, _)| *open == rank);
+            let (_, file) = file.ok_or_else(|| Error::corrupt(&path, "is not open"))?;
+            let length = chunk_of(&stored.section).min(last - block);
+            blocks.resize(length as usize, 0);
+            read_blocks(&**file, &path, stored, block, &mut blocks)?;
+            let until = end.min(block + length);
+            let (first, used) = ((at - block) as usize, (until - block) as usize);
+            self.place(walk, at, &blocks[first..used])?;
+            self.keep_rest(part, until, blocks[used..].to_vec());
+            at = until;
+            block += length;
         }
+        self.blocks = blocks;
         Ok(())
+    }
+
+    /// Puts bytes of a part, which begin at `at`, into the band.
+    fn place(&mut self, walk: &Walk, at: u64, bytes: &[u8]) -> Result<()> {
+        let mut band = Slice::of_bytes(&mut self.band, 0);
+        scatter(&mut band, walk, at / walk.size(), bytes)
+    }
+
+    /// What is left of a part, if it begins at `at`.
+    fn take_rest(&mut self, part: usize, at: u64) -> Option<Rest> {
+        let rest = self.rests.remove(&part)?;
+        self.kept -= rest.bytes.len();
+        (rest.begin == at).then_some(rest)
+    }
+
+    /// Keeps what is left of a part, if there is room.
+    fn keep_rest(&mut self, part: usize, begin: u64, bytes: Vec<u8>) {
+        if !bytes.is_empty() && self.kept + bytes.len() <= KEPT {
+            self.kept += bytes.len();
+            self.rests.insert(part, Rest { begin, bytes });
+        }
     }
 
     /// Opens the file of a rank, unless it is open.

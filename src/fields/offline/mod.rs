@@ -101,8 +101,8 @@ impl Array {
         self.extents.iter().product()
     }
 
-    /// The index of an element of this number, as the program has it: `[3, 4]`.
-    pub fn place(&self, number: u64) -> String {
+    /// The index of the element of this number, as the program has it.
+    pub fn index(&self, number: u64) -> Vec<u64> {
         let mut left = number;
         let index = self.extents.iter().rev().map(|extent| {
             let place = left % extent.max(&1);
@@ -111,7 +111,7 @@ impl Array {
         });
         let mut index: Vec<u64> = index.collect();
         index.reverse();
-        self.order.place(&index)
+        self.order.index(&index)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::{FieldSummary, SavedFields};
 use crate::comm::{Communicator, threads};
+use crate::faulty::Faulty;
 use crate::fields::boxes;
 use crate::fields::entry::{Entry, Order, Role};
 use crate::fields::kind::{Class, Kind};
@@ -13,6 +14,7 @@ use crate::prefix::paths::Prefix;
 use crate::prefix::rank2file;
 use crate::store::Files;
 use crate::store::posix::Posix;
+use std::path::Path;
 
 /// A part of a whole of 4 x 4 bytes: where it is, and its extents.
 type Part = ([u64; 2], [u64; 2]);
@@ -29,15 +31,14 @@ fn entry((at, extents): Part, name: &str, kind: Kind) -> Entry {
     }
 }
 
-/// A dataset whose rank r wrote `entries[r]`, in a list of the number `list[r]`. What reading its fields gives.
-fn read(entries: &[Entry], list: &[u64]) -> crate::Result<Vec<u8>> {
-    let dir = tempfile::tempdir().unwrap();
-    let prefix = Prefix::new(dir.path());
+/// Writes a dataset whose rank r has `entries[r]`, in a list of the number `list[r]`. Its elements are made of r.
+fn write(dir: &Path, entries: &[Entry], list: &[u64]) -> crate::Result<Dataset> {
+    let prefix = Prefix::new(dir);
     let ranks = entries.len() as u64;
     let mut records = Vec::new();
     for (rank, (entry, list)) in (0..).zip(entries.iter().zip(list)) {
         let name = format!("ck/rank_{rank}.fields");
-        let path = dir.path().join(&name);
+        let path = dir.join(&name);
         Posix.make_dirs(path.parent().unwrap())?;
         let mut writer = Writer::new(Posix.create(&path, 0o600)?, rank, ranks);
         let mut data = vec![rank as u8; entry.bytes() as usize];
@@ -50,12 +51,22 @@ fn read(entries: &[Entry], list: &[u64]) -> crate::Result<Vec<u8>> {
     }
     Posix.make_dirs(&prefix.dataset(7))?;
     rank2file::write_all(&Posix, &prefix.dataset(7), records)?;
-    let dataset = Dataset {
+    Ok(Dataset {
         id: 7,
         name: "ck".into(),
         ..Dataset::default()
-    };
-    let saved = SavedFields::open(&Posix, &prefix, &dataset)?;
+    })
+}
+
+/// What reading the field `x` of the dataset that [`write`] writes gives.
+fn read(entries: &[Entry], list: &[u64]) -> crate::Result<Vec<u8>> {
+    let dir = tempfile::tempdir().unwrap();
+    let dataset = write(dir.path(), entries, list)?;
+    read_x(&Posix, dir.path(), &dataset)
+}
+
+fn read_x(files: &dyn Files, dir: &Path, dataset: &Dataset) -> crate::Result<Vec<u8>> {
+    let saved = SavedFields::open(files, &Prefix::new(dir), dataset)?;
     let fields = saved.find(&["x"])?;
     let mut bands = saved.read(&fields[0], 0)?;
     let mut all = Vec::new();
@@ -96,6 +107,44 @@ fn parts_make_up_the_whole_or_the_first_wrong_element_is_named() {
     // As many elements as the whole has.
     let error = told(&[top, left, ([1, 1], [3, 2]), ([0, 1], [3, 1])]);
     assert!(error.contains("both have the element [2, 1]"), "{error}");
+}
+
+/// Many ranks share a band of a whole that is cut in each dimension, and few of their blocks end where it does.
+#[test]
+fn each_block_is_read_once_however_the_whole_is_cut() {
+    let real = Kind::new(Class::Real, 8);
+    let (whole, part) = ([96u64, 128, 240], [48u64, 32, 60]);
+    let corners = (0..2).flat_map(|x| (0..4).flat_map(move |y| (0..4).map(move |z| [x, y, z])));
+    let entries: Vec<Entry> = corners
+        .map(|corner| Entry {
+            extents: part.to_vec(),
+            whole: whole.to_vec(),
+            at: (0..3).map(|dim| corner[dim] * part[dim]).collect(),
+            ..entry(([0, 0], [0, 0]), "x", real)
+        })
+        .collect();
+    let dir = tempfile::tempdir().unwrap();
+    let dataset = write(dir.path(), &entries, &vec![1; entries.len()]).unwrap();
+    let files = Faulty::new(Posix);
+    let all = read_x(&files, dir.path(), &dataset).unwrap();
+    let bytes = all.len() as u64;
+    assert_eq!(bytes, 8 * whole.iter().product::<u64>());
+    let row = |x: u64, y: u64, z: u64| &all[(((x * 128 + y) * 240 + z) * 8) as usize..][..8 * 60];
+    for (rank, entry) in entries.iter().enumerate() {
+        for (x, y) in [(0, 0), (1, 0), (17, 31), (47, 31)] {
+            let at = &entry.at;
+            let found = row(at[0] + x, at[1] + y, at[2]);
+            assert!(
+                found.iter().all(|byte| *byte == rank as u8),
+                "{rank} {x} {y}"
+            );
+        }
+    }
+    let read = files.faults().bytes_read();
+    assert!(
+        (bytes..bytes * 102 / 100).contains(&read),
+        "{read} of {bytes}"
+    );
 }
 
 #[test]
