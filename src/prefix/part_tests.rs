@@ -3,9 +3,10 @@
 
 use super::containers::ContainerPlace;
 use super::flush_target::{Checksums, FlushTarget};
-use super::part::{self, PartPlace, RankSource, flush_part, may_split};
+use super::part::{self, Copied, PartPlace, RankSource, flush_part, may_split};
 use super::paths::Prefix;
 use super::{finish, index, rank2file};
+use crate::faulty::Faulty;
 use crate::format::Scheme;
 use crate::format::filemap::{Filemap, Reddesc};
 use crate::format::rank2file::RankEntry;
@@ -248,10 +249,42 @@ fn a_file_of_an_ended_run_is_compared_with_its_checksum() {
             Err(error) => assert!(error.to_string().contains("SCR-"), "{error}"),
         }
         std::fs::write(&damaged, [0, 0]).unwrap();
-        flush().unwrap();
+        let copied = Copied { files: 3, bytes: 3 };
+        assert_eq!(flush().unwrap(), copied);
+        assert_eq!(
+            flush().unwrap(),
+            copied,
+            "as an earlier attempt has recorded"
+        );
         let recorded = checksums == Checksums::beside_a_run(true);
         for entry in entries(&prefix).values() {
             assert!(entry.files.values().all(|f| f.crc.is_some() == recorded));
         }
     }
+}
+
+/// The files in the cache may be worse by now.
+#[test]
+fn a_record_that_cannot_be_read_for_now_stays() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(dir.path().join("prefix/.scr")).unwrap();
+    let prefix = Prefix::new(&dir.path().join("prefix"));
+    let dataset = dataset(3, 1);
+    finish::announce(&Posix, &prefix, &dataset).unwrap();
+    let sources: Vec<_> = (0..3).map(|r| source(dir.path(), r, 3, 1)).collect();
+    let files = Faulty::new(Posix);
+    let faults = files.faults();
+    let target = target_of(&files, &prefix, Checksums::Record);
+    let place = whole(None);
+    let mut copier = Copier::new(&files, 1 << 16);
+    let time = || "2026-01-01T00:00:00".to_string();
+    let mut flush = || flush_part(&target, &mut copier, &dataset, &place, &sources, &time);
+    flush().unwrap();
+    let before = entries(&prefix);
+    let record = prefix.dataset(3).join(rank2file::file_name(0, 0));
+    faults.fail_reads(Some((record, libc::EIO)));
+    assert_eq!(flush().unwrap_err().errno(), Some(libc::EIO));
+    faults.fail_reads(None);
+    assert_eq!(entries(&prefix), before);
+    flush().unwrap();
 }

@@ -39,3 +39,23 @@ pub fn note_complete(files: &dyn Files, prefix: &Prefix) -> Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::flush_file::CACHE;
+    use crate::store::posix::Posix;
+
+    #[test]
+    fn what_neither_the_index_nor_the_flush_file_describes_is_not_noted() {
+        let dir = tempfile::tempdir().unwrap();
+        let prefix = Prefix::new(dir.path());
+        Posix.make_dirs(&prefix.meta()).unwrap();
+        let mut record = FlushFile::default();
+        let entry = record.datasets.entry(7).or_insert_with(FlushEntry::default);
+        entry.locations.insert(CACHE.into());
+        records::write_flush_file(&Posix, &prefix, &record).unwrap();
+        note_complete(&Posix, &prefix).unwrap();
+        assert_eq!(records::read_flush_file(&Posix, &prefix).unwrap(), record);
+    }
+}

@@ -308,6 +308,46 @@ mod tests {
         );
     }
 
+    #[test]
+    fn a_call_in_the_wrong_phase_is_told_the_way_out() {
+        for (state, call, way_out) in [
+            (State::Uninit, Call::StartOutput, "call SCR_Init first"),
+            (
+                State::Idle,
+                Call::Init,
+                "leave the call out, or call SCR_Finalize first",
+            ),
+            (
+                State::Idle,
+                Call::Configure,
+                "set parameters before SCR_Init",
+            ),
+            (
+                State::Idle,
+                Call::CompleteOutput,
+                "call the SCR_Start_... that belongs to it first",
+            ),
+            (
+                State::Restart,
+                Call::StartOutput,
+                "call SCR_Complete_restart first",
+            ),
+            (
+                State::Checkpoint,
+                Call::HaveRestart,
+                "call SCR_Complete_checkpoint first",
+            ),
+            (
+                State::Output,
+                Call::Finalize,
+                "call SCR_Complete_output first",
+            ),
+        ] {
+            let error = state.after(call).unwrap_err().to_string();
+            assert!(error.contains(way_out), "{error}");
+        }
+    }
+
     /// The letter is the state that a call leads to which fails or is not allowed.
     #[test]
     fn a_start_that_fails_leads_to_a_failed_phase_unless_one_is_open() {

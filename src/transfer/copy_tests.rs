@@ -132,6 +132,8 @@ fn a_copy_is_never_open_to_more_people_than_its_source() {
     let mode = || fs::metadata(&to).unwrap().mode() & 0o777;
     let look = |_| {
         assert_eq!(mode() & !0o640, 0, "{:o}", mode());
+        // If this process is killed, the next copy can write over it.
+        assert_eq!(mode() & 0o600, 0o600, "{:o}", mode());
         Ok(())
     };
     let mut copier = Copier::new(&Posix, 64).watched(&look);
@@ -139,6 +141,39 @@ fn a_copy_is_never_open_to_more_people_than_its_source() {
         .copy_with(&from, &to, None, SUMMED, stat.as_ref())
         .unwrap();
     assert_eq!(mode(), 0o440);
+}
+
+/// Puts a file where the copy is to be, after the copier has looked.
+struct Meanwhile(std::path::PathBuf);
+
+impl TargetWatch for Meanwhile {
+    fn begin(&self, _: &Path) -> Result<()> {
+        fs::write(&self.0, bytes(5000)).unwrap();
+        Ok(())
+    }
+
+    fn opened(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn keeps_failed(&self) -> bool {
+        false
+    }
+
+    fn record(&self, path: &Path, write: &dyn Fn(&Path) -> Result<()>) -> Result<()> {
+        write(path)
+    }
+}
+
+#[test]
+fn nothing_is_left_of_a_longer_file_that_came_meanwhile() {
+    for mode in [SUMMED, PLAIN] {
+        let (_dir, from, to) = with(&bytes(100));
+        let watch = Meanwhile(to.clone());
+        let mut copier = Copier::new(&Posix, 64).deciding(&watch);
+        copier.copy(&from, &to, None, mode).unwrap();
+        assert!(fs::read(&to).unwrap() == bytes(100));
+    }
 }
 
 #[test]

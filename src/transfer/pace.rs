@@ -126,6 +126,11 @@ mod tests {
         }
         assert!(begun.elapsed() >= Duration::from_millis(99));
         assert_eq!(limits.piece(32 << 20), (10 << 20) / 50);
+        let slowest = Limits {
+            bandwidth: 1,
+            ..limits
+        };
+        assert_eq!(slowest.piece(32 << 20), 64 << 10);
         assert_eq!(
             Limits {
                 bandwidth: 0,

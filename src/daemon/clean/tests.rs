@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::faulty::{Faults, Faulty};
+use crate::format::transfer::RUN;
 use crate::store::posix::Posix;
 use std::fs;
 use std::sync::Arc;
@@ -66,6 +67,18 @@ fn all_of_a_job_that_ended_goes() {
     assert_eq!((cleaned.files, cleaned.bytes), (1, 5));
     assert!(cleaned.problems.is_empty() && cleaned.foreign.is_empty());
     assert!(!base.dir.path().join("user").exists());
+}
+
+/// A daemon that was killed leaves its transfer file.
+#[test]
+fn a_transfer_file_without_open_parts_keeps_nothing() {
+    let base = Base::new();
+    let control = Control::new(&base.files, base.job.clone());
+    control
+        .update(|file| file.command = Some(RUN.into()))
+        .unwrap();
+    assert!(control.file().exists());
+    assert_eq!(why(&clean_one(base.directory())), "removed");
 }
 
 #[test]

@@ -350,3 +350,18 @@ fn sets_that_no_code_spans_are_divided() {
         assert_eq!((found.tolerates, found.note), (failures, None), "{scheme}");
     }
 }
+
+/// A code has at most 256 blocks: members and losses together.
+#[test]
+fn a_set_is_as_large_as_its_code_can_be() {
+    for (ranks, sets) in [(253, 1), (254, 1), (255, 3)] {
+        let groups = Groups {
+            count: ranks,
+            largest: 1,
+            smallest: 1,
+            led: None,
+        };
+        let found = Protection::of(&plan("RS", 256, 2), ranks, &groups);
+        assert_eq!((found.sets, found.tolerates), (Some(sets), 2), "{ranks}");
+    }
+}

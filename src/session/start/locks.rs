@@ -247,23 +247,7 @@ fn prefix_in_use(prefix: &Prefix) -> Error {
 }
 
 fn store_in_use(run: &Run, job: &Path, owner: &Owner) -> Error {
-    // The file may be missing, or name an earlier run, if there was no space to write it.
-    let other_run = if owner.prefix.is_empty() {
-        "another run".to_string()
-    } else {
-        format!("a run in {}", owner.prefix.as_path().display())
-    };
-    let who = match holders::in_words(job) {
-        Some(who) => format!("{who} of {other_run}"),
-        // The process is on another node or in another container.
-        None if owner.pid == 0 => other_run,
-        None => {
-            let Owner {
-                pid, node, rank, ..
-            } = owner;
-            format!("process {pid} on node {node} (rank {rank}) of {other_run}")
-        }
-    };
+    let who = holder(holders::in_words(job), owner);
     Error::config(
         job.display().to_string(),
         format!(
@@ -273,6 +257,27 @@ fn store_in_use(run: &Run, job: &Path, owner: &Owner) -> Error {
             run.node()
         ),
     )
+}
+
+/// Who has a lock: `found`, what the system says, and `owner`, what that run has written of itself.
+fn holder(found: Option<String>, owner: &Owner) -> String {
+    // The file may be missing, or name an earlier run, if there was no space to write it.
+    let other_run = if owner.prefix.is_empty() {
+        "another run".to_string()
+    } else {
+        format!("a run in {}", owner.prefix.as_path().display())
+    };
+    match found {
+        Some(who) => format!("{who} of {other_run}"),
+        // The process is on another node or in another container.
+        None if owner.pid == 0 => other_run,
+        None => {
+            let Owner {
+                pid, node, rank, ..
+            } = owner;
+            format!("process {pid} on node {node} (rank {rank}) of {other_run}")
+        }
+    }
 }
 
 /// The identity of the run that a layout is for.
@@ -338,5 +343,49 @@ fn lock_store(
                 Locked::ByOther(other)
             });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::posix::Posix;
+
+    #[test]
+    fn who_has_a_cache_is_told_as_far_as_it_is_known() {
+        let owner = Owner {
+            run: "scr.run.1".into(),
+            node: "n7".into(),
+            pid: 42,
+            rank: 3,
+            prefix: "/p/run".into(),
+        };
+        let unknown = Owner::default();
+        let found = || Some("process 9 (heat)".to_string());
+        for (found, owner, told) in [
+            (found(), &owner, "process 9 (heat) of a run in /p/run"),
+            (found(), &unknown, "process 9 (heat) of another run"),
+            (
+                None,
+                &owner,
+                "process 42 on node n7 (rank 3) of a run in /p/run",
+            ),
+            (None, &unknown, "another run"),
+        ] {
+            assert_eq!(holder(found, owner), told);
+        }
+    }
+
+    /// As if `scr clean` had removed it after this run had made it.
+    #[test]
+    fn a_directory_that_was_removed_meanwhile_is_made_again_and_locked() {
+        let dir = tempfile::tempdir().unwrap();
+        let layout = Layout::new(dir.path(), "user", "7").of_run(1);
+        let lock = |layout: &Layout| {
+            let end = Instant::now() + Duration::from_secs(600);
+            lock_store(&Posix, layout, None, &Owner::default(), end).unwrap()
+        };
+        assert!(matches!(lock(&layout), Locked::ByThisRun(Some(_))));
+        assert!(layout.job().join(OWNER).exists());
     }
 }
