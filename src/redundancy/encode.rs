@@ -279,3 +279,33 @@ pub fn from_bytes(message: &[u8], count: usize) -> (Vec<u64>, &[u8]) {
     let (words, _) = head.as_chunks::<8>();
     (words.iter().map(|w| u64::from_le_bytes(*w)).collect(), rest)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::files::FileMeta;
+    use crate::redundancy::testing::empty_header;
+    use crate::store::Files;
+    use crate::store::posix::Posix;
+
+    #[test]
+    fn checksums_of_another_number_of_files_are_refused() {
+        let mut header = empty_header();
+        let record = RankRecord {
+            dataset: header.dataset.clone(),
+            reddesc: header.reddesc.clone(),
+            files: RankFiles::default(),
+        };
+        let stat = Posix.stat(std::path::Path::new("/")).unwrap().unwrap();
+        header.partner.files = vec![FileMeta::new("f".into(), "f".into(), &stat); 2];
+        let sums = |bytes: u8| vec![(0..bytes).collect::<Vec<u8>>()];
+        let done = complete(header.clone(), &record, &sums(8)).unwrap();
+        let found: Vec<_> = done.partner.files.iter().map(|file| file.crc).collect();
+        assert_eq!(found, [Some(0x0302_0100), Some(0x0706_0504)]);
+        for bytes in [0, 4, 7, 9, 12] {
+            let error = complete(header.clone(), &record, &sums(bytes)).unwrap_err();
+            let told = format!("2 files, {bytes} bytes of checksums");
+            assert!(error.to_string().contains(&told), "{error}");
+        }
+    }
+}

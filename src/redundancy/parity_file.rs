@@ -356,8 +356,7 @@ impl ParityReader {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::Dataset;
-    use crate::format::Reddesc;
+    use crate::redundancy::testing::empty_header;
     use crate::store::posix::Posix;
 
     /// A rebuild that fails must not cost a file that only could not be read for a moment.
@@ -365,27 +364,7 @@ mod tests {
     fn the_file_before_stays_until_its_successor_is_complete() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("1_of_2_in_0.xor");
-        let header = ParityHeader {
-            chunk: 0,
-            crc: Some(0),
-            current: RankFiles::default(),
-            dataset: Dataset::default(),
-            further: Vec::new(),
-            group: Group(vec![0, 1]),
-            partner: RankFiles::default(),
-            ranks: 2,
-            reddesc: Reddesc {
-                scheme: Scheme::Xor.into(),
-                group: "NODE".into(),
-                set_id: 0,
-                set_rank: 0,
-                members: vec![0, 1],
-                set_size: 2,
-                set_failures: 1,
-                interval: 1,
-                store: "/s".into(),
-            },
-        };
+        let header = empty_header();
         let create = || ParityWriter::create(&Posix, path.clone(), &header);
         std::fs::write(&path, "before").unwrap();
         drop(create().unwrap());

@@ -11,10 +11,36 @@ use crate::format::Scheme;
 use crate::format::dataset::Dataset;
 use crate::format::filemap::Reddesc;
 use crate::format::files::{FileMeta, RankFiles};
+use crate::format::parity::{Group, ParityHeader};
 use crate::store::posix::Posix;
 use crate::store::{Files, Stat};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+
+/// The header of the redundancy file of a member without files, in a set of two.
+pub fn empty_header() -> ParityHeader {
+    ParityHeader {
+        chunk: 0,
+        crc: Some(0),
+        current: RankFiles::default(),
+        dataset: Dataset::default(),
+        further: Vec::new(),
+        group: Group(vec![0, 1]),
+        partner: RankFiles::default(),
+        ranks: 2,
+        reddesc: Reddesc {
+            scheme: Scheme::Xor.into(),
+            group: "NODE".into(),
+            set_id: 0,
+            set_rank: 0,
+            members: vec![0, 1],
+            set_size: 2,
+            set_failures: 1,
+            interval: 1,
+            store: "/s".into(),
+        },
+    }
+}
 
 /// One set of ranks, each with its own directories.
 pub struct Cluster {

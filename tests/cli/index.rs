@@ -500,6 +500,28 @@ fn a_dataset_that_lost_a_file_is_not_complete() {
     );
 }
 
+/// The last run had a newer dataset under this id in its cache, which was not flushed.
+#[test]
+fn an_older_dataset_of_the_same_id_does_not_count_as_complete() {
+    use scr::format::flush_file::{FlushEntry, FlushFile};
+    use scr::prefix::{paths::Prefix, records};
+    let sandbox = Sandbox::of("basic");
+    let mut record = FlushFile::default();
+    let newer = scr::format::Dataset {
+        id: 1,
+        name: "timestep.1".into(),
+        created: 1 << 60,
+        flag_ckpt: true,
+        ckpt: Some(1),
+        ..Default::default()
+    };
+    record.datasets.insert(1, FlushEntry::cached(newer));
+    let prefix = Prefix::new(sandbox.path());
+    records::write_flush_file(&scr::store::posix::Posix, &prefix, &record).unwrap();
+    let error = sandbox.run(&["index", "--build=1"]).failed();
+    assert!(!error.contains("is complete"), "{error}");
+}
+
 /// A run that is killed before its first flush has an empty prefix directory and full caches.
 #[test]
 fn without_an_index_the_datasets_in_the_caches_are_listed() {

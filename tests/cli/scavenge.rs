@@ -39,6 +39,21 @@ fn a_killed_job_is_saved_node_by_node() {
          ck.1\n"
     );
     assert_eq!(on(&site, "n1", "scr", &["inspect", "-q"]).out(), "2 1\n");
+    // Of files of the program, and of redundancy.
+    let bytes = || -> u64 {
+        let dirs = [
+            site.prefix().join("ck.2"),
+            site.prefix().join(".scr/scr.dataset.2"),
+        ];
+        let entries = dirs
+            .iter()
+            .filter_map(|dir| std::fs::read_dir(dir).ok())
+            .flatten();
+        let entries = entries.map(Result::unwrap);
+        let copied = entries.filter(|e| !e.file_name().to_string_lossy().starts_with("filemap"));
+        copied.map(|entry| entry.metadata().unwrap().len()).sum()
+    };
+    let mut before = 0;
     for node in ["n0", "n1", "n3"] {
         let out = on(&site, node, "scr_copy", &["--id", "2"]).out();
         assert_eq!(
@@ -49,6 +64,10 @@ fn a_killed_job_is_saved_node_by_node() {
             out.contains("dataset 2 (ck.2): 2 ranks of this node saved"),
             "{out}"
         );
+        let after = bytes();
+        let told = format!(", 4 files copied, {} bytes\n", after - before);
+        assert!(out.contains(&told), "{told}: {out}");
+        before = after;
     }
     let state = on(&site, "n0", "scr", &["inspect", "--id", "2"]);
     assert_eq!(state.code, 0, "{state:?}");

@@ -5,6 +5,7 @@ use scr::comm::threads;
 use scr::config::Config;
 use scr::daemon::clean::{self, Done};
 use scr::session::{Session, Setup};
+use scr::store::Files;
 use scr::store::posix::Posix;
 use std::path::Path;
 use std::sync::Arc;
@@ -110,6 +111,20 @@ fn the_control_directory_of_a_run_without_a_cache_is_kept() {
     site.run(&nodes(1), |rank| rank.checkpoint("ck.2").unwrap());
     assert!(site.job("n0").exists());
     assert!(clean_up(&site));
+}
+
+/// As while `scr clean` looks at it.
+#[test]
+fn a_run_does_not_wait_long_for_the_lock_on_its_control_directory() {
+    let site = Site::new().set("SCR_FLUSH", "0");
+    site.run(&nodes(1), |rank| rank.checkpoint("ck.1").unwrap());
+    let calls = site.job("n0").join(".scr.calls");
+    std::fs::File::create(&calls).unwrap();
+    let lock = Posix.try_lock(&calls).unwrap();
+    assert!(lock.is_some());
+    start_another(&site, "1").unwrap();
+    drop(lock);
+    site.expect_restart(&nodes(1), Some("ck.1"));
 }
 
 /// Starts a run of the site on nodes a and b, waiting for others but a moment.

@@ -291,6 +291,19 @@ fn a_restart_in_bypass_extracts_the_files_and_says_so() {
 }
 
 #[test]
+fn another_number_of_ranks_extracts_the_files_of_all() {
+    let site = two(&nodes(3)).set("SCR_FETCH_BYPASS", "1");
+    let offered = site.run(&nodes(2), |rank| {
+        let offered = rank.session.have_restart().unwrap();
+        rank.finalize().unwrap();
+        offered.map(|name| name.to_string())
+    });
+    assert_eq!(offered, [Some("new".to_string()), Some("new".to_string())]);
+    let told = site.heard("extracted 3 files from containers");
+    assert_eq!(told.len(), 1, "{told:?}");
+}
+
+#[test]
 fn a_restart_in_bypass_writes_over_no_other_file() {
     let nodes = nodes(3);
     let site = two(&nodes).set("SCR_CACHE_BYPASS", "1");
