@@ -37,7 +37,7 @@ impl Oracle {
     }
 
     /// True if this error names a lock that a stopped process may have kept.
-    fn is_locked_by_stopped(&self, what: &str) -> bool {
+    pub(super) fn is_locked_by_stopped(&self, what: &str) -> bool {
         let mut runs = self.plan.runs.iter().take(self.run + 1);
         let stops = runs.any(|run| run.disturbance.stop.is_some() || run.beside.stops_daemons());
         let waits = [

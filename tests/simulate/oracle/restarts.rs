@@ -131,7 +131,8 @@ impl Oracle {
         // So are damaged ones that came out of them.
         let in_the_way =
             (replaced || self.prefix_damaged) && self.plan.is_set("SCR_USE_CONTAINERS");
-        let reason = self.not_read || self.is_excused() || self.is_tight() || in_the_way;
+        let locked = self.is_locked_by_stopped(why);
+        let reason = self.not_read || self.is_excused() || self.is_tight() || in_the_way || locked;
         self.check(
             Promise::Reason,
             reason || of_other_ranks || required,
