@@ -1,32 +1,54 @@
 //! Whether all ranks list the same fields, and whether their parts make up the wholes.
 
 use super::entry::{Entry, Role, list, wrong};
-use super::file::fingerprint;
+use super::file::{fingerprint, fingerprint_with};
 use super::region::{Grid, Region, first_overlap};
 use super::words::{Messages, Taker, exchange};
 use crate::comm::{Communicator, Term, collective};
 use crate::{Error, Result};
+use std::fmt::Write;
 
 /// What must be the same on all ranks of a field, in words. `crc`: of a field that is the same on all ranks,
 /// the checksum of its values.
 pub fn signature(entry: &Entry, crc: Option<u32>) -> String {
+    let mut text = String::new();
+    add_signature(&mut text, entry, crc);
+    text
+}
+
+fn add_signature(text: &mut String, entry: &Entry, crc: Option<u32>) {
     let dims = entry.extents.len();
     let turned = |extents: &[u64]| list(&entry.order.turned(extents));
-    let more = match entry.role {
-        Role::Own => format!("of {dims} dimensions, each rank's own"),
-        Role::Part => format!("a part of {}", turned(&entry.whole)),
-        Role::Same => format!("{}, the same on all ranks", turned(&entry.extents)),
-        Role::Count => "a count".to_string(),
+    // What is written to a string cannot fail.
+    let _ = write!(text, "\"{}\" ({}, ", entry.name, entry.kind);
+    let _ = match entry.role {
+        Role::Own => write!(text, "of {dims} dimensions, each rank's own"),
+        Role::Part => write!(text, "a part of {}", turned(&entry.whole)),
+        Role::Same => write!(text, "{}, the same on all ranks", turned(&entry.extents)),
+        Role::Count => write!(text, "a count"),
     };
-    let crc = crc.map_or(String::new(), |crc| {
-        format!(", values with the checksum {crc:08x}")
-    });
-    format!("\"{}\" ({}, {more}{crc})", entry.name, entry.kind)
+    if let Some(crc) = crc {
+        let _ = write!(text, ", values with the checksum {crc:08x}");
+    }
+    text.push(')');
 }
 
 /// The number of a list that all ranks have.
 pub fn fingerprint_of(signatures: &[String]) -> u64 {
     fingerprint(signatures.join("\n").as_bytes())
+}
+
+/// [`fingerprint_of`] the signatures of many fields, which are not kept.
+pub fn fingerprint_of_list<'a>(fields: impl Iterator<Item = (&'a Entry, Option<u32>)>) -> u64 {
+    let (mut number, mut text) = (fingerprint(&[]), String::new());
+    for (entry, crc) in fields {
+        add_signature(&mut text, entry, crc);
+        number = fingerprint_with(number, text.as_bytes());
+        // Between two of them.
+        text.clear();
+        text.push('\n');
+    }
+    number
 }
 
 /// The lists of the ranks differ: says where this rank's first differs from that of rank 0. An error on
@@ -185,4 +207,47 @@ pub fn wrong_place(part: &Entry, cell: &Region, boxes: &[(usize, Region)]) -> Op
     hole.into_iter()
         .chain(twice)
         .min_by_key(|(number, _)| *number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fields::entry::Order;
+    use crate::fields::kind::{Class, Kind};
+
+    /// Its number is in each file.
+    #[test]
+    fn the_number_of_a_list_is_that_of_its_signatures_line_by_line() {
+        let entry = |name: &str, role| Entry {
+            name: name.to_string(),
+            kind: Kind::new(Class::Real, 8),
+            role,
+            order: Order::Column,
+            extents: vec![3, 2],
+            whole: vec![5, 4],
+            at: vec![0, 0],
+        };
+        let fields = [
+            (entry("a", Role::Own), None),
+            (entry("b", Role::Part), None),
+            (entry("c", Role::Same), Some(7)),
+            (entry("d", Role::Count), None),
+        ];
+        let text = "\"a\" (float64, of 2 dimensions, each rank's own)\n\
+                    \"b\" (float64, a part of [4, 5])\n\
+                    \"c\" (float64, [2, 3], the same on all ranks, values with the checksum 00000007)\n\
+                    \"d\" (float64, a count)";
+        let signatures: Vec<String> = fields
+            .iter()
+            .map(|(entry, crc)| signature(entry, *crc))
+            .collect();
+        assert_eq!(signatures.join("\n"), text);
+        for count in 0..=fields.len() {
+            let some = fields[..count].iter().map(|(entry, crc)| (entry, *crc));
+            assert_eq!(
+                fingerprint_of_list(some),
+                fingerprint_of(&signatures[..count])
+            );
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! Writes a checkpoint of fields.
 
-use super::agreement::{check_cover, fingerprint_of, first_difference, signature};
+use super::agreement::{check_cover, fingerprint_of_list, first_difference, signature};
 use super::boxes;
 use super::entry::{Entry, Role};
 use super::file::{Stored, fingerprint};
@@ -109,7 +109,9 @@ fn write(
         return Ok(());
     }
     if most != least {
-        return first_difference(comm, Call::Checkpoint.name(), &lists.signatures)?;
+        let fields = writer.fields.iter().map(with_values);
+        let signatures: Vec<String> = fields.map(|(entry, crc)| signature(entry, crc)).collect();
+        return first_difference(comm, Call::Checkpoint.name(), &signatures)?;
     }
     if other_parts {
         known.parts = None;
@@ -167,9 +169,7 @@ fn parts_of(fields: &[Stored]) -> impl Iterator<Item = &Entry> {
 
 /// What the lists of all ranks must have in common.
 struct Lists {
-    /// With the checksums of values that are the same on all ranks.
-    signatures: Vec<String>,
-    /// A number of `signatures`.
+    /// A number of the signatures, with checksums of values that are the same on all ranks.
     values: u64,
     /// A number of the signatures without values.
     names: u64,
@@ -179,25 +179,28 @@ struct Lists {
 
 impl Lists {
     fn of(fields: &[Stored]) -> Self {
-        let sum = |field: &Stored, role| (field.entry.role == role).then_some(field.section.crc);
-        let signatures: Vec<String> = fields
-            .iter()
-            .map(|field| signature(&field.entry, sum(field, Role::Same)))
-            .collect();
-        let names: Vec<String> = fields
-            .iter()
-            .map(|field| signature(&field.entry, None))
-            .collect();
+        let names = fingerprint_of_list(fields.iter().map(|field| (&field.entry, None)));
+        let values = if fields.iter().any(|field| field.entry.role == Role::Same) {
+            fingerprint_of_list(fields.iter().map(with_values))
+        } else {
+            names
+        };
         let mut counts = Words::default();
-        let sums = fields.iter().filter_map(|field| sum(field, Role::Count));
-        sums.for_each(|sum| counts.put(sum.into()));
+        let listed = fields.iter();
+        let listed = listed.filter(|field| field.entry.role == Role::Count);
+        listed.for_each(|field| counts.put(field.section.crc.into()));
         Lists {
-            values: fingerprint_of(&signatures),
-            names: fingerprint_of(&names),
+            values,
+            names,
             counts: fingerprint(&counts.0),
-            signatures,
         }
     }
+}
+
+/// A field, with the checksum of values that are the same on all ranks.
+fn with_values(field: &Stored) -> (&Entry, Option<u32>) {
+    let same = field.entry.role == Role::Same;
+    (&field.entry, same.then_some(field.section.crc))
 }
 
 /// A number of this rank's extents, and of the list.

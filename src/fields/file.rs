@@ -84,7 +84,12 @@ pub fn place_for(end: u64, bytes: u64) -> u64 {
 
 /// Numbers that other programs compute, too: FNV-1a of 64 bits.
 pub fn fingerprint(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+    fingerprint_with(0xcbf2_9ce4_8422_2325, bytes)
+}
+
+/// [`fingerprint`] of bytes of which that of those before is `hash`.
+pub fn fingerprint_with(hash: u64, bytes: &[u8]) -> u64 {
+    bytes.iter().fold(hash, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })
 }
