@@ -72,6 +72,14 @@ fn source(dir: &Path, rank: u64, ranks: u64, files: u64) -> RankSource {
     RankSource { record, data }
 }
 
+/// A prefix directory in which the flush of a dataset has begun.
+fn announced(dir: &Path, dataset: Dataset) -> (Prefix, Dataset) {
+    std::fs::create_dir_all(dir.join("prefix/.scr")).unwrap();
+    let prefix = Prefix::new(&dir.join("prefix"));
+    finish::announce(&Posix, &prefix, &dataset).unwrap();
+    (prefix, dataset)
+}
+
 fn target_of<'a>(
     files: &'a dyn Files,
     prefix: &'a Prefix,
@@ -117,10 +125,7 @@ fn flushed(
     split: bool,
 ) -> (BTreeMap<u64, RankEntry>, usize) {
     let dir = tempfile::tempdir().unwrap();
-    std::fs::create_dir_all(dir.path().join("prefix/.scr")).unwrap();
-    let prefix = Prefix::new(&dir.path().join("prefix"));
-    let dataset = dataset(ranks, files);
-    finish::announce(&Posix, &prefix, &dataset).unwrap();
+    let (prefix, dataset) = announced(dir.path(), dataset(ranks, files));
     let target = target_of(&Posix, &prefix, Checksums::Record);
     let complete = || {
         let index = index::read(&Posix, &prefix).unwrap();
@@ -193,10 +198,7 @@ fn a_part_with_many_files_has_several_leaves() {
 #[test]
 fn the_small_files_of_a_part_are_synced_once_before_its_record() {
     let dir = tempfile::tempdir().unwrap();
-    std::fs::create_dir_all(dir.path().join("prefix/.scr")).unwrap();
-    let prefix = Prefix::new(&dir.path().join("prefix"));
-    let dataset = dataset(3, 20);
-    finish::announce(&Posix, &prefix, &dataset).unwrap();
+    let (prefix, dataset) = announced(dir.path(), dataset(3, 20));
     let sources: Vec<_> = (0..3).map(|r| source(dir.path(), r, 3, 20)).collect();
     let files = CountingFiles::new(Posix);
     let tally = files.tally();
@@ -223,10 +225,7 @@ fn a_file_of_an_ended_run_is_compared_with_its_checksum() {
         (Checksums::in_a_run(false), None),
     ] {
         let dir = tempfile::tempdir().unwrap();
-        std::fs::create_dir_all(dir.path().join("prefix/.scr")).unwrap();
-        let prefix = Prefix::new(&dir.path().join("prefix"));
-        let dataset = dataset(3, 1);
-        finish::announce(&Posix, &prefix, &dataset).unwrap();
+        let (prefix, dataset) = announced(dir.path(), dataset(3, 1));
         let sources: Vec<_> = (0..3).map(|r| source(dir.path(), r, 3, 1)).collect();
         let mut copier = Copier::new(&Posix, 1 << 16);
         for source in &sources {
@@ -267,10 +266,7 @@ fn a_file_of_an_ended_run_is_compared_with_its_checksum() {
 #[test]
 fn a_record_that_cannot_be_read_for_now_stays() {
     let dir = tempfile::tempdir().unwrap();
-    std::fs::create_dir_all(dir.path().join("prefix/.scr")).unwrap();
-    let prefix = Prefix::new(&dir.path().join("prefix"));
-    let dataset = dataset(3, 1);
-    finish::announce(&Posix, &prefix, &dataset).unwrap();
+    let (prefix, dataset) = announced(dir.path(), dataset(3, 1));
     let sources: Vec<_> = (0..3).map(|r| source(dir.path(), r, 3, 1)).collect();
     let files = Faulty::new(Posix);
     let faults = files.faults();
