@@ -39,8 +39,6 @@ use std::sync::{Arc, PoisonError};
 #[derive(Debug, Default)]
 struct FaultState {
     operations: u64,
-    /// Bytes that were read.
-    bytes_read: u64,
     fail: Option<(u64, i32)>,
     die: Option<u64>,
     dead: bool,
@@ -61,15 +59,6 @@ impl Faults {
     /// Number of changing operations so far, including failed ones.
     pub fn operations(&self) -> u64 {
         self.state().operations
-    }
-
-    /// Bytes that were read from open files so far.
-    pub fn bytes_read(&self) -> u64 {
-        self.state().bytes_read
-    }
-
-    fn count_read(&self, bytes: u64) {
-        self.state().bytes_read += bytes;
     }
 
     /// Makes operation `n` fail with `errno`. Operations are counted from the start.
