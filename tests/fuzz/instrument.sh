@@ -1,9 +1,9 @@
 #!/bin/sh
-# RUSTC_WORKSPACE_WRAPPER of scripts/fuzz: compiles the library so that the fuzzer sees which code an input
-# reaches. All other crates are compiled as in any build.
+# RUSTC_WORKSPACE_WRAPPER of scripts/fuzz: compiles the engine and the commands so that the fuzzer sees which code an
+# input reaches. All other crates are compiled as in any build.
 case " $* " in
-*" --crate-name scr "*)
-    exec "$@" -Cpasses=sancov-module -Ccodegen-units=1 -Cllvm-args=-sanitizer-coverage-level=4 \
+*" --crate-name scr_engine "* | *" --crate-name scr_commands "*)
+    exec "$@" -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
         -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
         -Cllvm-args=-sanitizer-coverage-trace-compares
     ;;
