@@ -279,11 +279,15 @@ impl Index {
         let current = current.filter(|current| self.get(*current).is_some_and(good));
         match current {
             Some(current) => current > id,
-            None => {
-                let newer = (Bound::Excluded(id), Bound::Unbounded);
-                self.datasets.range(newer).any(|(_, entry)| good(entry))
-            }
+            None => self.has_checkpoint_after(id),
         }
+    }
+
+    /// True if there is a good checkpoint whose id is higher than `id`, whichever is current.
+    pub fn has_checkpoint_after(&self, id: u64) -> bool {
+        let newer = (Bound::Excluded(id), Bound::Unbounded);
+        let mut newer = self.datasets.range(newer).map(|(_, entry)| entry);
+        newer.any(|entry| entry.is_good() && entry.is_checkpoint())
     }
 
     /// The ids that a restart tries, in order: what is current, even if it failed or is not

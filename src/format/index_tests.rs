@@ -75,9 +75,15 @@ fn an_older_one_knows_of_newer_ones_also_where_none_is_current() {
         [true, false, false, false],
         "the user has chosen b"
     );
+    let after = |index: &Index| [1, 2, 4, 5].map(|id| index.has_checkpoint_after(id));
+    assert_eq!(
+        after(&index),
+        [true, true, false, false],
+        "whatever is current"
+    );
     index.mark_failed(2, "t6");
     index.mark_failed(4, "t6");
-    assert_eq!(newer(&index), [false; 4]);
+    assert_eq!((newer(&index), after(&index)), ([false; 4], [false; 4]));
 }
 
 #[test]

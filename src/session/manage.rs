@@ -86,8 +86,7 @@ impl Session {
         self.search.offer.unavailable.clear();
         self.ids.know(id, found.ckpt);
         self.search.offer.chosen = Some(id);
-        self.cached.newest_evicted = None;
-        self.cached.went_back = true;
+        self.cached.gone_back_from = self.ids.last();
         // A cached one that is complete comes first. Else the current marker in the index decides,
         // and no older cached one may come before it.
         let complete = self.cached.get(id).is_some_and(CachedDataset::is_whole);
@@ -103,7 +102,6 @@ impl Session {
     pub fn drop_dataset(&mut self, name: &Name) -> Result<()> {
         self.state.allow(Call::Drop)?;
         self.search.offer.unavailable.clear();
-        self.cached.newest_evicted = None;
         let run = &self.run;
         run.on_root(|| {
             let id = index::update(&*run.files, &run.prefix, |index| Ok(index.remove(name)))?;
@@ -135,7 +133,6 @@ impl Session {
         self.cancel_flushes(&self.background.ids_of_name(name, 0))?;
         self.checksums.cancel_bypass(Some(name));
         self.search.offer.unavailable.clear();
-        self.cached.newest_evicted = None;
         let run = &self.run;
         let cached = self.cached.slots(|c| c.dataset.name == *name);
         self.cached.remove(run, &mut self.search, &cached);

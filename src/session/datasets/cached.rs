@@ -189,11 +189,9 @@ pub(in crate::session) struct CachedDatasets {
     pub entries: Vec<CachedDataset>,
     /// Directories that no restart can use. They are evicted first.
     pub unusable: Vec<Slot>,
-    /// The newest checkpoint that was evicted and is in the prefix directory; `None` if the user has given
-    /// up a checkpoint since.
-    pub newest_evicted: Option<u64>,
-    /// `SCR_Current` was called: what the index has as current may be what the program has gone back from.
-    pub went_back: bool,
+    /// The highest id of a dataset when `SCR_Current` was called last, else 0: of these the program wants none
+    /// that is newer than the one which it named.
+    pub gone_back_from: u64,
     /// How many datasets in a row could not be completed in the cache.
     pub failures: u32,
     /// The first dataset that this run has written.

@@ -128,14 +128,12 @@ impl CachedDatasets {
 
     /// Notes that a dataset is deleted from the cache to make room, or, in bypass, forgotten. Local; the same on
     /// all ranks.
-    pub fn note_evicted(&mut self, run: &Run, slot: &Slot) {
+    pub fn note_evicted(&self, run: &Run, slot: &Slot) {
         let mut same = self.entries.iter().filter(|c| c.slot() == *slot);
         let evicted = same.next();
         if !evicted.is_some_and(|c| c.location.is_bypass()) {
             run.log_slot(Event::Evict, slot, evicted.map(|c| &c.dataset));
         }
-        let saved = evicted.filter(|c| c.dataset.is_checkpoint() && c.prefix.is_saved());
-        self.newest_evicted = self.newest_evicted.max(saved.map(|c| c.dataset.id));
     }
 
     /// Evicts what must leave a store before a new dataset comes, and up to `more` datasets that a
@@ -273,21 +271,6 @@ mod tests {
         let victims = |to| all.victims(&run, &offer, to, 0);
         assert_eq!(victims(Location::Bypass(0)), [slot(2)]);
         assert_eq!(victims(Location::Cache(0)), [slot(1), slot(3)]);
-    }
-
-    #[test]
-    fn a_checkpoint_in_bypass_that_is_forgotten_is_known_to_be_the_newest() {
-        let dir = tempfile::tempdir().unwrap();
-        let (run, _) = run_in(&dir, &[("SCR_CACHE_SIZE", "1")]);
-        let mut all = CachedDatasets::default();
-        let mut search = RestartSearch::default();
-        let mut newest = cached(4);
-        (newest.location, newest.prefix) = (Location::Bypass(0), PrefixState::Saved);
-        all.insert(cached(3));
-        all.insert(newest);
-        all.evict(&run, &mut search, Location::Bypass(0), 0, None);
-        assert!(all.get(4).is_none() && all.get(3).is_some());
-        assert_eq!(all.newest_evicted, Some(4));
     }
 
     #[test]

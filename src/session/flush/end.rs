@@ -139,16 +139,13 @@ impl Flush<'_> {
         let newer = |c: &CachedDataset| {
             c.dataset.is_checkpoint() && !c.prefix.is_given_up() && c.dataset.id > dataset.id
         };
-        // One that was evicted may be newer, too.
-        let is_newest = dataset.is_checkpoint()
-            && self.cached.newest_evicted < Some(dataset.id)
-            && !self.cached.entries.iter().any(newer);
+        let is_newest = dataset.is_checkpoint() && !self.cached.entries.iter().any(newer);
         let mut entries = self.cached.entries.iter_mut();
         let Some(cached) = entries.find(|c| c.dataset.id == dataset.id) else {
             return false;
         };
         if is_newest && !dropped && !cached.prefix.flush_failed() {
-            make_current(self.run, dataset, self.cached.went_back);
+            make_current(self.run, dataset, self.cached.gone_back_from);
         }
         cached.prefix = if dropped {
             PrefixState::Dropped
@@ -213,14 +210,14 @@ impl Flush<'_> {
     }
 }
 
-/// Makes a checkpoint current that was flushed for the first time and is the newest of this run. The index
-/// may have a newer one: that stays current, unless the program `went_back` by `SCR_Current`. Local.
-fn make_current(run: &Run, dataset: &Dataset, went_back: bool) {
+/// Makes a checkpoint current that was flushed for the first time and is the newest of this run's cache. The index
+/// may have a newer one, which has left the cache: then that stays current. Local.
+fn make_current(run: &Run, dataset: &Dataset, gone_back_from: u64) {
     run.keep_record(|| {
         let (files, prefix) = (&*run.files, &run.prefix);
         let index = index::read(files, prefix)?;
         let is_current = index.current_id() == Some(dataset.id);
-        let is_behind = !went_back && index.has_newer_checkpoint(dataset.id);
+        let is_behind = index.has_checkpoint_after(dataset.id.max(gone_back_from));
         if is_current || is_behind || index.id(&dataset.name) != Some(dataset.id) {
             return Ok(());
         }

@@ -103,7 +103,6 @@ impl Restart<'_> {
                 Ok(())
             })
         });
-        self.cached.newest_evicted = None;
         let slots = self.cached.slots(|c| c.dataset.id == id);
         self.cached.remove(run, self.search, &slots);
         run.agree(marked.map(drop))
