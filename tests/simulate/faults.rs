@@ -124,6 +124,8 @@ pub struct Slow {
     /// The longest time of one operation.
     pub most: Duration,
     pub only: Only,
+    /// Only those of threads, so that the program is far ahead of what goes on in the background.
+    pub threads: bool,
 }
 
 /// A server of the prefix directory, which does one operation after the other.
@@ -222,7 +224,8 @@ impl Faults {
         drop(state);
         let most = slow.most.as_micros() as u64;
         let takes = || scheduler::draw(|random| Duration::from_micros(random.below(most)));
-        slow.only.has(None, node, path).then(takes)
+        let here = !slow.threads || scheduler::is_in_thread();
+        (here && slow.only.has(None, node, path)).then(takes)
     }
 
     /// True if there was one since the last [`Faults::take`].

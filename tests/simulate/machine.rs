@@ -187,9 +187,10 @@ impl Disturbance {
             at: Moment::draw(random, most),
             until: Moment::draw(random, most),
         });
-        let slow = random.once_in(25).then(|| Slow {
+        let slow = random.once_in(12).then(|| Slow {
             most: Duration::from_micros(random.between(10, 20_000)),
             only: Only::draw(random, nodes),
+            threads: random.once_in(2),
         });
         let late = random.once_in(25).then(|| {
             let most = Duration::from_micros(1 << random.between(8, 21));

@@ -12,6 +12,8 @@ use crate::world::World;
 use scr::events::Memory;
 use scr::fields::Known;
 use scr::format::Name;
+use scr::format::file::decode;
+use scr::format::index::Index;
 use scr::job::Environment;
 use scr::session::{Session, Setup, Verdict};
 use scr::store::Files;
@@ -470,6 +472,7 @@ impl Program {
             let title = Some(Name::from(name.as_str()));
             let started = session.start_output(title, output.checkpoint, output.output);
             self.answered(&format!("SCR_Start_output({name})"), &started);
+            self.look_at_index();
             if let Err(error) = started {
                 // The phase has begun all the same, and must be ended.
                 let _ = session.complete_output(false);
@@ -500,6 +503,7 @@ impl Program {
         if let Err(error) = written.and(done) {
             self.reason("SCR_Complete_output", &error.to_string(), reason);
         }
+        self.look_at_index();
         if output.probes {
             let stale = session.start_restart();
             let text = || format!("{stale:?} can be read after the start of {name}");
@@ -513,6 +517,18 @@ impl Program {
             Go::ToEnd
         } else {
             Go::On
+        }
+    }
+
+    /// What a restart would be offered if all nodes were lost now. Rank 0 changes the index.
+    fn look_at_index(&self) {
+        let path = Path::new(PREFIX).join(".scr/index.scr");
+        let here = (self.rank == 0)
+            .then(|| self.files.look_at(&path))
+            .flatten();
+        let tree = here.and_then(|bytes| decode(&bytes).ok());
+        if let Some(index) = tree.and_then(|(tree, _)| Index::from_tree(&tree).ok()) {
+            self.oracle.borrow_mut().would_offer(&index);
         }
     }
 

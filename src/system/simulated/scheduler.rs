@@ -368,6 +368,16 @@ pub fn current_process() -> Option<ProcessId> {
     with(|state| state.current_process()).flatten()
 }
 
+/// True in a thread that a process has started besides its first one.
+pub fn is_in_thread() -> bool {
+    let older = |state: &mut State| {
+        let (id, process) = state.current?;
+        let mut tasks = state.tasks.iter();
+        Some(tasks.any(|task| task.process == process && task.id < id))
+    };
+    with(older).flatten().unwrap_or(false)
+}
+
 /// The name of the host of the running process, if it was given one.
 pub fn current_host() -> Option<String> {
     with(|state| state.hosts.get(&state.current_process()?).cloned()).flatten()

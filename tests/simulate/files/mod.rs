@@ -105,6 +105,14 @@ impl SimFiles {
         mounts.find_map(|(at, volume)| Some((volume, below(path, at)?)))
     }
 
+    /// The bytes of a file as they are now, for those who check: not a step of the simulation.
+    pub fn look_at(&self, path: &Path) -> Option<Vec<u8>> {
+        let (volume, below) = self.place(path)?;
+        let volume = locked(volume);
+        let ino = volume.find(below).ok()?;
+        Some(volume.inode(ino).ok()?.data().to_vec())
+    }
+
     /// Begins an operation: others may run before it, and it may fail.
     fn begin<'a>(&self, action: &'static str, path: &'a Path) -> Result<(&Shared, &'a Path)> {
         let fault = self.fault(action, path);

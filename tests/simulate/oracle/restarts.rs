@@ -4,6 +4,7 @@ use super::dataset::Fate;
 use super::{Answer, Oracle, Promise};
 use crate::content::{Key, content};
 use crate::places::Place;
+use scr::format::index::{Index, IndexEntry};
 use scr::session::Verdict;
 use std::collections::BTreeSet;
 
@@ -138,6 +139,25 @@ impl Oracle {
             reason || of_other_ranks || required,
             || format!("SCR_Have_restart: {why}"),
         );
+    }
+
+    /// The program writes, and a restart after the loss of all nodes would have no more than what this index has.
+    pub fn would_offer(&mut self, index: &Index) {
+        let run = &self.plan.runs[self.run];
+        let newest = |at: &usize| self.is_promised(*at) && self.is_in_prefix(*at);
+        let expected = (0..self.datasets.len()).rev().find(newest);
+        if expected.is_none() || run.beside.has_people() || run.faults.one_in > 0 || self.is_tight()
+        {
+            return;
+        }
+        let good = |id: &u64| index.get(*id).is_some_and(IndexEntry::is_good);
+        let offered = index.candidates().into_iter().find(good);
+        let name = offered
+            .and_then(|id| index.name(id))
+            .map(ToString::to_string);
+        let at = name.and_then(|name| self.datasets.iter().rposition(|one| one.name == name));
+        let what = format!("dataset {offered:?} would be offered after the loss of all nodes");
+        self.check_newest(at, expected, &what);
     }
 
     fn check_newest(&mut self, at: Option<usize>, expected: Option<usize>, what: &str) {
