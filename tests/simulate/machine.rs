@@ -108,6 +108,14 @@ impl Moment {
         }
     }
 
+    /// One at which a later run is about as far as an earlier one was at this moment.
+    fn draw_near(self, random: &mut Random) -> Moment {
+        match self {
+            Moment::Step(at) => Moment::Step(at + random.below(at / 2 + 1)),
+            Moment::Change(at) => Moment::Change(at + random.below(8)),
+        }
+    }
+
     /// True once it has come.
     pub fn has_come(self, steps: u64, changes: u64) -> bool {
         match self {
@@ -182,10 +190,16 @@ impl Disturbance {
         let nodes = node_of.iter().max().map_or(0, |last| last + 1);
         let most = 1 << random.between(5, 14);
         let stops = ranks > 1 && random.once_in(10);
-        let stop = stops.then(|| Stop {
-            rank: random.below(ranks) as usize,
-            at: Moment::draw(random, most),
-            until: Moment::draw(random, most),
+        let stop = stops.then(|| {
+            let rank = random.below(ranks) as usize;
+            let at = Moment::draw(random, most);
+            // Its paths may be those at which the next run is then.
+            let until = if random.once_in(2) {
+                at.draw_near(random)
+            } else {
+                Moment::draw(random, most)
+            };
+            Stop { rank, at, until }
         });
         let slow = random.once_in(12).then(|| Slow {
             most: Duration::from_micros(random.between(10, 20_000)),
