@@ -48,9 +48,7 @@ impl Oracle {
         if one.cache_lost {
             return false;
         }
-        let tolerates = one.nodes.iter().map(|nodes| places.tolerates(store, nodes));
-        let tolerates = tolerates.min().unwrap_or(0);
-        if !places.stores[store].global && one.losses(&self.used) > tolerates {
+        if self.has_lost_too_much(one, store) {
             return false;
         }
         // One that was read in the prefix directory may still be here, too.
@@ -76,6 +74,27 @@ impl Oracle {
         let kept = (newest && !one.damaged) || !self.plan.is_set("SCR_GLOBAL_RESTART");
         let room = newest || (self.runs_without_limit() && !self.plan.background);
         kept && (after == 0 || (after < count && all_alike && room))
+    }
+
+    /// With the nodes of this run it cannot be rebuilt in a store.
+    fn has_lost_too_much(&self, one: &Dataset, store: usize) -> bool {
+        let places = &self.plan.places;
+        let tolerates = one.nodes.iter().map(|nodes| places.tolerates(store, nodes));
+        let tolerates = tolerates.min().unwrap_or(0);
+        !places.stores[store].global && one.losses(&self.used) > tolerates
+    }
+
+    /// A run sets aside what it cannot rebuild with its nodes. It does not come back with the missing nodes, whether a
+    /// rank was told or not.
+    pub(super) fn sets_aside(&mut self) {
+        let is_set_aside = |one: &Dataset| match one.place {
+            Some(Place::Store(store)) => self.has_lost_too_much(one, store),
+            _ => false,
+        };
+        let aside: Vec<bool> = self.datasets.iter().map(is_set_aside).collect();
+        for (one, is_aside) in self.datasets.iter_mut().zip(aside) {
+            one.cache_lost |= is_aside;
+        }
     }
 
     fn runs_without_limit(&self) -> bool {

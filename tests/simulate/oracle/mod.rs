@@ -164,6 +164,7 @@ impl Oracle {
         for one in &mut self.datasets {
             one.may_move(&node_of);
         }
+        self.sets_aside();
     }
 
     /// A rank is about to call SCR_Start_output.
