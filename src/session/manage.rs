@@ -4,6 +4,7 @@ use super::Session;
 use super::datasets::damage::{self, MovedTo};
 use crate::cache::dataset;
 use crate::cache::layout::{CacheEntry, Layout};
+use crate::cache::plan::Slot;
 use crate::events::Severity;
 use crate::format::Name;
 use crate::prefix::delete::DeletionPlan;
@@ -26,6 +27,16 @@ struct NamedCurrent {
     ckpt: Option<u64>,
     /// True if it is that of the index.
     indexed: bool,
+}
+
+/// What rank 0 found out about the dataset that `SCR_Delete` names.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE", default)]
+struct NamedDelete {
+    /// What goes from the prefix directory.
+    plan: DeletionPlan,
+    /// Directories in the caches that only rank 0 knows by name.
+    passed_over: Vec<Slot>,
 }
 
 impl Session {
@@ -136,20 +147,31 @@ impl Session {
         let run = &self.run;
         let cached = self.cached.slots(|c| c.dataset.name == *name);
         self.cached.remove(run, &mut self.search, &cached);
-        let plan: DeletionPlan = run.share_from_root(|| {
+        let in_use = self.cached.slots(|_| true);
+        let passed_over = || {
+            let survey = self.search.survey.get();
+            let mut slots = survey.map_or_else(Vec::new, |survey| survey.slots_of_name(name));
+            slots.retain(|slot| !in_use.contains(slot));
+            slots
+        };
+        let found: NamedDelete = run.share_from_root(|| {
             let index = index::read(&*run.files, &run.prefix)?;
-            match index.id(name) {
-                Some(id) => Ok(DeletionPlan::new(&index, &[id])),
-                None if name.is_empty() => Err(no_such(Call::Delete, name)),
+            let passed_over = passed_over();
+            let plan = match index.id(name) {
+                Some(id) => DeletionPlan::new(&index, &[id]),
+                None if name.is_empty() => return Err(no_such(Call::Delete, name)),
                 None => {
-                    if cached.is_empty() {
+                    if cached.is_empty() && passed_over.is_empty() {
                         run.tell_once(Severity::Warning, no_such(Call::Delete, name).to_string());
                     }
-                    Ok(DeletionPlan::default())
+                    DeletionPlan::default()
                 }
-            }
+            };
+            Ok(NamedDelete { plan, passed_over })
         })?;
-        self.delete_all_of(&plan)
+        self.cached
+            .remove(run, &mut self.search, &found.passed_over);
+        self.delete_all_of(&found.plan)
     }
 
     fn delete_all_of(&self, plan: &DeletionPlan) -> Result<()> {

@@ -42,6 +42,8 @@ pub(in crate::session) struct Survey {
     pub unread: Vec<Slot>,
     /// Directories that no restart can use, and of which the other ranks do not know yet.
     pub unusable: Vec<Slot>,
+    /// The names of the datasets that were found in directories of this job, whatever became of them since.
+    pub names: Vec<(Slot, Name)>,
     /// Directories to delete or to quarantine with the next message to all ranks.
     pub rejected: Rejected,
     /// Checkpoints that were passed over and not reported yet, newest first.
@@ -124,6 +126,17 @@ impl Survey {
         self.cached.retain(|c| !slots.contains(&c.slot()));
         self.failed_for_now.retain(|c| !slots.contains(&c.slot()));
         self.unusable.retain(|slot| !slots.contains(slot));
+        self.names.retain(|(slot, _)| !slots.contains(slot));
+    }
+
+    /// The directories in which nothing but datasets of this name was found. A later run may use one that this
+    /// run has passed over. Local.
+    pub fn slots_of_name(&self, name: &Name) -> Vec<Slot> {
+        let all = self.names.iter();
+        let of_others = |slot: &Slot| all.clone().any(|(s, other)| s == slot && other != name);
+        let named = all.clone().filter(|(_, other)| other == name);
+        let slots: BTreeSet<Slot> = named.map(|(slot, _)| *slot).collect();
+        slots.into_iter().filter(|slot| !of_others(slot)).collect()
     }
 
     /// What the prefix directory has of a cached dataset, by the flush file and by `index`. Local.

@@ -53,6 +53,8 @@ impl Survey {
             discard,
             quarantine,
         };
+        let named = |candidate: &Candidate| (candidate.slot(), candidate.dataset.name.clone());
+        self.names = found.iter().map(named).collect();
         self.cached = found;
     }
 

@@ -195,3 +195,44 @@ fn all_ranks_share_in_unlinking() {
     );
     assert!(!exists(&site, "ck"));
 }
+
+/// A dataset that a restart passes over stays in the cache, and only rank 0 knows its name.
+#[test]
+fn a_deletion_takes_older_ones_of_the_name_that_the_restart_has_passed_over() {
+    for global in ["0", "1"] {
+        let site = flushing("0")
+            .set("SCR_COPY_TYPE", "SINGLE")
+            .set("SCR_CACHE_SIZE", "3")
+            .set("SCR_GLOBAL_RESTART", global);
+        site.run(&nodes(2), |rank| {
+            rank.checkpoint("ck").unwrap();
+            rank.checkpoint("ck").unwrap();
+        });
+        let lost = site.dataset("n1", 2).join("rank_1/ck/rank_1.dat");
+        std::fs::remove_file(lost).unwrap();
+        site.run(&nodes(2), |rank| {
+            assert_eq!(rank.restart().as_deref(), Some("ck"));
+            rank.session.delete(&Name::from("ck")).unwrap();
+        });
+        let passed_over = site.heard("cached dataset 1 (ck) is older than dataset 2");
+        assert!(!passed_over.is_empty(), "{:?}", site.events.lines());
+        site.expect_restart(&nodes(2), None);
+    }
+}
+
+/// What another number of ranks wrote, this one cannot use; that number can, in a later run.
+#[test]
+fn a_deletion_takes_what_another_number_of_ranks_has_in_its_caches() {
+    let site = Site::new().set("SCR_FLUSH", "0").set("SCR_CACHE_SIZE", "3");
+    site.run(&nodes(4), |rank| {
+        rank.checkpoint("kept").unwrap();
+        rank.checkpoint("ck").unwrap();
+    });
+    site.run(&nodes(2), |rank| {
+        rank.session.delete(&Name::from("ck")).unwrap();
+        rank.session.delete(&Name::from("none")).unwrap();
+    });
+    assert!(site.heard("no dataset `ck`").is_empty());
+    assert_eq!(site.heard("no dataset `none`").len(), 1);
+    site.expect_restart(&nodes(4), Some("kept"));
+}
