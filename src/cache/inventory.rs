@@ -41,7 +41,7 @@ pub fn read_records(
             continue;
         };
         let path = meta_dir.join(name);
-        match retry(|| format::read::<Filemap>(files, &path)) {
+        match format::read::<Filemap>(files, &path) {
             Ok(map) if map.rank == rank && id.is_none_or(|id| id == map.dataset.id) => {
                 records.filemaps.push(map);
             }

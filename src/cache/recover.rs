@@ -12,7 +12,7 @@ use crate::redundancy::{
     self, Context, HeldPart, LocalPart, RankRecord, RebuildOutcome, RedundancyScheme, Verification,
     find_obstacle, redundancy_file, scheme_and_set,
 };
-use crate::store::{Files, Watch, retry};
+use crate::store::{Files, Watch};
 use crate::{Error, Result};
 use std::path::Path;
 
@@ -272,7 +272,7 @@ impl Recovery<'_> {
     /// Reads the record of a rank's part in `layout`.
     fn read_record(&self, layout: &Layout, rank: usize) -> Result<Filemap> {
         let path = layout.filemap(self.order.dataset.id, rank);
-        let map: Filemap = retry(|| format::read(self.access.files, &path))?;
+        let map: Filemap = format::read(self.access.files, &path)?;
         if map.rank == rank && self.belongs(rank, &map.dataset, &map.reddesc) {
             Ok(map)
         } else {

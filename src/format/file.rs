@@ -15,7 +15,7 @@
 //! Binary data may follow, as in redundancy files. A file of no bytes is an empty tree.
 
 use super::{Tree, de, packed, ser};
-use crate::store::{Durability, File, Files};
+use crate::store::{Durability, File, Files, retry};
 use crate::{Error, Result};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -172,9 +172,10 @@ pub fn read_header<T: DeserializeOwned>(file: &dyn File, path: &Path) -> Result<
     Ok((record(&tree, path)?, end))
 }
 
-/// Reads the tree of a file. Binary data behind it are not read.
+/// Reads the tree of a file. Binary data behind it are not read. After a transient error it opens the file again: on
+/// NFS another node may have replaced it meanwhile (ESTALE).
 pub fn read_tree(files: &dyn Files, path: &Path) -> Result<Tree> {
-    Ok(read_header_tree(files.open(path)?.as_ref(), path)?.0)
+    retry(|| Ok(read_header_tree(files.open(path)?.as_ref(), path)?.0))
 }
 
 /// Reads a file as a record.

@@ -5,7 +5,7 @@ use crate::format::index::Index;
 use crate::format::print::escaped;
 use crate::format::{Dataset, Name};
 use crate::messages::LOCKED;
-use crate::store::{Durability, Files, Lock, LockAttempt, lock_by_directory, retry, wait_for_lock};
+use crate::store::{Durability, Files, Lock, LockAttempt, lock_by_directory, wait_for_lock};
 use crate::system::time::Instant;
 use crate::text::option;
 use crate::{Error, Result};
@@ -29,7 +29,7 @@ pub fn read(files: &dyn Files, prefix: &Prefix) -> Result<Index> {
 /// # Errors
 /// As for [`read`].
 pub fn lookup(files: &dyn Files, prefix: &Prefix) -> Result<Option<Index>> {
-    match retry(|| Index::read(files, &prefix.file("index.scr"))) {
+    match Index::read(files, &prefix.file("index.scr")) {
         Err(error) if error.is_not_found() => Ok(None),
         other => other.map(Some),
     }
