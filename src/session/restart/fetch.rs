@@ -3,13 +3,11 @@
 use crate::cache::plan::Slot;
 use crate::events::{Event, Severity};
 use crate::format::index::Index;
-use crate::format::{self, Dataset, Name, RankFiles};
-use crate::messages::{
-    CANNOT_FETCH_NOW, FETCH_FAILED, NO_CHECKSUMS, NO_SUCH_CHECKPOINT, READ_IN_PLACE,
-};
+use crate::format::{self, Dataset, RankFiles};
+use crate::messages::{CANNOT_FETCH_NOW, FETCH_FAILED, NO_CHECKSUMS, READ_IN_PLACE};
 use crate::prefix::access::PrefixAccess;
 use crate::prefix::fetch::{FetchRequest, FetchTarget, Fetched, RefusalReason, Refused, fetch};
-use crate::prefix::{index, records};
+use crate::prefix::index;
 use crate::session::datasets::cached::{CachedDataset, OwnPart, moved, note, title};
 use crate::session::datasets::location::{Location, Writers};
 use crate::session::datasets::other_ranks::{self, OtherRanksFound};
@@ -22,6 +20,7 @@ use crate::session::datasets::unavailable::{Cause, Unavailable};
 use crate::session::flush::finish::finish_and_tell;
 use crate::session::log::FromTo;
 use crate::session::progress::CopyProgress;
+use crate::session::restart::current;
 use crate::session::restart::make_room::{Fitted, Needs, agree_on_room};
 use crate::session::restart::recovery_plan::Planner;
 use crate::session::run::{Run, time_now};
@@ -30,7 +29,6 @@ use crate::system::time::sleep;
 use crate::text::{counted, option};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
 use std::time::Duration;
 
 /// Pauses before a checkpoint is read again after a transient error.
@@ -68,7 +66,7 @@ impl Planner<'_> {
             finish_and_tell(run)?;
         }
         let current = if first && run.settings.fetch {
-            new_current(run)
+            current::wanted(run)
         } else {
             None
         };
@@ -102,7 +100,7 @@ impl Planner<'_> {
         // The marks only tell what was done. Where they cannot be written the fetch goes on.
         run.keep_record(|| written);
         if let Some(name) = current {
-            remember_current(run, name, known, moved);
+            current::remember(run, name, known, moved);
         }
         Ok(next)
     }
@@ -126,37 +124,6 @@ impl Planner<'_> {
         };
         let ids = index.datasets().keys().rev().copied();
         ids.filter(is_of_last_run).collect()
-    }
-}
-
-/// Rank 0: `SCR_CURRENT`, unless an earlier fetch of this allocation has used it: it moves the
-/// current marker once. Local.
-fn new_current(run: &Run) -> Option<Name> {
-    let name = run.settings.current.as_deref().map(Name::from)?;
-    let used = format::read_tree(&*run.files, &used_current(run)).unwrap_or_default();
-    (used.value("CURRENT") != Some(&name)).then_some(name)
-}
-
-/// The file in the control directory that holds the last `SCR_CURRENT` that was used.
-fn used_current(run: &Run) -> PathBuf {
-    let control = &run.stores[run.descriptors.control].layout;
-    control.job().join("cindex.scrinfo")
-}
-
-/// Rank 0: records that `SCR_CURRENT` was used, if the marker has `moved`; warns if there is no such
-/// checkpoint. Local.
-fn remember_current(run: &Run, name: Name, known: bool, moved: bool) {
-    if !known {
-        let text = format!(
-            "SCR_CURRENT={name}: there is no such checkpoint in the index ({NO_SUCH_CHECKPOINT})"
-        );
-        run.tell_once(Severity::Warning, text);
-    }
-    if moved {
-        let mut record = format::Tree::new();
-        record.set_value("CURRENT", name);
-        let bytes = format::encode(&record);
-        run.keep_record(|| records::put(&*run.files, &used_current(run), &bytes));
     }
 }
 

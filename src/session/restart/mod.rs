@@ -2,6 +2,7 @@
 
 pub(super) mod any_ranks;
 pub(super) mod classify;
+mod current;
 pub(super) mod fetch;
 mod leader_report;
 pub(super) mod make_room;
@@ -94,10 +95,15 @@ impl Restart<'_> {
         let run = self.run;
         let id = offered.dataset.id;
         let marked = run.on_root(|| {
+            let name = &offered.dataset.name;
+            if run.settings.current.as_deref().map(Name::from).as_ref() == Some(name) {
+                // Or else the next fetch would make it current, and offer it again.
+                current::is_used(run, name.clone());
+            }
             index::update(&*run.files, &run.prefix, |index| {
                 // The id may have passed to another dataset meanwhile.
                 let known = index.get(id).and_then(|entry| entry.dataset.as_ref());
-                if known.is_some_and(|known| known.name == offered.dataset.name) {
+                if known.is_some_and(|known| known.name == *name) {
                     index.mark_failed(id, time_now().as_str());
                 }
                 Ok(())

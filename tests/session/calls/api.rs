@@ -242,6 +242,23 @@ fn the_parameter_current_counts_once_an_allocation() {
     );
 }
 
+/// The cache has a copy, which is offered before anything is fetched.
+#[test]
+fn what_the_parameter_current_names_is_not_offered_again_when_it_was_rejected() {
+    let site = Site::new().set("SCR_FLUSH", "1").set("SCR_CURRENT", "ck.2");
+    site.run(&NODES, |rank| {
+        rank.checkpoint("ck.1").unwrap();
+        rank.checkpoint("ck.2").unwrap();
+    });
+    site.run(&NODES, |rank| {
+        let offered = rank.session.have_restart().unwrap();
+        assert_eq!(offered, Some(Name::from("ck.2")));
+        rank.session.start_restart().unwrap();
+        rank.session.complete_restart(false).unwrap_err();
+        assert_eq!(rank.restart().as_deref(), Some("ck.1"));
+    });
+}
+
 /// The flush of a newer checkpoint had no room for its entry in the index. It is entered before, and so does not
 /// become the current one after the call.
 #[test]
