@@ -27,6 +27,8 @@ pub(in crate::session) struct Survey {
     pub leaders: Vec<Vec<usize>>,
     /// For each store, the failure domain of each rank: the lowest rank whose datasets are lost with its.
     pub domains: Vec<Vec<usize>>,
+    /// Stores that other runs have on some nodes. What is there, no rank of this run reads or writes.
+    pub held_by_others: BTreeSet<usize>,
     pub last_run: LastRun,
     /// Ids of checkpoints that were found to be of another program.
     pub unfit: BTreeSet<u64>,

@@ -107,9 +107,19 @@ impl LedStore {
         }
     }
 
-    /// Tells the survey whom the rank `leader` leads. Rank 0.
-    fn enter(&self, leader: usize, size: usize, survey: &mut Survey) -> Result<()> {
+    /// Tells the survey whom the rank `leader` leads, and adds these to the ranks of the store of which leaders have
+    /// `told`. Rank 0.
+    fn enter(
+        &self,
+        leader: usize,
+        size: usize,
+        survey: &mut Survey,
+        told: &mut [usize],
+    ) -> Result<()> {
         let ranks = RankList::from_distances(&self.ranks, leader, size)?;
+        if let Some(told) = told.get_mut(self.store) {
+            *told += ranks.iter().count();
+        }
         let lost_with = leader.wrapping_sub(self.lost_with);
         for rank in ranks.iter() {
             for (of_ranks, value) in [
@@ -163,9 +173,10 @@ impl Part {
         leader: usize,
         found: &mut Inventory,
         survey: &mut Survey,
+        told: &mut [usize],
     ) -> Result<()> {
         if let Some(led) = &self.led {
-            led.enter(leader, run.comm.size(), survey)?;
+            led.enter(leader, run.comm.size(), survey, told)?;
         }
         if let Some(alike) = &self.records {
             alike.enter(leader, &mut found.records)?;
@@ -186,6 +197,7 @@ pub(super) fn read(run: &Run, parts: Vec<Alike>, survey: &mut Survey) -> Vec<(us
     let alone: Vec<usize> = (0..run.comm.size()).collect();
     survey.leaders = vec![alone; run.stores.len()];
     survey.domains = survey.leaders.clone();
+    let mut told = vec![0; run.stores.len()];
     let mut inventories: BTreeMap<usize, Inventory> = BTreeMap::new();
     let mut unreadable: BTreeMap<usize, Error> = BTreeMap::new();
     for (part, leaders) in parts {
@@ -193,7 +205,7 @@ pub(super) fn read(run: &Run, parts: Vec<Alike>, survey: &mut Survey) -> Vec<(us
         for leader in leaders.iter() {
             let found = inventories.entry(leader).or_default();
             let entered = match &part {
-                Ok(part) => part.enter(run, leader, found, survey),
+                Ok(part) => part.enter(run, leader, found, survey, &mut told),
                 Err(error) => Err(error.clone()),
             };
             if let Err(error) = entered {
@@ -201,6 +213,9 @@ pub(super) fn read(run: &Run, parts: Vec<Alike>, survey: &mut Survey) -> Vec<(us
             }
         }
     }
+    let stores = told.iter().enumerate();
+    let held = stores.filter(|(_, told)| **told < run.comm.size());
+    survey.held_by_others = held.map(|(store, _)| store).collect();
     inventories.retain(|leader, _| !unreadable.contains_key(leader));
     tell_unreadable(run, unreadable);
     for found in inventories.values_mut() {

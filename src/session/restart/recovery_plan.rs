@@ -36,6 +36,10 @@ enum Judgement {
     Recoverable,
 }
 
+/// Why nothing of a store is used that another run has on some nodes.
+const HELD_BY_OTHERS: &str =
+    "another run has the cache of this job on some nodes (SCR_DEBUG=1 names them)";
+
 /// True for output that is no checkpoint.
 fn is_output(candidate: &Candidate) -> bool {
     candidate.dataset.flag_output && !candidate.dataset.is_checkpoint()
@@ -115,8 +119,11 @@ impl Planner<'_> {
         let of_other_ranks = self.writers(candidate).are_others()
             && candidate.is_whole()
             && !run.settings.start_anew;
+        // What seems to be lost may be on a node whose store another run has.
+        let held = self.survey.held_by_others.contains(&candidate.store);
         if let Err(reason) = candidate.recoverable(size)
             && !of_other_ranks
+            && !held
         {
             return Ok(Judgement::Unusable(reason));
         }
@@ -128,7 +135,13 @@ impl Planner<'_> {
             run.tell_once(Severity::Note, text);
             return Ok(Judgement::End(None));
         }
-        let unavailable = if of_other_ranks && !self.other_ranks.allowed {
+        let unavailable = if held {
+            Some(Unavailable::new(
+                dataset,
+                Cause::InCache,
+                cannot_be_used_now(HELD_BY_OTHERS),
+            ))
+        } else if of_other_ranks && !self.other_ranks.allowed {
             Some(needs_other_ranks(candidate, size))
         } else {
             self.unread_after(dataset)
@@ -165,6 +178,9 @@ impl Planner<'_> {
     /// The messages with the orders for a candidate; `None` if it cannot be recovered.
     /// Local.
     fn orders(&mut self, candidate: &Candidate) -> Option<Result<Messages>> {
+        if self.survey.held_by_others.contains(&candidate.store) {
+            return None;
+        }
         let leaders = self.survey.leaders.get(candidate.store)?;
         let orders = candidate.orders(leaders)?;
         let named = title(&candidate.dataset);
@@ -324,6 +340,7 @@ impl Planner<'_> {
                     saved.push(slot);
                     continue;
                 }
+                InPrefix::Absent if self.survey.held_by_others.contains(&candidate.store) => Ok(()),
                 InPrefix::Absent => candidate
                     .recoverable(self.run.comm.size())
                     .map_err(|why| match self.writers(&candidate) {

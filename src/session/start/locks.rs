@@ -7,6 +7,7 @@
 
 use crate::cache::earlier_runs::take_over_earlier_runs;
 use crate::cache::layout::{Layout, temporary_of};
+use crate::events::Severity;
 use crate::format::{self, Name};
 use crate::job::holders;
 use crate::messages::{CACHE_IN_USE, PREFIX_IN_USE};
@@ -106,7 +107,8 @@ impl Locks {
     }
 
     /// Locks the stores that this rank leads, and takes over what earlier runs left in them. This
-    /// rank no longer leads a store that another run has and that no dataset of this run will use.
+    /// rank no longer leads a store that a run in another prefix directory has and that no dataset of this run will
+    /// use. In one that a process of an earlier run in this prefix directory has, the newest checkpoint may be.
     /// Waits up to `timeout` for a run whose last processes are ending. Locks that this process has from an earlier
     /// run of the session stay, or end if another rank leads the store now. Local.
     ///
@@ -123,7 +125,7 @@ impl Locks {
                 continue;
             };
             let (layout, used) = (store.layout.clone(), is_used(run, at));
-            let timeout = if used {
+            let soon = if used {
                 timeout
             } else {
                 timeout.min(UNUSED_STORE)
@@ -135,9 +137,22 @@ impl Locks {
                 rank: run.rank(),
                 prefix: Name::from(run.prefix.real()),
             };
-            match lock_store(&*run.files, &layout, own, &owner, begun + timeout)? {
+            let needed = |other: &Owner| used || other.prefix == owner.prefix;
+            let mut locked = lock_store(&*run.files, &layout, own, &owner, begun + soon)?;
+            if matches!(&locked, Locked::ByOther(other) if !used && needed(other)) {
+                locked = lock_store(&*run.files, &layout, None, &owner, begun + timeout)?;
+            }
+            match locked {
                 Locked::ByThisRun(lock) => self.stores.extend(lock.map(|lock| (at, lock))),
-                Locked::ByOther(_) if !used => run.stores[at].leader = false,
+                Locked::ByOther(other) if !needed(&other) => {
+                    let who = holder(None, &other);
+                    let text = format!(
+                        "{} is held by {who}: it is not used",
+                        layout.job().display()
+                    );
+                    run.tell(Severity::Debug(1), text);
+                    run.stores[at].leader = false;
+                }
                 Locked::ByOther(other) => return Err(store_in_use(run, &layout.job(), &other)),
             }
         }

@@ -4,6 +4,7 @@ use crate::site::{Site, content, nodes};
 use scr::comm::threads;
 use scr::config::Config;
 use scr::daemon::clean::{self, Done};
+use scr::format::Name;
 use scr::session::{Session, Setup};
 use scr::store::Files;
 use scr::store::posix::Posix;
@@ -11,13 +12,19 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Another run of the site's job, which ends at once; the error if it does not start or end well.
-fn start_another(site: &Site, bypass: &str) -> Result<(), String> {
+/// Another run of the site's job on a node, in a prefix directory of its own, which ends after `work`; the error if it
+/// does not start or end well.
+fn run_another(
+    site: &Site,
+    node: &str,
+    bypass: &str,
+    work: impl Fn() + Sync,
+) -> Result<(), String> {
     let prefix = site.prefix().with_file_name("another");
     std::fs::create_dir_all(&prefix).unwrap();
     let started = threads::run(1, |comm| {
         let environment = site
-            .environment("n0")
+            .environment(node)
             .with("SCR_PREFIX", &prefix)
             .with("SCR_CACHE_BYPASS", bypass)
             .with_cwd(prefix.clone());
@@ -30,11 +37,17 @@ fn start_another(site: &Site, bypass: &str) -> Result<(), String> {
         };
         let started = Session::init(setup, &mut Config::new());
         let ended = started.and_then(|session| {
+            work();
             session.map_or(Ok(()), |mut session| session.finalize(&mut Config::new()))
         });
         ended.map_err(|error| error.to_string())
     });
     started.into_iter().next().unwrap()
+}
+
+/// One that ends at once.
+fn start_another(site: &Site, bypass: &str) -> Result<(), String> {
+    run_another(site, "n0", bypass, || ())
 }
 
 /// A run with a checkpoint and an open dataset, in the middle of which others start.
@@ -127,10 +140,11 @@ fn a_run_does_not_wait_long_for_the_lock_on_its_control_directory() {
     site.expect_restart(&nodes(1), Some("ck.1"));
 }
 
-/// Starts a run of the site on nodes a and b, waiting for others but a moment.
-fn start_again(site: &Site) -> Vec<Result<(), String>> {
+/// Starts a run of the site on nodes a and b, waiting for others but a moment: the checkpoint that it is offered.
+fn start_again(site: &Site, bypass: &str) -> Vec<Result<Option<Name>, String>> {
     threads::run(2, |comm| {
         let environment = site.environment(["a", "b"][comm.rank()]);
+        let environment = environment.with("SCR_CACHE_BYPASS", bypass);
         let setup = Setup {
             comm,
             files: Arc::new(Posix),
@@ -139,7 +153,8 @@ fn start_again(site: &Site) -> Vec<Result<(), String>> {
             lock_timeout: Duration::from_millis(100),
         };
         let started = Session::init(setup, &mut Config::new());
-        started.map(drop).map_err(|error| error.to_string())
+        let offered = started.and_then(|session| session.unwrap().have_restart());
+        offered.map_err(|error| error.to_string())
     })
 }
 
@@ -157,11 +172,12 @@ fn a_rank_that_outlives_its_run_keeps_the_next_one_from_its_cache_and_is_named()
             return;
         }
         gone.wait();
-        let errors = start_again(&site);
+        // One that does without the cache would not know of the checkpoint there.
+        let errors = ["0", "1"].map(|bypass| start_again(&site, bypass));
         let process = format!("process {} of a run in", std::process::id());
         let job = site.job("b").display().to_string();
         let prefix = site.prefix().display().to_string();
-        for error in errors {
+        for error in errors.into_iter().flatten() {
             let error = error.expect_err("the cache on node b is held");
             let parts = ["on node b", &process, &job, &prefix, "kill -9"];
             let all = parts.iter().all(|part| error.contains(part));
@@ -170,6 +186,27 @@ fn a_rank_that_outlives_its_run_keeps_the_next_one_from_its_cache_and_is_named()
         drop(rank);
     });
     site.expect_restart(&["a", "b"], Some("ck.1"));
+}
+
+/// On node b, of whose files this run cannot rebuild or read any while the other has the cache.
+#[test]
+fn a_run_that_does_without_the_cache_offers_nothing_of_one_that_another_run_has() {
+    let site = Site::new().set("SCR_FLUSH", "0");
+    site.run(&["a", "b"], |rank| rank.checkpoint("ck.1").unwrap());
+    let beside = || {
+        for error in start_again(&site, "1") {
+            let error = error.expect_err("the cache on node b is held");
+            let parts = [
+                "dataset 1 (ck.1)",
+                "another run has the cache",
+                "start again",
+            ];
+            assert!(parts.iter().all(|part| error.contains(part)), "{error}");
+        }
+    };
+    run_another(&site, "b", "0", beside).unwrap();
+    let offered = start_again(&site, "1");
+    assert_eq!(offered, [Ok(Some("ck.1".into())), Ok(Some("ck.1".into()))]);
 }
 
 /// Two ranks of which one is on its way to write a file of `name` when its run is killed: the
