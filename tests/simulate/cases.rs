@@ -71,12 +71,12 @@ fn an_older_checkpoint_does_not_become_current() {
             output: false,
             bypass: false,
             store: 0,
-            ..plan.places.schemes[0].clone()
+            ..plan.places.schemes[0]
         };
         let second = Scheme {
             output: true,
             store: 1,
-            ..first.clone()
+            ..first
         };
         let store = |dir| Store {
             dir,
@@ -108,7 +108,7 @@ pub fn in_a_store_of_all_nodes(plan: &mut Plan) {
     let first = Scheme {
         bypass: false,
         store: 1,
-        ..plan.places.schemes[0].clone()
+        ..plan.places.schemes[0]
     };
     plan.places = Places {
         stores: vec![plan.places.stores[0].clone(), burst],

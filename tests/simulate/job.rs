@@ -259,7 +259,7 @@ impl Machine {
             worlds,
             places: self.plan.places.clone(),
             files: self.files_of(node),
-            environment: self.environment(node),
+            environment: self.environment(node, run),
             events: self.events.clone(),
             told: self.told.get(),
             oracle: self.oracle.clone(),
@@ -331,8 +331,12 @@ impl Machine {
         }
     }
 
-    fn environment(&self, node: usize) -> Environment {
-        self.environment_of(&format!("n{node}"))
+    fn environment(&self, node: usize, run: &Run) -> Environment {
+        let mut environment = self.environment_of(&format!("n{node}"));
+        for (name, value) in &run.changes {
+            environment = environment.with(name, value);
+        }
+        environment
     }
 
     fn environment_of(&self, node: &str) -> Environment {

@@ -7,6 +7,7 @@
 mod acts;
 mod beside;
 mod cases;
+mod changes;
 mod collectives;
 #[path = "../comm_checks/mod.rs"]
 mod comm_checks;

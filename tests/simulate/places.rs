@@ -26,7 +26,7 @@ pub struct Store {
 }
 
 /// A redundancy descriptor.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub struct Scheme {
     pub interval: u64,
     /// For datasets that are marked as output.

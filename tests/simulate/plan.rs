@@ -51,6 +51,8 @@ pub struct Run {
     pub loss: Loss,
     /// Daemons and commands during it and after it.
     pub beside: BesideRun,
+    /// Parameters in place of those of the job.
+    pub changes: Vec<(&'static str, String)>,
 }
 
 /// A whole job.
@@ -134,6 +136,7 @@ impl Plan {
         if random.once_in(4) {
             plan.make_of_fields();
         }
+        plan.draw_changes(random);
         plan
     }
 
@@ -240,21 +243,27 @@ impl Plan {
         all
     }
 
-    /// True if a parameter is set to 1.
-    pub fn is_set(&self, name: &str) -> bool {
-        let mut more = self.more.iter();
-        more.any(|(other, value)| *other == name && value == "1")
+    /// True if a parameter has this value in the job or in one of its runs.
+    fn has(&self, name: &str, value: &str) -> bool {
+        let changes = self.runs.iter().flat_map(|run| &run.changes);
+        let mut all = self.more.iter().chain(changes);
+        all.any(|(other, has)| *other == name && has == value)
     }
 
-    /// A parameter is 0, which is not its default.
+    /// True if a parameter is set to 1, in some run at least.
+    pub fn is_set(&self, name: &str) -> bool {
+        self.has(name, "1")
+    }
+
+    /// A parameter is 0, which is not its default, in some run at least.
     pub fn is_off(&self, name: &str) -> bool {
-        let mut more = self.more.iter();
-        more.any(|(other, value)| *other == name && value == "0")
+        self.has(name, "0")
     }
 
     /// A run may restart from a checkpoint of another number of ranks.
     pub fn takes_other_ranks(&self, run: &Run) -> bool {
-        let set = self.is_set("SCR_FETCH_BYPASS") || self.is_set("SCR_GLOBAL_RESTART");
+        let set = |name| self.is_set_in(run, name);
+        let set = set("SCR_FETCH_BYPASS") || set("SCR_GLOBAL_RESTART");
         !self.anew && (run.allows || self.fields || set)
     }
 
@@ -308,6 +317,19 @@ impl Plan {
             (
                 "bad rank",
                 has(|act| matches!(act, Act::Write(o) if o.bad.is_some())),
+            ),
+            (
+                "other parameters in a run",
+                runs.clone().any(|run| !run.changes.is_empty()),
+            ),
+            ("purge of the cache", runs.clone().any(Run::purges_cache)),
+            (
+                "purge of the prefix directory",
+                runs.clone().any(Run::purges_prefix),
+            ),
+            (
+                "SCR_CURRENT",
+                runs.clone().any(|run| run.current().is_some()),
             ),
             ("SCR_Current", has(|act| matches!(act, Act::Current(_)))),
             ("SCR_Drop", has(|act| matches!(act, Act::Drop(_)))),
@@ -390,6 +412,7 @@ impl Run {
             shared_room: None,
             loss: Loss::Nothing,
             beside: BesideRun::default(),
+            changes: Vec::new(),
         }
     }
 
@@ -450,6 +473,7 @@ impl Run {
             shared_room: random.once_in(16).then(|| random.below(20_000)),
             loss,
             beside: BesideRun::default(),
+            changes: Vec::new(),
         }
     }
 }

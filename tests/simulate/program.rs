@@ -117,6 +117,7 @@ impl Program {
         world: &Arc<World>,
         process: &mut Process,
     ) -> scr::Result<Option<Session>> {
+        self.oracle.borrow_mut().begins_session();
         let Process { member, config } = process;
         if self.repairs && number == 0 {
             let repaired = Session::repair(self.setup(world), member, config);
@@ -127,6 +128,7 @@ impl Program {
             // No process was part of a session.
         }
         let session = Session::init(self.setup(world), config);
+        self.oracle.borrow_mut().begins_session();
         self.answered("SCR_Init", &as_flag(&session));
         session
     }
@@ -143,8 +145,12 @@ impl Program {
             Ok(None) => return self.ends_early("SCR_Init", "SCR is disabled", false),
             Err(_) if self.is_broken() => return End::Broken,
             Err(error) => {
-                let locked = self.oracle.borrow().locked;
-                return self.ends_early("SCR_Init", &error.to_string(), locked);
+                let oracle = self.oracle.borrow();
+                // A person deletes what is being purged.
+                let meanwhile = self.run.purges_prefix() && oracle.people_delete();
+                let other_reason = oracle.locked || meanwhile;
+                drop(oracle);
+                return self.ends_early("SCR_Init", &error.to_string(), other_reason);
             }
         };
         let go = if session.must_exit() {

@@ -49,6 +49,7 @@ fn smaller(plan: &Plan) -> Vec<Plan> {
         for run in &mut changed.runs {
             run.disturbance.set_rank_0_right(&run.node_of);
         }
+        changed.keep_parameters_in_repairs();
         all.push(changed);
     };
     let runs = plan.runs.len().saturating_sub(1);
@@ -102,6 +103,8 @@ fn smaller(plan: &Plan) -> Vec<Plan> {
         if run.repairs.is_some() {
             with(&|plan| plan.runs[at].repairs = None);
         }
+        (0..run.changes.len())
+            .for_each(|change| with(&|plan| drop(plan.runs[at].changes.remove(change))));
         if run.again.is_some() {
             with(&|plan| plan.runs[at].again = None);
         }

@@ -154,7 +154,7 @@ impl Oracle {
     /// `scr postrun` has saved meanwhile. All others look for a permit before they write.
     /// In bypass the program itself writes to a file that may have got its name in another dataset since.
     pub fn earlier_rank_goes_on(&mut self, rank: usize) {
-        let schemes = &self.plan.places.schemes;
+        let schemes = &self.all_runs.places.schemes;
         if schemes.iter().any(|scheme| scheme.bypass) {
             self.prefix_damaged = true;
             for at in self.with_names_of_earlier_runs() {

@@ -28,7 +28,8 @@ impl Oracle {
 
     /// It was reported as saved, and is not outside of the sliding window.
     pub(super) fn is_in_prefix(&self, at: usize) -> bool {
-        let window = self.plan.prefix_size as usize;
+        let window = self.all_runs.window;
+        let fetch = self.plan.fetch_in(&self.plan.runs[self.run]);
         let newer = self.datasets.iter().skip(at + 1);
         // While one of these may be offered, it does not matter that they push this one out.
         let may_be_offered = |one: &Dataset| {
@@ -36,12 +37,12 @@ impl Oracle {
             one.fate == Fate::Counts && !damaged && self.fits(one)
         };
         let gone = newer.filter(|one| one.checkpoint && one.is_finished() && !may_be_offered(one));
-        self.datasets[at].saved && self.plan.fetch && (window == 0 || gone.count() < window)
+        self.datasets[at].saved && fetch && (window == 0 || gone.count() < window)
     }
 
     /// It is still in the cache, and can be read or rebuilt there.
     fn is_in_cache(&self, at: usize) -> bool {
-        let (one, places) = (&self.datasets[at], &self.plan.places);
+        let (one, places) = (&self.datasets[at], &self.all_runs.places);
         let Some(Place::Store(store)) = one.place else {
             return false;
         };
@@ -62,7 +63,7 @@ impl Oracle {
             .any(|other| other.checkpoint && other.is_finished());
         // Output takes the place of the newest only when that is in the prefix directory. What was damaged there
         // since counts as saved.
-        let saved = self.plan.flush > 0 && self.plan.fetch && !one.damaged;
+        let saved = self.all_runs.flush && self.all_runs.fetch && !one.damaged;
         let harmless = |other: &Dataset| !other.checkpoint && newest && saved;
         let after = newer.filter(here).filter(|other| !harmless(other)).count();
         let count = places.stores[store].count as usize;
@@ -72,13 +73,13 @@ impl Oracle {
         // A global restart brings only the newest to the prefix directory, unless it seems to be there, and empties
         // the cache.
         let kept = (newest && !one.damaged) || !self.plan.is_set("SCR_GLOBAL_RESTART");
-        let room = newest || (self.runs_without_limit() && !self.plan.background);
+        let room = newest || (self.runs_without_limit() && self.all_runs.foreground);
         kept && (after == 0 || (after < count && all_alike && room))
     }
 
     /// With the nodes of this run it cannot be rebuilt in a store.
     fn has_lost_too_much(&self, one: &Dataset, store: usize) -> bool {
-        let places = &self.plan.places;
+        let places = &self.all_runs.places;
         let tolerates = one.nodes.iter().map(|nodes| places.tolerates(store, nodes));
         let tolerates = tolerates.min().unwrap_or(0);
         !places.stores[store].global && one.losses(&self.used) > tolerates

@@ -5,6 +5,7 @@ use super::dataset::Fate;
 use super::{Oracle, Promise};
 use crate::content::{boxes_of, content, files_of};
 use crate::machine::Loss;
+use crate::plan::Run;
 use crate::volume::Volume;
 use scr::cache::layout::temporary_of;
 use scr::format::index::Index;
@@ -95,7 +96,7 @@ impl Oracle {
         let outputs: Vec<super::Dataset> = self.datasets.iter().filter(saved).cloned().collect();
         let plain = !self.plan.is_set("SCR_USE_CONTAINERS");
         for one in outputs {
-            if one.checkpoint && self.plan.prefix_size > 0 {
+            if one.checkpoint && self.all_runs.window > 0 {
                 continue;
             }
             let entry = index
@@ -136,7 +137,9 @@ impl Oracle {
         walk(volume, Path::new(""), &mut found);
         let names: BTreeSet<String> = self.datasets.iter().map(|one| one.name.clone()).collect();
         let known = |name: &String| index.id(&name.as_str().into()).is_some();
-        let deleted = self.plan.prefix_size > 0 || self.plan.is_set("SCR_DROP_AFTER_CURRENT");
+        let purged = self.plan.runs.iter().any(Run::purges_prefix);
+        let deleted =
+            purged || self.all_runs.window > 0 || self.plan.is_set("SCR_DROP_AFTER_CURRENT");
         let taken = |name: &String| {
             let mut of_name = self.datasets.iter().filter(|one| one.name == *name);
             deleted || of_name.any(|one| one.fate != Fate::Counts)

@@ -67,7 +67,7 @@ impl Oracle {
         let taken = later && runs.all(|run| run.faults.one_in == 0);
         let at_once = match one.place {
             Some(Place::Store(store)) => {
-                let tolerates = |nodes| self.plan.places.tolerates(store, nodes);
+                let tolerates = |nodes| self.all_runs.places.tolerates(store, nodes);
                 one.nodes.iter().all(|nodes| tolerates(nodes) > 0)
             }
             _ => false,

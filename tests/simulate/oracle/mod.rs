@@ -4,6 +4,7 @@
 
 mod answers;
 mod beside;
+mod changes;
 mod dataset;
 mod expected;
 pub mod left;
@@ -15,6 +16,7 @@ pub use answers::Answer;
 pub use promises::Promise;
 
 use crate::acts::Output;
+use crate::changes::AllRuns;
 use crate::content::Key;
 use crate::counts::Reached;
 use crate::faults::Faults;
@@ -28,6 +30,7 @@ use std::sync::Arc;
 
 pub struct Oracle {
     plan: Plan,
+    all_runs: AllRuns,
     faults: Arc<Faults>,
     /// Oldest first.
     datasets: Vec<Dataset>,
@@ -76,6 +79,7 @@ impl Oracle {
         plan.count(&mut reached);
         Oracle {
             plan: plan.clone(),
+            all_runs: plan.of_all_runs(),
             faults,
             datasets: Vec::new(),
             run: 0,
@@ -142,7 +146,7 @@ impl Oracle {
 
     /// A run begins.
     pub fn starts(&mut self, number: usize) {
-        if !self.plan.fetch {
+        if !self.all_runs.fetch {
             // Another number of ranks has read it through the prefix directory, and left nothing in the cache.
             let ranks = self.node_of.len();
             let others = self.datasets.iter_mut().filter(|one| one.ranks() != ranks);
@@ -182,7 +186,7 @@ impl Oracle {
                 }
             }
             self.deleted_meanwhile |= self.people.contains(&output.name);
-            let only = self.plan.places.only();
+            let only = self.all_runs.places.only();
             let new = Dataset::new(key, output, self.run, &self.node_of, only);
             self.datasets.push(new);
             self.chosen = None;
@@ -236,7 +240,8 @@ impl Oracle {
 
     /// SCR_Complete_output has returned to a rank; `exits` if SCR then ends the run.
     pub fn completed(&mut self, key: Key, worked: bool, exits: bool) {
-        let (flush, background) = (self.plan.flush, self.plan.background);
+        let run = &self.plan.runs[self.run];
+        let (flush, background) = (self.plan.flush_in(run), self.plan.background_in(run));
         let poststage = self.plan.beside.poststage;
         let Some(one) = self.dataset(key) else {
             return;
@@ -272,10 +277,16 @@ impl Oracle {
         }
         let finished = |one: &Dataset| one.checkpoint && one.is_finished();
         if let Some(newest) = self.datasets.iter().rposition(finished)
-            && self.plan.prefix_size > 0
+            && self.all_runs.window > 0
         {
             let older = self.datasets[..newest].iter_mut();
             older.for_each(|one| one.cache_lost = true);
+        }
+        // A later run that does not fetch, or deletes it in the prefix directory, does not find it here either.
+        let run = &self.plan.runs[self.run];
+        let leaves = self.plan.fetch_in(run) && !run.purges_prefix();
+        if !self.all_runs.fetch && leaves {
+            self.caches_lost();
         }
     }
 
@@ -304,15 +315,15 @@ impl Oracle {
             let one = &self.datasets[*at];
             one.checkpoint && one.is_finished() && counts(one)
         });
+        let flush = self.plan.flush_in(&self.plan.runs[self.run]);
         // One of another number of ranks is brought to the prefix directory when it is to be read.
-        let is_flushed =
-            |at: &usize| self.plan.flush > 0 && self.datasets[*at].ranks() == self.ranks();
+        let is_flushed = |at: &usize| flush > 0 && self.datasets[*at].ranks() == self.ranks();
         let Some(newest) = newest.filter(|at| is_flushed(at) && self.is_promised(*at)) else {
             return;
         };
         self.datasets[newest].saved = true;
         self.reports += 1;
-        if self.plan.prefix_size > 0 {
+        if self.all_runs.window > 0 {
             // What has left the sliding window leaves the cache with what is in it.
             let older = self.datasets[..newest].iter_mut();
             older.for_each(|one| one.cache_lost = true);

@@ -357,7 +357,7 @@ impl Oracle {
         if let Some(at) = newest {
             let one = &self.datasets[at];
             let key = (one.is_whole() && all == 1).then_some(one.key);
-            let window = self.plan.prefix_size as usize;
+            let window = self.all_runs.window;
             let newer = self.datasets.iter().skip(at + 1);
             let newer = newer
                 .filter(|one| one.checkpoint && one.is_finished())
