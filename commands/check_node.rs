@@ -10,6 +10,7 @@ use scr_engine::store::{Files, posix::Posix};
 use scr_engine::system::process;
 use scr_engine::system::time::SystemTime;
 use scr_engine::system::time::UNIX_EPOCH;
+use scr_engine::text::compared;
 use scr_engine::{Error, Result};
 use std::ffi::OsString;
 use std::fs::OpenOptions;
@@ -108,9 +109,10 @@ fn check(place: &SizedDir, free: bool) -> Result<()> {
             (space.total, "in all")
         };
         if have < bytes {
+            let [have, wanted] = compared([have, bytes]);
             return Err(Error::config(
                 place.dir.display().to_string(),
-                format!("{have} bytes {what}, but {bytes} are expected"),
+                format!("{have} {what}, but {wanted} are expected"),
             ));
         }
     }

@@ -242,6 +242,30 @@ impl Error {
         }
     }
 
+    /// Adds what else is known to the error of a file or dataset.
+    #[must_use]
+    pub fn with_note(self, note: &str) -> Self {
+        match self {
+            Error::Io {
+                action,
+                path,
+                errno,
+                text,
+            } => Error::Io {
+                action,
+                path,
+                errno,
+                text: format!("{text}: {note}"),
+            },
+            Error::Dataset { id, name, what } => Error::Dataset {
+                id,
+                name,
+                what: format!("{what}; {note}"),
+            },
+            other => other.remedy(note),
+        }
+    }
+
     /// The system's error number, if a system call caused this error.
     pub fn errno(&self) -> Option<i32> {
         match self {

@@ -119,6 +119,21 @@ pub fn bytes(number: u64) -> String {
     }
 }
 
+/// Numbers of bytes that are compared, as [`bytes`] gives them: `1.5 GiB`. If two that differ would look the
+/// same, all of them are exact: `1610612736 B`.
+pub fn compared<const N: usize>(numbers: [u64; N]) -> [String; N] {
+    let rounded = numbers.map(bytes);
+    let differ = |(one, text): (u64, &String)| {
+        let mut others = numbers.iter().zip(&rounded);
+        others.any(|(other, same)| *other != one && same == text)
+    };
+    if numbers.into_iter().zip(&rounded).any(differ) {
+        numbers.map(|number| format!("{number} B"))
+    } else {
+        rounded
+    }
+}
+
 /// A time for people: `0.012 s`, `3.1 s`, `412 s`, `7.6 h`, `3.2 days`.
 pub fn duration(seconds: f64) -> String {
     let hours = seconds / 3600.0;
@@ -269,6 +284,15 @@ mod tests {
         ] {
             assert_eq!(bytes(number), text);
         }
+    }
+
+    #[test]
+    fn numbers_that_are_compared_differ_in_words_if_they_differ() {
+        assert_eq!(compared([1536, 0, 1536]), ["1.5 KiB", "0 B", "1.5 KiB"]);
+        assert_eq!(
+            compared([1 << 30, (1 << 30) - 1]),
+            ["1073741824 B", "1073741823 B"]
+        );
     }
 
     #[test]

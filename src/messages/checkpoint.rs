@@ -6,7 +6,7 @@ explained! {
     CHECKPOINT = "A checkpoint fails";
     CACHE_FULL = 301 {
         title: "The cache is full",
-        text: "is not started: STORE=... on node ... has ... bytes free..., and going by the last dataset it needs ...",
+        text: "is not started: STORE=... on node ... has ..., and going by the last dataset it needs ...",
         cause: "The store, by default the memory of the node (`/dev/shm`), has no room for another dataset.",
         remedy: "Free memory, keep fewer datasets (`SCR_CACHE_SIZE`), or name another directory in `SCR_CACHE_BASE`. [Is \
          there room?](user-guide.md#is-there-room) explains what is counted; `scr doctor --nodes 16 --ranks 8 --size \

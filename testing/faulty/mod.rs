@@ -93,6 +93,11 @@ impl Faults {
         self.state().space = bytes.map(|bytes| (bytes, bytes));
     }
 
+    /// Leaves space for `left` more of `total` bytes.
+    pub fn leave_space(&self, total: u64, left: u64) {
+        self.state().space = Some((total, left));
+    }
+
     /// If `full`, everything that needs space fails with ENOSPC from now on.
     pub fn fill_up(&self, full: bool) {
         self.state().full = full.then_some(|_| true);

@@ -34,8 +34,8 @@ fn directories_are_made_written_and_measured() {
         assert!(said.out.contains(says), "{}", said.out);
     };
     let huge = format!("{a}:1e");
-    fails(&["--cache", &huge], "bytes in all");
-    fails(&["--free", "--cntl", &huge], "bytes free");
+    fails(&["--cache", &huge], "iB in all");
+    fails(&["--free", "--cntl", &huge], "iB free");
     let file = sandbox.path().join("file");
     std::fs::write(&file, "").unwrap();
     fails(&["--cntl", file.to_str().unwrap()], "file");
@@ -111,7 +111,7 @@ fn down_nodes_are_listed_with_reasons() {
     )
     .unwrap();
     assert!(out(&["n1", "-r"]).contains("n1: ") && out(&["n1", "-r"]).contains("in all"));
-    assert!(out(&["n1", "-r", "--free"]).contains("bytes free"));
+    assert!(out(&["n1", "-r", "--free"]).contains("iB free"));
 }
 
 #[test]

@@ -219,6 +219,17 @@ pub(in crate::session) struct LedStores {
     /// Redundancy files of evicted datasets whose space the open dataset reuses.
     pub recycled: Vec<PathBuf>,
     pub deletion: BackgroundDeletion,
+    /// True once it was told in full that a store is full.
+    pub told_full: bool,
+    /// True once it was told that a checkpoint is flushed to make room.
+    pub told_saving: bool,
+}
+
+impl LedStores {
+    /// True the first time that a full store is told, with what can be done.
+    pub fn tell_full(&mut self) -> bool {
+        !std::mem::replace(&mut self.told_full, true)
+    }
 }
 
 impl CachedDatasets {

@@ -1,16 +1,18 @@
 //! Datasets that leave the cache: those that make room for a new one, and those that are removed.
 
-use crate::Result;
 use crate::cache::plan::Slot;
 use crate::events::{Event, Severity};
 use crate::format::Dataset;
 use crate::policy::eviction::{EvictionCandidate, Kind, PrefixCopy, awaited, select_evicted};
 use crate::session::Session;
-use crate::session::datasets::cached::{CachedDataset, CachedDatasets, Reuse, due_at_end, note};
+use crate::session::datasets::cached::{
+    CachedDataset, CachedDatasets, Reuse, due_at_end, note, title,
+};
 use crate::session::datasets::location::Location;
 use crate::session::datasets::search::{Offer, RestartSearch};
 use crate::session::run::Run;
 use crate::session::wait_for::WaitFor;
+use crate::{Error, Result};
 
 /// What the choice of a dataset that leaves a store needs to know of a cached one. `here`: it takes room
 /// there; `offered`: the id of the checkpoint that is offered for a restart. Local.
@@ -119,6 +121,24 @@ impl CachedDatasets {
         gone.filter_map(|at| slots.get(at).copied()).collect()
     }
 
+    /// All datasets of a store that a restart could do without if dataset `saved` were in the prefix directory. The
+    /// same on all ranks.
+    pub fn victims_once_saved(
+        &self,
+        run: &Run,
+        offer: &Offer,
+        to: Location,
+        saved: u64,
+    ) -> Vec<Slot> {
+        let (slots, mut entries) = self.candidates(run, offer, to);
+        for entry in entries.iter_mut().filter(|entry| entry.id == saved) {
+            entry.copy = PrefixCopy::Saved;
+        }
+        let count = run.descriptors.stores[to.store()].count as usize;
+        let gone = select_evicted(&entries, count, usize::MAX).into_iter();
+        gone.filter_map(|at| slots.get(at).copied()).collect()
+    }
+
     /// True if a new dataset in a store would evict another one.
     pub fn would_evict(&self, run: &Run, offer: &Offer, store: usize) -> bool {
         !self
@@ -179,6 +199,42 @@ impl Session {
             self.flush_now(id)
         } else {
             Ok(())
+        }
+    }
+
+    /// Flushes the newest checkpoint, so that it may be evicted where a store has no room for the next dataset
+    /// beside it. `refusal` has the reason. Collective.
+    ///
+    /// # Errors
+    /// The flush has failed. The checkpoint is still in the cache, and there is no room.
+    pub(in crate::session) fn save_for_room<T>(&mut self, refusal: Result<T>) -> Result<()> {
+        let newest = due_at_end(&self.run, &self.cached);
+        let Some((id, name)) = newest.map(|newest| (newest.id, title(newest))) else {
+            return refusal.map(drop);
+        };
+        let why = refusal
+            .err()
+            .map_or(String::new(), |why| format!(": {why}"));
+        let again = std::mem::replace(&mut self.cached.led.told_saving, true);
+        let severity = if again {
+            Severity::Debug(1)
+        } else {
+            Severity::Note
+        };
+        let text = format!("{name} is flushed, so that it can make room for the next dataset{why}");
+        self.run.tell_once(severity, text);
+        let no_room = format!("there is no room for the next dataset beside it{why}");
+        let flushed = self.flush_now(id);
+        flushed.map_err(|error| error.with_note(&no_room))?;
+        let gone = self
+            .cached
+            .get(id)
+            .is_none_or(|cached| cached.prefix.is_saved());
+        if gone {
+            Ok(())
+        } else {
+            let what = format!("is not in the prefix directory, and {no_room}");
+            Err(Error::dataset(id, "", what))
         }
     }
 

@@ -13,18 +13,24 @@ use crate::policy::capacity::{
 };
 use crate::redundancy::RedundancyScheme;
 use crate::redundancy::topology::Sharing;
-use crate::session::datasets::cached::{CachedDatasets, DatasetSize};
+use crate::session::datasets::cached::{CachedDatasets, DatasetSize, due_at_end};
 use crate::session::datasets::location::Location;
 use crate::session::datasets::record::Target;
 use crate::session::datasets::search::Offer;
 use crate::session::run::{Run, Store};
+use crate::store::Space;
+use crate::text::{bytes, compared};
 use crate::{Error, Result};
+use std::path::PathBuf;
 
 /// Tag of the sizes that ranks send to the leader of their store.
 const SIZES: Tag = 0x48;
 
 /// File systems allocate space in blocks, commonly of this size, bytes.
 const BLOCK: u64 = 4096;
+
+/// A file system is nearly full if less than one part of so many is free.
+const NEARLY_FULL: u64 = 20;
 
 /// Files of at least so many bytes are looked at, since they may have holes.
 const LARGE: u64 = 1 << 20;
@@ -50,7 +56,12 @@ impl CachedDatasets {
     ///
     /// # Errors
     /// The store has no room, not even after evictions.
-    pub fn check_space(&mut self, run: &Run, offer: &Offer, next: Planned) -> Result<Fit> {
+    pub fn check_space(
+        &mut self,
+        run: &Run,
+        offer: &Offer,
+        next: Planned,
+    ) -> std::result::Result<Fit, NoRoom> {
         let Target { scheme, location } = next.target;
         let Location::Cache(at) = location else {
             return Ok(Fit::Now);
@@ -69,10 +80,19 @@ impl CachedDatasets {
         let wanted = need.map(|need| space_wanted(need, self.failures));
         let verdict = check_fit(wanted, free(), nothing_to_delete.then_some(0));
         let (Some(need), Some(wanted)) = (need, wanted) else {
-            return Ok(match self.failures {
-                0 => verdict,
-                _ => Fit::AfterEvicting(self.dispensable(run, offer, at)),
-            });
+            return match self.failures {
+                0 => Ok(verdict),
+                // Nothing but what must stay may be in the way.
+                2.. if self.saving_gives(run, offer, location) > 0 => {
+                    let what = format!(
+                        "{} datasets in a row could not be completed, and {}",
+                        self.failures,
+                        space_of(run, location)
+                    );
+                    Err(NoRoom::until_saved(next.dataset, what))
+                }
+                _ => Ok(Fit::AfterEvicting(self.dispensable(run, offer, at))),
+            };
         };
         if verdict == Fit::Now {
             return Ok(verdict);
@@ -86,18 +106,43 @@ impl CachedDatasets {
         let then = first
             .iter()
             .fold(left, |sum, size| sum.saturating_add(*size));
+        let evictable = sizes
+            .iter()
+            .fold(0u64, |sum, size| sum.saturating_add(*size));
+        let short = Shortage {
+            need,
+            free: left,
+            evictable,
+        };
+        // After failures it is only likely that so much is needed.
+        let room = left.saturating_add(evictable);
+        if room < wanted {
+            let more = self.saving_gives(run, offer, location);
+            if more > 0 && room.saturating_add(more) >= need {
+                return Err(NoRoom::until_saved(next.dataset, short.text(run, at)));
+            }
+        }
         match additional_evictions(need, wanted, then, rest) {
             Some(0) => Ok(Fit::AfterDeletion),
             Some(count) => Ok(Fit::AfterEvicting(count)),
-            None => {
-                let short = Shortage {
-                    need,
-                    free: left,
-                    evictable: sizes.iter().sum(),
-                };
-                Err(short.error(run, at, next.dataset))
-            }
+            None => Err(NoRoom {
+                error: short.error(run, at, next.dataset, self.led.tell_full()),
+                saving_helps: false,
+            }),
         }
+    }
+
+    /// How many bytes more could be evicted on this node if the newest checkpoint, which no other copy makes
+    /// superfluous, were in the prefix directory. 0 if it is there, or is not to be flushed. Local.
+    fn saving_gives(&self, run: &Run, offer: &Offer, to: Location) -> u64 {
+        let newest = due_at_end(run, self).filter(|_| run.next_run_fetches());
+        let Some(newest) = newest.map(|dataset| dataset.id) else {
+            return 0;
+        };
+        let now = self.victims(run, offer, to, usize::MAX);
+        let then = self.victims_once_saved(run, offer, to, newest);
+        let more = then.iter().filter(|slot| !now.contains(slot));
+        more.fold(0, |sum, slot| sum.saturating_add(self.size_of(run, *slot)))
     }
 
     /// How many datasets may be evicted beyond those that the count of the store demands, after
@@ -160,6 +205,31 @@ impl CachedDatasets {
     }
 }
 
+/// Why a dataset has no room.
+pub(in crate::session) struct NoRoom {
+    pub error: Error,
+    /// True if there may be room once the newest checkpoint is in the prefix directory.
+    pub saving_helps: bool,
+}
+
+impl NoRoom {
+    fn until_saved(next: &Dataset, what: String) -> Self {
+        NoRoom {
+            error: Error::dataset(next.id, next.name.to_string(), what),
+            saving_helps: true,
+        }
+    }
+}
+
+impl From<Error> for NoRoom {
+    fn from(error: Error) -> Self {
+        NoRoom {
+            error,
+            saving_helps: false,
+        }
+    }
+}
+
 /// A store has too little room, bytes.
 struct Shortage {
     need: u64,
@@ -169,22 +239,105 @@ struct Shortage {
 }
 
 impl Shortage {
-    fn error(&self, run: &Run, at: usize, next: &Dataset) -> Error {
-        let Shortage { need, free, .. } = self;
+    /// What the store has, and what the dataset needs.
+    fn sizes(&self) -> [String; 2] {
+        let [need, free, evictable] = compared([self.need, self.free, self.evictable]);
+        match self.evictable {
+            0 => [format!("{free} free"), need],
+            _ => {
+                let more =
+                    format!(" and would have {evictable} more once old datasets are evicted");
+                [format!("{free} free{more}"), need]
+            }
+        }
+    }
+
+    fn text(&self, run: &Run, at: usize) -> String {
+        let place = named(run, Location::Cache(at));
+        let [has, need] = self.sizes();
+        format!("{place} has {has}, and going by the last dataset it needs {need}")
+    }
+
+    /// With what can be done, if this is the first of these errors.
+    fn error(&self, run: &Run, at: usize, next: &Dataset, first: bool) -> Error {
         let store = &run.descriptors.stores[at];
-        let evicted = match self.evictable {
-            0 => String::new(),
-            bytes => format!(" and would have {bytes} more once old datasets are evicted"),
+        let [has, need] = self.sizes();
+        let what = if first {
+            format!(
+                "is not started: STORE={} on node {} has {has}, and going by the last dataset it needs {need}; make \
+                 room, lower COUNT (now {}), configure another STORE, or set SCR_CACHE_CHECK=0 if this one is \
+                 smaller ({CACHE_FULL})",
+                store.dir.display(),
+                run.node(),
+                store.count,
+            )
+        } else {
+            format!(
+                "is not started, again: {} ({CACHE_FULL})",
+                self.text(run, at)
+            )
         };
-        let what = format!(
-            "is not started: STORE={} on node {} has {free} bytes free{evicted}, and going by the last \
-             dataset it needs {need}; make room, lower COUNT (now {}), configure another STORE, or set \
-             SCR_CACHE_CHECK=0 if this one is smaller ({CACHE_FULL})",
-            store.dir.display(),
-            run.node(),
-            store.count,
-        );
         Error::dataset(next.id, next.name.to_string(), what)
+    }
+}
+
+/// How much space is free where datasets are written, in words. Local.
+fn space_of(run: &Run, location: Location) -> String {
+    let place = named(run, location);
+    match run.files.space(&directory(run, location)) {
+        Ok(Space { total, free }) => {
+            format!("{place} has {} of {} free", bytes(free), bytes(total))
+        }
+        Err(error) => format!("{place} does not tell its free space: {error}"),
+    }
+}
+
+/// How messages name the place of datasets on this node.
+fn named(run: &Run, location: Location) -> String {
+    match location {
+        Location::Cache(at) => format!(
+            "STORE={} on node {}",
+            run.descriptors.stores[at].dir.display(),
+            run.node()
+        ),
+        Location::Bypass(_) => format!("the prefix directory {}", run.prefix.root().display()),
+    }
+}
+
+/// A directory in the file system of datasets.
+fn directory(run: &Run, location: Location) -> PathBuf {
+    match location {
+        Location::Cache(at) => run.stores[at].layout.job(),
+        Location::Bypass(_) => run.prefix.root().to_path_buf(),
+    }
+}
+
+impl CachedDatasets {
+    /// Adds to the error of a dataset that cannot be completed that its place is full, or nearly, if it is: the
+    /// program's own writes may have failed for that reason. Local.
+    pub fn explain_full(&mut self, run: &Run, location: Location, error: Error) -> Error {
+        let Ok(Space { total, free }) = run.files.space(&directory(run, location)) else {
+            return error;
+        };
+        // A file system without a limit has no size.
+        let full = total > 0 && free < total / NEARLY_FULL;
+        if !full && !error.is_full() {
+            return error;
+        }
+        let place = named(run, location);
+        let (free, total) = (bytes(free), bytes(total));
+        let note = if self.led.tell_full() {
+            let what = match location {
+                Location::Cache(_) => "free memory, or keep fewer datasets (SCR_CACHE_SIZE)",
+                Location::Bypass(_) => "make room there",
+            };
+            format!(
+                "{place} is full, with {free} of {total} free, so writes may have failed; {what} ({CACHE_FULL})"
+            )
+        } else {
+            format!("{place} is full again, with {free} of {total} free ({CACHE_FULL})")
+        };
+        error.with_note(&note)
     }
 }
 
@@ -314,7 +467,8 @@ mod tests {
                 location: Location::Cache(0),
             },
         };
-        all.check_space(run, &Offer::default(), planned)
+        let checked = all.check_space(run, &Offer::default(), planned);
+        checked.map_err(|no_room| no_room.error)
     }
 
     fn of_size(id: u64, bytes: u64) -> CachedDataset {
@@ -387,12 +541,7 @@ mod tests {
         assert_eq!(check(&mut all, &run), Ok(Fit::Now));
         faults.limit_space(Some(99));
         let refused = check(&mut all, &run).unwrap_err().to_string();
-        for part in [
-            "dataset 9",
-            "99 bytes free",
-            "it needs 100",
-            "COUNT (now 2)",
-        ] {
+        for part in ["dataset 9", "99 B free", "it needs 100 B", "COUNT (now 2)"] {
             assert!(refused.contains(part), "{part}: {refused}");
         }
         // With what the count of the store demands anyway it fits.

@@ -77,6 +77,8 @@ impl Session {
                 ))
             }
         });
+        let location = open.target.location;
+        let list = list.map_err(|error| self.cached.explain_full(&self.run, location, error));
         let (files, names) = self.agree_on_files(&mut open, list)?;
         let run = &self.run;
         log_written(run, &open, called);
@@ -161,6 +163,8 @@ impl Session {
     ) -> Result<()> {
         let (run, begun) = (&self.run, Instant::now());
         let done = protect(run, store, &mut own.filemap).and(names.result());
+        let location = open.target.location;
+        let done = done.map_err(|error| self.cached.explain_full(run, location, error));
         let report = send_size(run, store, own.level, &own.filemap)?;
         let done = run.agree(done);
         let size = receive_sizes(run, store, report, &open.dataset)?;
@@ -173,7 +177,6 @@ impl Session {
         let text = format!("{word} redundancy was made and recorded in {seconds:.3} s");
         run.tell_once(Severity::Debug(2), text);
         own.bytes = size.map(|size| size.all);
-        let location = open.target.location;
         let paths = FromTo {
             from: run.base_of(location),
             to: &location.directory(run, open.dataset.id),

@@ -21,7 +21,7 @@ use crate::prefix::paths::MAX_FILENAME;
 use crate::session::datasets::cached::{Reuse, title};
 use crate::session::datasets::location::Location;
 use crate::session::datasets::record::Target;
-use crate::session::datasets::space::Planned;
+use crate::session::datasets::space::{NoRoom, Planned};
 use crate::session::output::stores::require_base;
 use crate::session::run::Run;
 use crate::session::state::Call;
@@ -74,6 +74,8 @@ enum StartWait {
     Eviction {
         more: usize,
     },
+    /// For a flush of the newest checkpoint, after which it may leave the store: then it is tried again.
+    Saving,
     /// For the end of the flushes, after which datasets may leave the store: then it is tried again.
     Flushes,
 }
@@ -85,7 +87,8 @@ impl StartWait {
             StartWait::Nothing => 0,
             StartWait::Eviction { more } => i64::try_from(more)
                 .map_or(i64::MAX, |more| more.saturating_add(1))
-                .min(i64::MAX - 1),
+                .min(i64::MAX - 2),
+            StartWait::Saving => i64::MAX - 1,
             StartWait::Flushes => i64::MAX,
         })
     }
@@ -95,6 +98,7 @@ impl StartWait {
         term.map(|term| match term {
             0 => StartWait::Nothing,
             i64::MAX => StartWait::Flushes,
+            saving if saving == i64::MAX - 1 => StartWait::Saving,
             one_more => StartWait::Eviction {
                 more: usize::try_from(one_more - 1).unwrap_or(0),
             },
@@ -105,7 +109,7 @@ impl StartWait {
     fn more(self) -> usize {
         match self {
             StartWait::Eviction { more } => more,
-            StartWait::Nothing | StartWait::Flushes => 0,
+            StartWait::Nothing | StartWait::Saving | StartWait::Flushes => 0,
         }
     }
 }
@@ -234,9 +238,16 @@ impl Session {
             self.remove_directories(target.location, id);
         }
         let wait = StartWait::of_all(wait);
-        if wait.get() == StartWait::Flushes {
-            self.end_flushes(WaitFor::All)?;
-            return Ok(false);
+        match wait.get() {
+            StartWait::Flushes => {
+                self.end_flushes(WaitFor::All)?;
+                return Ok(false);
+            }
+            StartWait::Saving => {
+                self.save_for_room(ready)?;
+                return Ok(false);
+            }
+            StartWait::Nothing | StartWait::Eviction { .. } => {}
         }
         let target = ready?;
         if ids_are_taken {
@@ -253,7 +264,7 @@ impl Session {
     fn prepare(&mut self, request: &StartRequest, dataset: &Dataset) -> Prepared {
         let flags = request.flags.clone();
         let target = flags.and_then(|_| self.check_start(request.call, dataset));
-        let room = target.clone().and_then(|target| {
+        let room = target.clone().map_err(NoRoom::from).and_then(|target| {
             let planned = Planned { dataset, target };
             self.cached
                 .check_space(&self.run, &self.search.offer, planned)
@@ -261,10 +272,12 @@ impl Session {
         let wait = match &room {
             // What is being flushed may go when it is in the prefix directory.
             Err(_) if target.is_ok() && self.background.is_busy() => StartWait::Flushes,
+            Err(no_room) if no_room.saving_helps => StartWait::Saving,
             Ok(Fit::AfterDeletion) => StartWait::Eviction { more: 0 },
             Ok(Fit::AfterEvicting(more)) => StartWait::Eviction { more: *more },
             Ok(Fit::Now | Fit::Never) | Err(_) => StartWait::Nothing,
         };
+        let room = room.map_err(|no_room| no_room.error);
         let ready = room.and(target.clone()).and_then(|target| {
             make_directories(&self.run, dataset, target.location)?;
             Ok(target)

@@ -19,7 +19,7 @@ use crate::session::datasets::deletion::BackgroundDeletion;
 use crate::session::run::Run;
 use crate::store::{FileKind, Lock, LockAttempt, Stat, retry, wait_for_lock};
 use crate::system::time::Instant;
-use crate::text::{bytes, counted};
+use crate::text::{bytes, compared, counted};
 use crate::transfer::copy::{Content, Copier, CopyMode, PIECE};
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
@@ -364,8 +364,9 @@ impl CopyDir {
             .map_or(u64::MAX, |space| space.free);
         let needed = stat.space(BLOCK);
         if needed > free {
+            let [needed, free] = compared([needed, free]);
             return Ok(Provided::No(format!(
-                "it needs {needed} bytes, and {} has {free} free",
+                "it needs {needed}, and {} has {free} free",
                 self.base.display()
             )));
         }

@@ -78,8 +78,8 @@ fn a_refusal_names_all_and_touches_nothing() {
                 "rank 0 on node a",
                 "dataset 2 (ck.2): is not started",
                 &format!("STORE={} on node a", site.node("a").display()),
-                &format!("has {} bytes free", need - 1),
-                &format!("it needs {need};"),
+                &format!("has {} B free", need - 1),
+                &format!("it needs {need} B;"),
                 &format!("COUNT (now {size})"),
                 "SCR_CACHE_CHECK=0",
             ] {
@@ -162,7 +162,7 @@ fn the_check_knows_each_node_and_each_descriptor_and_can_be_switched_off() {
         // XOR for the first time: estimated from the data of the others.
         let text = write(rank, "ck.2", size).unwrap_err().to_string();
         assert!(
-            text.contains("rank 2 on node b") && text.contains("12288"),
+            text.contains("rank 2 on node b") && text.contains("12288 B"),
             "{text}"
         );
     });
@@ -202,7 +202,7 @@ fn the_size_is_known_again_after_a_restart() {
         meet(rank);
         // Both ranks of node a together do not fit.
         let text = write(rank, "ck.2", 64 * KIB).unwrap_err().to_string();
-        assert!(text.contains("on node a has 102400 bytes free"), "{text}");
+        assert!(text.contains("on node a has 100.0 KiB free"), "{text}");
     });
 }
 
@@ -240,7 +240,7 @@ fn a_global_store_is_judged_by_the_whole_dataset() {
         meet(rank);
         let text = write(rank, "ck.2", 64 * KIB).unwrap_err().to_string();
         assert!(
-            text.contains(&format!("it needs {};", 3 * 64 * KIB)),
+            text.contains("has 190.0 KiB free") && text.contains("it needs 192.0 KiB;"),
             "{text}"
         );
     });
@@ -293,6 +293,111 @@ fn the_last_good_checkpoint_makes_way_only_if_it_is_in_the_prefix_directory() {
         let names = site.run(&NODES, |rank| rank.session.have_restart().unwrap());
         assert_eq!(names[0].as_ref().unwrap().to_string(), "ck.1");
     }
+}
+
+/// A store that holds one checkpoint does not keep the first one for the whole run.
+#[test]
+fn the_last_good_checkpoint_is_flushed_to_make_room() {
+    let (site, faults) = site();
+    let site = site.set("SCR_CACHE_SIZE", "4").set("SCR_FLUSH", "10");
+    site.run(&NODES, |rank| {
+        for n in 1..=4 {
+            write(rank, &format!("ck.{n}"), 64 * KIB).unwrap();
+            let older = site.prefix().join(format!("ck.{}", n - 1));
+            assert_eq!(older.exists(), n > 1);
+            meet(rank);
+            assert_eq!(site.entries("b", "scr.dataset.").len(), 1);
+            meet(rank);
+            // Too little for two ranks, and enough for the flush of one, which counts, too.
+            if rank.rank == 0 {
+                faults[0].limit_space(Some(120 * KIB as u64));
+            }
+            meet(rank);
+        }
+    });
+    let told = site.heard("is flushed, so that it can make room for the next dataset");
+    let full = format!(
+        "STORE={} on node a has 120.0 KiB free",
+        site.node("a").display()
+    );
+    assert!(
+        told[0].contains("dataset 1 (ck.1)") && told[0].contains(&full),
+        "{told:?}"
+    );
+    assert!(told[0].contains("it needs 136.0 KiB"), "{told:?}");
+    let notes = told.iter().filter(|line| line.contains("Note"));
+    assert_eq!((notes.count(), told.len()), (1, 3), "{told:?}");
+    // After the loss of all nodes the one before the last is there.
+    ["a", "b"].iter().for_each(|node| site.lose(node));
+    let names = site.run(&NODES, |rank| rank.session.have_restart().unwrap());
+    assert_eq!(names[0].as_ref().unwrap().to_string(), "ck.3");
+}
+
+#[test]
+fn a_checkpoint_that_cannot_be_flushed_does_not_make_room() {
+    for (fetch, prefix_full) in [("0", false), ("1", true)] {
+        let (site, faults) = site();
+        let site = site.set("SCR_CACHE_SIZE", "4").set("SCR_FLUSH", "10");
+        let site = site.set("SCR_FETCH", fetch);
+        site.run(&NODES, |rank| {
+            write(rank, "ck.1", 64 * KIB).unwrap();
+            fill(rank, &faults);
+            if prefix_full {
+                faults[rank.rank].fill_up_where(|path| path.to_string_lossy().contains("/ck.1/"));
+            }
+            for n in 2..=4 {
+                let error = write(rank, &format!("ck.{n}"), 64 * KIB).unwrap_err();
+                let text = error.to_string();
+                let part = match (prefix_full, n) {
+                    (false, 2) => "dataset 2 (ck.2): is not started: STORE=",
+                    (false, _) => ": is not started, again: STORE=",
+                    (true, _) => "there is no room for the next dataset beside it: ",
+                };
+                assert!(
+                    text.contains(part) && text.contains("has 0 B free"),
+                    "{text}"
+                );
+                assert_eq!(
+                    text.contains("SCR_CACHE_CHECK=0"),
+                    !prefix_full && n == 2,
+                    "{text}"
+                );
+            }
+            faults[rank.rank].fill_up_where(|_| false);
+            meet(rank);
+            assert_eq!(site.entries("a", "scr.dataset."), ["scr.dataset.1"]);
+        });
+    }
+}
+
+/// The program's own write has failed, and it says so.
+#[test]
+fn a_full_store_is_told_with_its_sizes_where_the_program_says_that_it_could_not_write() {
+    let (site, faults) = site();
+    site.run(&NODES, |rank| {
+        for again in [false, true] {
+            let session = &mut rank.session;
+            session
+                .start_output(Some("ck".into()), true, false)
+                .unwrap();
+            faults[rank.rank].leave_space(1 << 20, 4096);
+            let error = rank.session.complete_output(rank.rank != 2).unwrap_err();
+            let text = error.to_string();
+            let place = format!("STORE={} on node b is full", site.node("b").display());
+            let parts: [&str; 3] = if again {
+                ["with valid=0", " again, with ", "(SCR-301)"]
+            } else {
+                ["with valid=0", "SCR_CACHE_SIZE", "(SCR-301)"]
+            };
+            for part in [&place[..], "4.0 KiB of 1.0 MiB free"]
+                .into_iter()
+                .chain(parts)
+            {
+                assert!(text.contains(part), "{part}: {text}");
+            }
+            assert_eq!(text.contains("keep fewer"), !again, "{text}");
+        }
+    });
 }
 
 #[test]
