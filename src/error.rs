@@ -3,7 +3,8 @@
 //! An error names the thing (file, parameter, dataset), the place (path, rank, node, offset) and the
 //! remedy, if there is one. Each layer adds what it knows.
 
-use crate::messages::{CALL_ORDER, COMMUNICATION_FAILED, DISK_FULL};
+use crate::messages::{CALL_ORDER, COMMUNICATION_FAILED, DISK_FULL, TOO_MANY_FILES};
+use crate::system::limits::open_files;
 use crate::text::{escaped, plural};
 use std::fmt;
 use std::io;
@@ -284,6 +285,11 @@ impl Error {
         matches!(self.errno(), Some(libc::ENOSPC | libc::EDQUOT))
     }
 
+    /// True if this process, or the node, may have no more files open.
+    pub fn is_too_many_open(&self) -> bool {
+        matches!(self.errno(), Some(libc::EMFILE | libc::ENFILE))
+    }
+
     /// True if another process keeps a lock for too long.
     pub fn is_busy(&self) -> bool {
         self.errno() == Some(libc::EAGAIN)
@@ -314,6 +320,12 @@ fn errno_text(errno: Option<i32>, text: &str) -> String {
     match errno {
         Some(libc::ENOSPC) => {
             format!("{text}; free space there or choose another directory ({DISK_FULL})")
+        }
+        Some(libc::EMFILE) => {
+            let limit = open_files().map_or("no limit".to_string(), |limit| limit.to_string());
+            format!(
+                "{text}: this process may have {limit} of them (ulimit -n); raise that limit ({TOO_MANY_FILES})"
+            )
         }
         Some(libc::EROFS) => format!("{text}; choose another directory"),
         _ => text.to_string(),

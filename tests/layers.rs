@@ -31,7 +31,7 @@ const LAYERS: &str = "
     format: store error messages text system
     store: error messages system
     events: text version system
-    error: messages text
+    error: messages text system
     messages:
     text:
     version:

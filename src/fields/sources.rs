@@ -6,10 +6,12 @@ use super::memory::Memory;
 use crate::format::Name;
 use crate::session::{Session, Verdict};
 use crate::store::{File, Files, retry};
+use crate::system::limits::share_of_open_files;
 use crate::system::size::scaled;
 use crate::{Error, Result};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Bytes that are read at a time.
 const CHUNK: usize = 1 << 20;
@@ -65,10 +67,15 @@ pub fn beside(dataset: &Name, rank: u64, name: &str) -> PathBuf {
     dataset.as_path().join(format!("rank_{rank}.{name}"))
 }
 
+/// Files that stay open between reads. A rank of a small run may read those of thousands.
+const MOST_OPEN: usize = 256;
+
 /// The file of one rank.
 pub struct Source {
+    files: Arc<dyn Files>,
     path: PathBuf,
-    file: Box<dyn File>,
+    /// `None` if it is opened for each read.
+    file: Option<Box<dyn File>>,
     /// What is in it.
     pub table: Table,
     /// The number of each field in the table, by its name.
@@ -76,7 +83,8 @@ pub struct Source {
 }
 
 impl Source {
-    fn open(files: &dyn Files, path: PathBuf) -> Result<Self> {
+    /// Reads the table. The file stays open with `keep`.
+    fn open(files: Arc<dyn Files>, path: PathBuf, keep: bool) -> Result<Self> {
         let (file, table) = retry(|| {
             let file = files.open(&path)?;
             let table = read_table(&*file, &path)?;
@@ -87,8 +95,9 @@ impl Source {
             .map(|(number, field)| (field.entry.name.clone(), number))
             .collect();
         Ok(Source {
+            files,
             path,
-            file,
+            file: keep.then_some(file),
             table,
             numbers,
         })
@@ -101,7 +110,13 @@ impl Source {
 
     /// Reads bytes of a section, whole blocks from the first one on, and checks them. Local.
     fn read(&self, field: &Stored, from: u64, buffer: &mut [u8]) -> Result<()> {
-        read_blocks(&*self.file, &self.path, field, from, buffer)
+        match &self.file {
+            Some(file) => read_blocks(&**file, &self.path, field, from, buffer),
+            None => {
+                let file = retry(|| self.files.open(&self.path))?;
+                read_blocks(&*file, &self.path, field, from, buffer)
+            }
+        }
     }
 }
 
@@ -224,7 +239,8 @@ impl Sources {
             )),
             error => Finding::from(error),
         })?;
-        let source = Source::open(&*session.files(), path)?;
+        let keep = self.open.len() < share_of_open_files(MOST_OPEN);
+        let source = Source::open(session.files(), path, keep)?;
         let table = &source.table;
         if (table.rank, table.ranks) != (rank, self.ranks) {
             let what = format!("is the file of rank {} of {}", table.rank, table.ranks);

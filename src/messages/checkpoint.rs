@@ -138,4 +138,12 @@ explained! {
         cause: "The daemon was stopped, or hangs in a file system. It is left out.",
         remedy: "End that process on that node.",
     }
+    TOO_MANY_FILES = 330 {
+        title: "Too many open files",
+        text: "...: this process may have ... of them (ulimit -n); raise that limit",
+        cause: "Program, MPI library and SCR together have as many files open as the system allows one process. SCR keeps \
+         fewer of its own open where the limit is low, and needs about ten.",
+        remedy: "`ulimit -n 1024` in the job script, before the program is started; or let the program close files before it \
+         calls SCR.",
+    }
 }

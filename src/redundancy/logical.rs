@@ -4,6 +4,7 @@
 use super::pipeline;
 use super::sums::{BLOCK, Checksums};
 use crate::store::{File, Files, Stat};
+use crate::system::limits::share_of_open_files;
 use crate::system::size::scaled;
 use crate::{Error, Result};
 use crc32fast::Hasher;
@@ -79,13 +80,13 @@ impl<'a> LogicalReader<'a> {
             open: Vec::new(),
             size,
             checksum,
-            most_open: scaled(MAX_OPEN),
+            most_open: share_of_open_files(scaled(MAX_OPEN)),
         })
     }
 
     /// Limits the number of open files (at least 1), for a process with many readers.
     pub fn with_open(mut self, most: usize) -> Self {
-        self.most_open = most.clamp(1, scaled(MAX_OPEN));
+        self.most_open = self.most_open.min(most).max(1);
         self
     }
 
@@ -129,11 +130,19 @@ impl<'a> LogicalReader<'a> {
                 .parts
                 .get(index)
                 .ok_or_else(|| Error::format(0, "no such file"))?;
-            let file = self.files.open(&part.path)?;
-            same_size(&part.path, file.size()?, part.size)?;
-            if self.open.len() >= self.most_open {
+            while self.open.len() >= self.most_open {
                 self.open.remove(0);
             }
+            let file = match self.files.open(&part.path) {
+                // Others have taken more than was expected: go on with one.
+                Err(error) if error.is_too_many_open() && !self.open.is_empty() => {
+                    self.open.clear();
+                    self.most_open = 1;
+                    self.files.open(&part.path)?
+                }
+                other => other?,
+            };
+            same_size(&part.path, file.size()?, part.size)?;
             (index, file)
         };
         self.open.push(slot);

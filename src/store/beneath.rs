@@ -7,6 +7,7 @@
 //! have no effect. A root itself may be reached through links.
 
 use super::file::{failed, refused};
+use crate::system::limits::share_of_open_files;
 use crate::{Error, Result};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, mkdirat, open, openat, openat2, readlinkat};
@@ -43,20 +44,34 @@ impl HeldDirs {
     }
 
     /// The open directory `dir`, which `open` opens if it is not held.
-    fn get(&self, dir: &Path, open: impl FnOnce() -> Result<Arc<OwnedFd>>) -> Result<Arc<OwnedFd>> {
+    fn get(&self, dir: &Path, open: impl Fn() -> Result<Arc<OwnedFd>>) -> Result<Arc<OwnedFd>> {
         let mut held = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let same = |(one, _): &&(PathBuf, _)| one.as_os_str() == dir.as_os_str();
         if let Some((_, found)) = held.iter().rev().find(same) {
             return Ok(found.clone());
         }
-        let found = open()?;
+        let found = match open() {
+            Err(error) if error.is_too_many_open() && !held.is_empty() => {
+                held.clear();
+                open()?
+            }
+            other => other?,
+        };
         if self.tops.iter().any(|top| dir.starts_with(top)) {
-            if held.len() >= HELD {
+            while held.len() >= share_of_open_files(HELD) {
                 held.remove(0);
             }
             held.push((dir.to_path_buf(), found.clone()));
         }
         Ok(found)
+    }
+
+    /// Closes all. False if there was none.
+    pub fn close(&self) -> bool {
+        let mut held = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let some = !held.is_empty();
+        held.clear();
+        some
     }
 }
 

@@ -54,6 +54,19 @@ trait System: Send + Sync {
     fn find<'a>(&self, action: &'static str, path: &'a Path) -> Result<At<'a>> {
         At::find(self.roots(), action, path)
     }
+
+    /// Closes the directories that stay open. False if there was none.
+    fn close_held(&self) -> bool {
+        false
+    }
+
+    /// Does what opens a file, again with the held directories closed if too many files were open.
+    fn with_few_open<T>(&self, open: impl Fn() -> Result<T>) -> Result<T> {
+        match open() {
+            Err(error) if error.is_too_many_open() && self.close_held() => open(),
+            other => other,
+        }
+    }
 }
 
 impl System for Posix {
@@ -75,6 +88,10 @@ impl System for Holding {
 
     fn find<'a>(&self, action: &'static str, path: &'a Path) -> Result<At<'a>> {
         At::find_held(&self.roots, Some(&self.held), action, path)
+    }
+
+    fn close_held(&self) -> bool {
+        self.held.close()
     }
 }
 
@@ -171,11 +188,12 @@ impl<S: System> Files for S {
     }
 
     fn open(&self, path: &Path) -> Result<Box<dyn File>> {
-        Ok(Box::new(open_to_read(self, path)?))
+        let file = self.with_few_open(|| open_to_read(self, path))?;
+        Ok(Box::new(file))
     }
 
     fn create(&self, path: &Path, mode: u32) -> Result<Box<dyn File>> {
-        let (fd, size) = open_to_write(self, path, mode)?;
+        let (fd, size) = self.with_few_open(|| open_to_write(self, path, mode))?;
         // Truncated only now, when it is known to be a regular file without other links. And only
         // then: ext4 writes the content of a file that was truncated to the disk when it is closed.
         if size > 0 {
@@ -185,7 +203,7 @@ impl<S: System> Files for S {
     }
 
     fn rewrite(&self, path: &Path, mode: u32) -> Result<Box<dyn File>> {
-        let (fd, _) = open_to_write(self, path, mode)?;
+        let (fd, _) = self.with_few_open(|| open_to_write(self, path, mode))?;
         Ok(Box::new(PosixFile::new(fd, path)))
     }
 

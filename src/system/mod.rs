@@ -6,6 +6,7 @@
 //! build with the feature `simulate`, which nothing installs. This file is the only one that knows of
 //! the feature.
 
+pub mod limits;
 #[cfg(not(feature = "simulate"))]
 mod priority;
 #[cfg(not(feature = "simulate"))]

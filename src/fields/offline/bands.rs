@@ -7,6 +7,7 @@ use super::super::sources::{chunk_of, read_blocks};
 use super::super::walk::{Walk, row_major};
 use super::{Array, blocks_of};
 use crate::store::{File, Files, retry};
+use crate::system::limits::share_of_open_files;
 use crate::{Error, Result};
 use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
@@ -168,10 +169,10 @@ impl<'a> Bands<'a> {
             return Ok(());
         }
         let path = self.paths.get(rank).cloned().unwrap_or_default();
-        let file = retry(|| self.files.open(&path))?;
-        if self.open.len() == MOST_OPEN {
+        while self.open.len() >= share_of_open_files(MOST_OPEN) {
             self.open.pop_front();
         }
+        let file = retry(|| self.files.open(&path))?;
         self.open.push_back((rank, file));
         Ok(())
     }

@@ -4,6 +4,7 @@ mod damage;
 mod descriptors;
 mod lost_record;
 mod offline;
+mod open_files;
 mod reuse;
 mod scavenge;
 mod scavenge_containers;

@@ -14,6 +14,7 @@ use crate::redundancy::rebuild::routes::{ToRebuild, plan_routes, rebuild_tasks};
 use crate::redundancy::rebuild::verdict::{DATA, PARITY, Verdict};
 use crate::redundancy::{Context, RankRecord};
 use crate::store::write_behind::WriteBehind;
+use crate::system::limits::share_of_open_files;
 use crate::{Error, Result};
 
 /// Data files open at the same time, of all members together.
@@ -80,7 +81,7 @@ impl<'s> Restore<'s> {
             local.writer = Some(WriteBehind::direct(writer));
         } else {
             let reader = LogicalReader::new(context.files, context.paths(files)?, false)?;
-            let most = MOST_OPEN / self.code.members().max(1);
+            let most = share_of_open_files(MOST_OPEN) / self.code.members().max(1);
             local.own.reader = Some(reader.with_open(most));
         }
         Ok(local)

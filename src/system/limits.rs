@@ -1,0 +1,30 @@
+//! What the system allows this process.
+
+use rustix::process::{Resource, getrlimit};
+
+/// How many files this process may have open (`ulimit -n`); `None` without a limit.
+pub fn open_files() -> Option<u64> {
+    getrlimit(Resource::Nofile).current
+}
+
+/// How many files one reader may keep open, if it would like `most`: an eighth of what the process may have, and at
+/// least 1. The program, the MPI library and other readers have files, too.
+pub fn share_of_open_files(most: usize) -> usize {
+    share(open_files(), most)
+}
+
+fn share(limit: Option<u64>, most: usize) -> usize {
+    let eighth = limit.map_or(most, |limit| usize::try_from(limit / 8).unwrap_or(most));
+    eighth.min(most).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::share;
+
+    #[test]
+    fn a_reader_takes_an_eighth_of_a_low_limit() {
+        let limits = [None, Some(1024), Some(64), Some(40), Some(4)];
+        assert_eq!(limits.map(|limit| share(limit, 32)), [32, 32, 8, 5, 1]);
+    }
+}
