@@ -4,7 +4,7 @@
 //! A call reaches the session that this thread has entered, by default that of MPI_COMM_WORLD.
 
 use super::table::{self, refuse};
-use super::{FAILURE, SCR_SUCCESS, code, guard::guard, text};
+use super::{FAILURE, SCR_SUCCESS, code, guard::guard, routine, text};
 use crate::comm::mpi::Mpi;
 use crate::job::session_name;
 use crate::{Error, Result};
@@ -132,6 +132,9 @@ pub unsafe extern "C" fn SCR_Session_free(session: *mut SCR_Session) -> c_int {
             let error = Error::usage("SCR_Session_free", what);
             Err(refuse(error))
         };
+        if let Some(refused) = routine::refuse() {
+            return Err(refused);
+        }
         if session.is_null() {
             return usage("the pointer to the session is NULL".to_string());
         }
@@ -140,10 +143,14 @@ pub unsafe extern "C" fn SCR_Session_free(session: *mut SCR_Session) -> c_int {
         if number == SCR_SESSION_WORLD {
             return usage("the session of MPI_COMM_WORLD cannot be freed".to_string());
         }
-        if table::on(number, |process| Ok(process.is_active()))? {
+        let freed = table::on(number, |process| {
+            let free = !process.is_active();
+            // No call that waits for the session meanwhile reaches it any more.
+            Ok(free.then(|| table::forget(number)))
+        })?;
+        if freed.is_none() {
             return usage("the session is open; call SCR_Session_finalize first".to_string());
         }
-        table::forget(number);
         // SAFETY: as above.
         unsafe { *session = SCR_SESSION_NULL };
         Ok(code(true))
@@ -153,6 +160,9 @@ pub unsafe extern "C" fn SCR_Session_free(session: *mut SCR_Session) -> c_int {
 /// Makes a session, or joins one that is being repaired. Collective.
 fn create(comm: MPI_Comm, name: Option<&str>) -> Result<SCR_Session> {
     const CALL: &str = "SCR_Session_create";
+    if let Some(refused) = routine::refuse() {
+        return Err(refused);
+    }
     let named = name
         .ok_or_else(|| Error::usage(CALL, "the name is NULL"))
         .and_then(|name| session_name(name).map(|()| name));

@@ -6,7 +6,7 @@ use crate::{Error, Result};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::c_int;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 /// The number of a session. It is given once in a process.
 pub(super) type Number = c_int;
@@ -46,10 +46,15 @@ pub(super) fn on_current<T>(work: impl FnOnce(&mut Process) -> Result<T>) -> Res
     if let Some(refused) = routine::refuse() {
         return Err(refused);
     }
-    match find(current()) {
-        Some(session) => work(&mut *lock(&session)?),
-        None => Err(refuse(Error::usage("SCR_Session", no_session(current())))),
+    let number = current();
+    if let Some(session) = find(number) {
+        let mut process = lock(&session)?;
+        // Another thread may have freed it while this one waited.
+        if find(number).is_some_and(|live| Arc::ptr_eq(&live, &session)) {
+            return work(&mut process);
+        }
     }
+    Err(refuse(Error::usage("SCR_Session", no_session(number))))
 }
 
 /// The session with this number.
@@ -63,19 +68,26 @@ fn find(number: Number) -> Option<Arc<Mutex<Process>>> {
 }
 
 fn lock(session: &Mutex<Process>) -> Result<MutexGuard<'_, Process>> {
-    session.lock().map_err(|_| {
-        Error::comm(
-            "SCR".to_string(),
-            "an internal error in an earlier call has left SCR unusable".to_string(),
-        )
-    })
+    session.lock().map_err(|_| broken())
 }
 
-/// Reports an error of a call that reaches no session.
+fn broken() -> Error {
+    Error::comm(
+        "SCR".to_string(),
+        "an internal error in an earlier call has left SCR unusable".to_string(),
+    )
+}
+
+/// Reports an error of a call that reaches no session. Waits for no other thread: one may be in a collective call of
+/// MPI_COMM_WORLD's session, and it may be this one, in a routine of the program.
 pub(super) fn refuse(error: Error) -> Error {
-    match find(WORLD) {
-        Some(world) => lock(&world).map_or_else(|broken| broken, |world| world.report_usage(error)),
-        None => error,
+    let Some(world) = find(WORLD) else {
+        return error;
+    };
+    match world.try_lock() {
+        Ok(world) => world.report_usage(error),
+        Err(TryLockError::Poisoned(_)) => broken(),
+        Err(TryLockError::WouldBlock) => Process::of_world(mpi_ends).report_usage(error),
     }
 }
 

@@ -2,7 +2,7 @@
    error on all ranks. Runs on any number of ranks. */
 
 #include <mpi.h>
-#include <scr.h>
+#include <scr_session.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,6 +76,14 @@ static int state(SCR_State* s, void* context)
     SCR_End_list(s);
     if (wrong == 3) SCR_Field(s, "other", NULL, 12345, 0, NULL, NULL, NULL, NULL);
     if (wrong == 4) check(SCR_Route_file("name", file) != SCR_SUCCESS, "no other call is allowed here");
+    if (wrong == 6) {
+        SCR_Session none = SCR_SESSION_NULL, freed = 77;
+        check(SCR_Session_create(MPI_COMM_SELF, "inside", &none) != SCR_SUCCESS, "no session is made here");
+        check(none == SCR_SESSION_NULL, "there is no session then");
+        check(SCR_Session_create(MPI_COMM_NULL, NULL, &none) != SCR_SUCCESS, "nor with bad arguments");
+        check(SCR_Session_free(&freed) != SCR_SUCCESS && freed == 77, "no session is freed here");
+        check(SCR_Session_free(NULL) != SCR_SUCCESS, "nor one that is NULL");
+    }
     return wrong == 5 ? 7 : 0;
 }
 
@@ -96,7 +104,7 @@ int main(int argc, char** argv)
     fill(&p, 1);
     check(SCR_Checkpoint("ck.1", SCR_FLAG_CHECKPOINT, state, &p) == SCR_SUCCESS, "SCR_Checkpoint");
     check(p.calls == 1, "the routine is called once");
-    for (int wrong = 1; wrong <= 5; wrong++) {
+    for (int wrong = 1; wrong <= 6; wrong++) {
         fill(&p, 1 + wrong);
         p.wrong = wrong;
         check(SCR_Checkpoint("bad", SCR_FLAG_CHECKPOINT, state, &p) != SCR_SUCCESS, "a wrong list fails on all ranks");
