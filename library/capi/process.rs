@@ -17,8 +17,7 @@ use scr_engine::messages::SCR_IS_OFF;
 use std::fs::OpenOptions;
 use std::io::ErrorKind;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// How long the other ranks wait for rank 0 to report a call in the wrong place.
@@ -58,8 +57,9 @@ enum RunState {
     Broken(Box<Member>),
 }
 
-/// How many sessions have a run.
-static RUNS: AtomicUsize = AtomicUsize::new(0);
+/// How many sessions have a run. Locked while signals are caught and released, as sessions begin and end in several
+/// threads.
+static RUNS: Mutex<usize> = Mutex::new(0);
 
 /// Result of a call that reached the session, or did not need to.
 pub enum Reply<T> {
@@ -254,7 +254,9 @@ impl Process {
     /// The run is over, or was taken out. Signals are caught as long as a session has a run.
     fn end_run(&mut self) {
         self.run = RunState::None(State::Uninit);
-        if RUNS.fetch_sub(1, Relaxed) == 1 {
+        let mut runs = RUNS.lock().unwrap_or_else(PoisonError::into_inner);
+        *runs = runs.saturating_sub(1);
+        if *runs == 0 {
             signals::release();
         }
     }
@@ -439,8 +441,13 @@ impl Process {
 
     fn begin_run(&mut self, mut session: Session, begun: Instant) {
         session.add_blocked(begun);
+        let mut runs = RUNS.lock().unwrap_or_else(PoisonError::into_inner);
+        if *runs == 0 {
+            signals::forget();
+        }
         signals::catch(session.halt_signals());
-        RUNS.fetch_add(1, Relaxed);
+        *runs += 1;
+        drop(runs);
         self.run = RunState::Active(Box::new(session));
     }
 

@@ -30,10 +30,14 @@ static BEFORE: [Before; 64] = [const {
     }
 }; 64];
 
+/// Forgets a signal that came to earlier runs. One that came while a session has a run is for all sessions.
+pub fn forget() {
+    RECEIVED.store(0, SeqCst);
+}
+
 /// Catches `signals` from now on. A handler of the program is still called; without one, the signal no
 /// longer ends the program.
 pub fn catch(signals: &[c_int]) {
-    RECEIVED.store(0, SeqCst);
     for signal in signals.iter().copied() {
         let (Some(before), Some(mut action)) = (before(signal), action(signal)) else {
             continue;
@@ -73,7 +77,7 @@ pub fn release() {
     }
 }
 
-/// The last signal since [`catch`]; 0 for none.
+/// The last signal since [`forget`]; 0 for none.
 pub fn received() -> c_int {
     RECEIVED.load(SeqCst)
 }

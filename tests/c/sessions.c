@@ -3,6 +3,7 @@
    SPDX-License-Identifier: MIT OR Apache-2.0 */
 
 #include <scr_session.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,6 +137,31 @@ static void bad_input(void)
     REQUIRE(SCR_Session_free(&other) == SCR_SUCCESS);
 }
 
+/* A signal that asks to stop is for all sessions that set it, also if one begins before another has asked. */
+static void signal_between(void)
+{
+    SCR_Session first, second;
+    int flag;
+    REQUIRE(SCR_Session_create(MPI_COMM_WORLD, "first", &first) == SCR_SUCCESS);
+    REQUIRE(SCR_Session_create(MPI_COMM_WORLD, "second", &second) == SCR_SUCCESS);
+    REQUIRE(SCR_Session_config(first, "SCR_HALT_SIGNALS=USR1") == NULL);
+    REQUIRE(SCR_Session_config(second, "SCR_HALT_SIGNALS=USR1") == NULL);
+    REQUIRE(SCR_Session_init(first) == SCR_SUCCESS);
+    REQUIRE(SCR_Session_should_exit(first, &flag) == SCR_SUCCESS && flag == 0);
+    REQUIRE(raise(SIGUSR1) == 0);
+    REQUIRE(SCR_Session_init(second) == SCR_SUCCESS);
+    REQUIRE(SCR_Session_should_exit(first, &flag) == SCR_SUCCESS && flag == 1);
+    REQUIRE(SCR_Session_should_exit(second, &flag) == SCR_SUCCESS && flag == 1);
+    REQUIRE(SCR_Session_finalize(first) == SCR_SUCCESS && SCR_Session_finalize(second) == SCR_SUCCESS);
+    REQUIRE(SCR_Session_free(&first) == SCR_SUCCESS && SCR_Session_free(&second) == SCR_SUCCESS);
+    /* With no session open it is forgotten. */
+    REQUIRE(SCR_Session_create(MPI_COMM_WORLD, "third", &first) == SCR_SUCCESS);
+    REQUIRE(SCR_Session_config(first, "SCR_HALT_SIGNALS=USR1") == NULL);
+    REQUIRE(SCR_Session_init(first) == SCR_SUCCESS);
+    REQUIRE(SCR_Session_should_exit(first, &flag) == SCR_SUCCESS && flag == 0);
+    REQUIRE(SCR_Session_finalize(first) == SCR_SUCCESS && SCR_Session_free(&first) == SCR_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
     struct member members[SESSIONS];
@@ -145,6 +171,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
     MPI_Comm_size(MPI_COMM_WORLD, &world_size);
     bad_input();
+    signal_between();
     int counts[SESSIONS] = {0};
     for (round = 0; round < 3; round++) {
         for (which = 0; which < SESSIONS; which++) {
