@@ -70,6 +70,21 @@ def pages_in(text):
     return list(dict.fromkeys(match[1] for match in LINK.findall(text) if match[1].endswith(".md")))
 
 
+# A heading of the questions and answers, and the codes of the messages below it.
+ENTRY = re.compile(r"^(### .*\n\n)((?:SCR-\d{3}(?::.*)?\n+)+)", re.M)
+
+
+def index_codes(text):
+    """An entry in the index for each code of a message, since the search leaves out numbers: whoever looks for the
+    code finds its entry first."""
+
+    def indexed(match):
+        codes = re.findall(r"^SCR-\d{3}", match[2], re.M)
+        return "".join(f"```{{index}} single: {code}\n```\n\n" for code in codes) + match[0]
+
+    return ENTRY.sub(indexed, text)
+
+
 def read(app, page, source):
     text, directory = source[0], (DOCS / page).parent
     if page in FILE_OF:
@@ -79,6 +94,8 @@ def read(app, page, source):
         sections = re.split(r"^## +(.*)$", text, flags=re.M)[1:]
         named = zip(sections[::2], map(pages_in, sections[1::2]))
         text += "".join(contents(caption, pages) for caption, pages in named if pages)
+    elif page == "faq":
+        text = index_codes(text)
     elif page == "formats/README":
         text += contents("Files", [name for name in pages_in(text) if "/" not in name])
     source[0] = text
