@@ -1,37 +1,15 @@
 //! Says whether a program has recovered, and if not, why.
 
-use super::seen::Seen;
+use super::proof::{Proof, bad_restarts, proof, restarts_in_words};
+use super::rehearsal::{Comparison, Finding, Rehearsal, last_words};
+use super::seen::Sessions;
 use super::stage::{Ending, Launch};
-use scr_engine::text::{excerpt, plural};
+use scr_engine::text::{counted, excerpt};
 use std::path::PathBuf;
-
-/// A file with results in both runs.
-pub(super) struct Comparison {
-    pub file: PathBuf,
-    pub same: bool,
-}
-
-/// Both runs.
-pub(super) struct Rehearsal {
-    pub undisturbed: Launch,
-    /// Files that its checkpoints have written, but not where SCR_Route_file said.
-    pub outside: Vec<PathBuf>,
-    /// Those of the disturbed run.
-    pub launches: Vec<Launch>,
-    pub compared: Vec<Comparison>,
-}
-
-/// What is wrong with a program, and what to do.
-#[derive(Debug, PartialEq)]
-pub(super) struct Finding {
-    pub what: String,
-    pub remedy: &'static str,
-}
 
 /// One line about the end of a launch.
 pub(super) fn ended_in_words(launch: &Launch) -> String {
-    let count = launch.seen.completed.len();
-    let checkpoints = format!("{count} {}", plural(count, "checkpoint"));
+    let checkpoints = counted(launch.seen.completed().count(), "checkpoint");
     let seconds = launch.seconds;
     let how = match launch.ending {
         Ending::Code(code) => format!("ended with exit code {code} after {seconds:.1} s"),
@@ -41,24 +19,28 @@ pub(super) fn ended_in_words(launch: &Launch) -> String {
         }
         Ending::Hung => format!("made no end within {seconds:.0} s, so it was ended"),
     };
-    if launch.seen.begun {
-        format!("  {how}; {checkpoints}")
-    } else {
-        format!("  {how}; without SCR")
+    let sessions: Vec<&str> = launch.seen.begun().map(|(name, _)| name).collect();
+    match &sessions[..] {
+        [] if launch.started == 0 => format!("  {how}; no rank was started"),
+        [] => format!("  {how}; nothing of SCR was seen"),
+        [""] => format!("  {how}; {checkpoints}"),
+        some => {
+            let named = some.iter().filter(|name| !name.is_empty()).count();
+            format!("  {how}; {checkpoints} of {}", counted(named, "session"))
+        }
     }
 }
 
-/// True if all is well.
+/// True if it was seen that the program has recovered, and nothing is wrong.
 pub(super) fn recovered(rehearsal: &Rehearsal) -> bool {
-    problems(rehearsal).is_empty()
+    proof(rehearsal) == Proof::WentOn && problems(rehearsal).is_empty()
 }
 
 /// The report.
 pub(super) fn lines(rehearsal: &Rehearsal) -> Vec<String> {
-    let mut lines = Vec::new();
-    for (number, pair) in rehearsal.launches.windows(2).enumerate() {
-        lines.extend(restart_in_words(number + 2, &pair[0], &pair[1]));
-    }
+    let mut lines: Vec<String> = (0..rehearsal.launches.len())
+        .flat_map(|place| restarts_in_words(rehearsal, place))
+        .collect();
     for Comparison { file, same } in &rehearsal.compared {
         let how = if *same {
             "as undisturbed"
@@ -67,18 +49,26 @@ pub(super) fn lines(rehearsal: &Rehearsal) -> Vec<String> {
         };
         lines.push(format!("{}: {how}", file.display()));
     }
-    if !rehearsal.undisturbed.seen.begun {
-        lines.push("the program does not call SCR_Init, so its own restart was tried".into());
+    let undisturbed = &rehearsal.undisturbed;
+    if undisturbed.started > 0 && undisturbed.seen.begun().next().is_none() {
+        lines.push(
+            "nothing of SCR was seen: the program does not call SCR_Init, or it fails, or SCR_ENABLE=0".into(),
+        );
     }
     let ended = rehearsal.launches.last();
     if rehearsal.compared.is_empty() && ended.is_some_and(|last| last.ending == Ending::Code(0)) {
         lines.push("no results were compared (--compare names files with results)".into());
     }
     let problems = problems(rehearsal);
-    match &problems[..] {
-        [] => lines.push("RECOVERED".into()),
-        _ => lines.push("NOT RECOVERED".into()),
-    }
+    let verdict = match (proof(rehearsal), problems.len()) {
+        (Proof::WentOn, 0) => "RECOVERED",
+        // The only problem is that nothing was seen.
+        (Proof::NothingSeen, 1) if ended.is_some_and(|last| last.ending == Ending::Code(0)) => {
+            "NOT PROVEN"
+        }
+        _ => "NOT RECOVERED",
+    };
+    lines.push(verdict.into());
     for Finding { what, remedy } in problems {
         lines.push(format!("- {what}"));
         lines.push(format!("  {remedy}"));
@@ -86,32 +76,14 @@ pub(super) fn lines(rehearsal: &Rehearsal) -> Vec<String> {
     lines
 }
 
-/// Where a launch went on from, and what that cost.
-fn restart_in_words(number: usize, before: &Launch, launch: &Launch) -> Option<String> {
-    let restart = launch.seen.restart.as_ref()?;
-    // A name may be used again: the one before the strike counts.
-    let mut written = before.seen.completed.iter().rev();
-    let written = written.find(|one| one.name == restart.name);
-    let lost =
-        written.map(|one| format!("; {:.1} s of work are done again", before.ended - one.at));
-    let from = match restart.from.as_str() {
-        "" => String::new(),
-        how => format!(" {how}"),
-    };
-    Some(format!(
-        "launch {number} went on from {}{from}, {:.1} s after its begin{}",
-        restart.name,
-        restart.at - launch.begun,
-        lost.unwrap_or_default()
-    ))
-}
-
 /// All that is wrong, the first cause first.
 pub(super) fn problems(rehearsal: &Rehearsal) -> Vec<Finding> {
     let undisturbed = &rehearsal.undisturbed;
     let mut found = Vec::new();
     found.extend(never_complete(&undisturbed.seen));
+    found.extend(not_started(undisturbed));
     match &undisturbed.ending {
+        _ if !found.is_empty() && undisturbed.started < undisturbed.ranks => return found,
         Ending::Code(0) => {}
         _ => {
             found.push(Finding {
@@ -125,8 +97,8 @@ pub(super) fn problems(rehearsal: &Rehearsal) -> Vec<Finding> {
         }
     }
     found.extend(outside(&rehearsal.outside));
-    for (number, pair) in rehearsal.launches.windows(2).enumerate() {
-        found.extend(bad_restart(number + 2, &pair[0], &pair[1]));
+    for place in 1..rehearsal.launches.len() {
+        found.extend(bad_restarts(rehearsal, place));
     }
     for (number, launch) in rehearsal.launches.iter().enumerate() {
         found.extend(bad_end(number + 1, launch));
@@ -138,8 +110,12 @@ pub(super) fn problems(rehearsal: &Rehearsal) -> Vec<Finding> {
         .map(|one| one.file.display().to_string())
         .collect();
     if !others.is_empty() {
+        let after = match proof(rehearsal) {
+            Proof::WentOn => "after the restart",
+            _ => "after the kill",
+        };
         found.push(Finding {
-            what: format!("after the restart the results are others: {}", others.join(" ")),
+            what: format!("{after} the results are others: {}", others.join(" ")),
             remedy: "A part of the state is not saved, or not read again: compare the variables that the main loop changes \
                 with those that a checkpoint has. If the program is not reproducible, name a command that knows a \
                 tolerance (--compare-with).",
@@ -148,11 +124,34 @@ pub(super) fn problems(rehearsal: &Rehearsal) -> Vec<Finding> {
     found
 }
 
-fn never_complete(seen: &Seen) -> Option<Finding> {
-    if !seen.begun || !seen.completed.is_empty() {
+/// A launcher that has not started the ranks.
+fn not_started(launch: &Launch) -> Option<Finding> {
+    if launch.started >= launch.ranks {
         return None;
     }
-    Some(match seen.failed.first() {
+    let ranks = counted(launch.ranks, "rank");
+    Some(Finding {
+        what: match launch.started {
+            0 => format!(
+                "the launcher has not started the program{}",
+                last_words(launch)
+            ),
+            some => format!(
+                "the launcher has started {some} of {ranks}{}",
+                last_words(launch)
+            ),
+        },
+        remedy: "Start something with it by hand first; --launcher names another one, or gives it options.",
+    })
+}
+
+fn never_complete(seen: &Sessions) -> Option<Finding> {
+    let mut begun = seen.begun().peekable();
+    if begun.peek().is_none() || seen.completed().next().is_some() {
+        return None;
+    }
+    let failed = begun.find_map(|(_, seen)| seen.failed.first());
+    Some(match failed {
         Some((name, why)) => Finding {
             what: format!("no checkpoint is complete; {name}: {}", excerpt(why, 300)),
             remedy: "Each rank must write the files that it has routed at the path that SCR_Route_file returns, and close them \
@@ -181,59 +180,16 @@ fn outside(files: &[PathBuf]) -> Option<Finding> {
     })
 }
 
-fn bad_restart(number: usize, before: &Launch, launch: &Launch) -> Option<Finding> {
-    let (seen, written) = (&launch.seen, before.seen.completed.last());
-    if !before.seen.begun {
-        return None;
-    }
-    if let Some(why) = seen
-        .restart
-        .as_ref()
-        .and_then(|restart| restart.why_not.as_ref())
-    {
-        return Some(Finding {
-            what: format!(
-                "launch {number} could not read its checkpoint: {}",
-                excerpt(why, 300)
-            ),
-            remedy: "See what the program says, and whether it opens the paths that SCR_Route_file returns.",
-        });
-    }
-    if seen.restart.is_some() || written.is_none() || launch.ending == Ending::Hung {
-        return None;
-    }
-    let lost = seen.not_brought_back.first();
-    Some(match (&seen.offered, lost) {
-        (Some((name, _)), _) => Finding {
-            what: format!(
-                "launch {number} started from the beginning, although {name} was there: the program did not read it"
-            ),
-            remedy: "It must ask SCR_Have_restart, and read what is offered between SCR_Start_restart and SCR_Complete_restart.",
-        },
-        (None, Some(why)) => Finding {
-            what: format!(
-                "launch {number} started from the beginning: {}",
-                excerpt(why, 300)
-            ),
-            remedy: "More was lost than the redundancy can bear, and nothing was flushed: see SCR_COPY_TYPE, SCR_SET_FAILURES \
-                and SCR_FLUSH.",
-        },
-        (None, None) => Finding {
-            what: match message_of_scr(launch) {
-                Some(why) => format!("launch {number} started from the beginning: {why}"),
-                None => {
-                    format!("launch {number} started from the beginning: no checkpoint was found")
-                }
-            },
-            remedy: "See SCR_COPY_TYPE, SCR_CACHE_BYPASS and SCR_FLUSH, and `scr doctor`; `scr explain` has more on the code of a \
-                message.",
-        },
-    })
-}
-
 fn bad_end(number: usize, launch: &Launch) -> Option<Finding> {
     match &launch.ending {
         Ending::Code(0) | Ending::Struck => None,
+        Ending::Code(_) | Ending::TooEarly(_) if launch.started < launch.ranks => {
+            let found = not_started(launch);
+            found.map(|Finding { what, remedy }| Finding {
+                what: format!("launch {number}: {what}"),
+                remedy,
+            })
+        }
         Ending::Code(code) => Some(Finding {
             what: format!(
                 "launch {number} ended with exit code {code}{}",
@@ -249,9 +205,11 @@ fn bad_end(number: usize, launch: &Launch) -> Option<Finding> {
             remedy: "Kill earlier (--kill), or make the run longer.",
         }),
         Ending::Hung => {
-            let read = match launch.seen.restart {
-                None if number > 1 => " in its restart",
-                _ => "",
+            let mut begun = launch.seen.begun();
+            let read = if number > 1 && begun.all(|(_, seen)| seen.restart.is_none()) {
+                ", and no restart was complete"
+            } else {
+                ""
             };
             let stacks: String = launch
                 .stacks
@@ -260,7 +218,7 @@ fn bad_end(number: usize, launch: &Launch) -> Option<Finding> {
                 .collect();
             Some(Finding {
                 what: format!(
-                    "launch {number} hangs{read}: it made no end within {:.0} s{stacks}",
+                    "launch {number} hangs: it made no end within {:.0} s{read}{stacks}",
                     launch.seconds
                 ),
                 remedy: "The calls of SCR are collective: all ranks must make them in the same order. If it only is slow, give it \
@@ -270,62 +228,38 @@ fn bad_end(number: usize, launch: &Launch) -> Option<Finding> {
     }
 }
 
-/// The first error or warning that SCR has printed.
-fn message_of_scr(launch: &Launch) -> Option<String> {
-    let text = output(launch);
-    let mut lines = text.lines().filter(|line| line.starts_with("SCR "));
-    let message = lines.find_map(|line| {
-        let words = line
-            .split_once(" ERROR: ")
-            .or(line.split_once(" WARNING: "))?;
-        Some(words.1)
-    });
-    message.map(|words| excerpt(words, 400))
-}
-
-fn output(launch: &Launch) -> String {
-    let bytes = std::fs::read(&launch.log).unwrap_or_default();
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
-/// The last line that the program has printed, for a message.
-fn last_words(launch: &Launch) -> String {
-    let text = output(launch);
-    let mut lines = text.lines().rev().map(str::trim);
-    let last = lines.find(|line| !line.is_empty());
-    let last = last.map(|line| format!(": {}", excerpt(line, 200)));
-    format!(
-        "{} (output in {})",
-        last.unwrap_or_default(),
-        launch.log.display()
-    )
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::seen::{Checkpoint, Restart};
+    use super::super::rehearsal::telling_line;
+    use super::super::seen::{Checkpoint, Restart, Seen};
     use super::*;
 
     fn launch(ending: Ending, seen: Seen) -> Launch {
         Launch {
             ending,
+            started: 4,
+            ranks: 4,
             seconds: 2.0,
             begun: 100.0,
             ended: 102.0,
             stacks: Vec::new(),
             log: "log".into(),
-            seen,
+            seen: Sessions([(String::new(), seen)].into()),
+        }
+    }
+
+    fn checkpoint(name: &str, at: f64) -> Checkpoint {
+        Checkpoint {
+            name: name.into(),
+            begun: at - 0.5,
+            at,
         }
     }
 
     fn written() -> Seen {
         Seen {
             begun: true,
-            completed: vec![Checkpoint {
-                name: "ck.1".into(),
-                begun: 100.5,
-                at: 101.0,
-            }],
+            completed: vec![checkpoint("ck.1", 101.0)],
             ..Seen::default()
         }
     }
@@ -340,23 +274,28 @@ mod tests {
                 why_not: None,
                 from: how,
             }),
+            completed: vec![checkpoint("ck.2", 101.0)],
             ..written()
         }
     }
 
     fn rehearsal(last: Launch, same: bool) -> Rehearsal {
+        let mut undisturbed = written();
+        undisturbed.completed.push(checkpoint("ck.2", 101.5));
         Rehearsal {
-            undisturbed: launch(Ending::Code(0), written()),
+            undisturbed: launch(Ending::Code(0), undisturbed),
             outside: Vec::new(),
             launches: vec![launch(Ending::Struck, written()), last],
             compared: vec![Comparison {
                 file: "result".into(),
                 same,
             }],
+            says: None,
         }
     }
 
     fn first(rehearsal: &Rehearsal) -> String {
+        assert!(!recovered(rehearsal));
         problems(rehearsal).remove(0).what
     }
 
@@ -385,18 +324,30 @@ mod tests {
         };
         let unread = rehearsal(launch(Ending::Code(0), seen), true);
         assert!(first(&unread).contains("although ck.1 was there"));
+        let far = "launch 1 had written 1 checkpoint, the last ck.1, in 2.0 s";
+        assert!(first(&unread).contains(far), "{}", first(&unread));
 
         let nothing = rehearsal(launch(Ending::Code(0), written()), true);
-        assert!(first(&nothing).contains("no checkpoint was found"));
+        assert!(first(&nothing).contains("no checkpoint was offered"));
 
         let mut lost = written();
         lost.not_brought_back
             .push("ck.1: two nodes are lost".into());
         let lost = rehearsal(launch(Ending::Code(0), lost), true);
-        assert!(first(&lost).ends_with("from the beginning: ck.1: two nodes are lost"));
+        assert!(first(&lost).contains("from the beginning: ck.1: two nodes are lost"));
 
-        let hung = rehearsal(launch(Ending::Hung, written()), true);
-        assert!(first(&hung).contains("launch 2 hangs in its restart"));
+        let mut failed = went_on();
+        failed.restart.as_mut().unwrap().why_not = Some("rank 1 cannot".into());
+        let failed = rehearsal(launch(Ending::Code(0), failed), true);
+        assert!(first(&failed).contains("could not read its checkpoint"));
+        assert!(!lines(&failed)[0].contains("went on"));
+
+        let begun = Seen {
+            begun: true,
+            ..Seen::default()
+        };
+        let hung = rehearsal(launch(Ending::Hung, begun), true);
+        assert!(first(&hung).contains("launch 2 hangs"));
 
         let failed = rehearsal(launch(Ending::Code(3), went_on()), true);
         assert!(first(&failed).contains("ended with exit code 3"));
@@ -404,22 +355,115 @@ mod tests {
         let mut beside = rehearsal(launch(Ending::Code(0), went_on()), true);
         beside.outside.push("extra".into());
         assert!(first(&beside).contains("also writes extra"));
-        assert!(!recovered(&beside));
 
         let mut incomplete = rehearsal(launch(Ending::Code(0), went_on()), true);
-        incomplete.undisturbed.seen = Seen {
+        let seen = Seen {
             begun: true,
             failed: vec![("ck.1".into(), "was routed but not written".into())],
             ..Seen::default()
         };
+        incomplete.undisturbed = launch(Ending::Code(0), seen);
         assert!(first(&incomplete).contains("ck.1: was routed but not written"));
     }
 
     #[test]
-    fn a_program_without_scr_needs_its_result_only() {
+    fn what_was_not_seen_is_no_recovery() {
+        // Killed before the first checkpoint.
+        let none = Seen {
+            begun: true,
+            ..Seen::default()
+        };
+        let mut early = rehearsal(launch(Ending::Code(0), written()), true);
+        early.launches[0] = launch(Ending::Struck, none.clone());
+        assert!(first(&early).contains("began from the beginning: no checkpoint was complete"));
+
+        // The launch between was killed before its restart, and the last one makes none.
+        let mut between = rehearsal(launch(Ending::Code(0), written()), true);
+        between.launches.insert(1, launch(Ending::Struck, none));
+        assert!(first(&between).contains("launch 3 began from the beginning"));
+
+        // It reads, and begins from the beginning all the same.
+        let mut back = went_on();
+        back.completed = vec![checkpoint("ck.1", 101.0)];
+        let back = rehearsal(launch(Ending::Code(0), back), true);
+        assert!(first(&back).contains("read ck.1, and then began from the beginning"));
+    }
+
+    #[test]
+    fn sessions_are_judged_each() {
+        let mut two = rehearsal(launch(Ending::Code(0), went_on()), true);
+        for launch in &mut two.launches {
+            launch.seen.0.insert("ice".into(), written());
+        }
+        let what = first(&two);
+        assert!(
+            what.contains("launch 2: session ice began from the beginning"),
+            "{what}"
+        );
+        // One that had ended need not go on, if another one does.
+        two.launches[0].seen.0.get_mut("ice").unwrap().finalized = true;
+        assert!(recovered(&two));
+        // None but one with a name.
+        for launch in two.launches.iter_mut().chain([&mut two.undisturbed]) {
+            let seen = launch.seen.0.remove("").unwrap();
+            launch.seen.0 = [("sea".to_string(), seen)].into();
+        }
+        assert!(recovered(&two));
+        assert!(lines(&two)[0].starts_with("launch 2: session sea went on from ck.1"));
+    }
+
+    #[test]
+    fn of_a_program_without_scr_nothing_is_proven_but_by_what_it_says() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        std::fs::write(path("0"), "begin\n").unwrap();
+        std::fs::write(path("1"), "begin\nrestart from step 8\n").unwrap();
         let mut unlinked = rehearsal(launch(Ending::Code(0), Seen::default()), true);
-        unlinked.undisturbed.seen = Seen::default();
-        unlinked.launches[0].seen = Seen::default();
-        assert!(recovered(&unlinked));
+        unlinked.undisturbed = launch(Ending::Code(0), Seen::default());
+        unlinked.launches[0].seen = Sessions::default();
+        unlinked.undisturbed.log = path("0");
+        unlinked.launches[1].log = path("1");
+        assert!(first(&unlinked).contains("nothing shows that launch 2 went on"));
+        assert!(lines(&unlinked).contains(&"NOT PROVEN".to_string()));
+        let mut says = |text: &str| {
+            unlinked.says = Some(text.into());
+            let lines = lines(&unlinked);
+            (recovered(&unlinked), lines.join(" "))
+        };
+        assert!(says("restart from").0);
+        let (good, text) = says("going on");
+        assert!(!good && text.contains("began from the beginning: it did not print"));
+        let (good, text) = says("begin");
+        assert!(!good && text.contains("the undisturbed run prints"));
+    }
+
+    #[test]
+    fn a_launcher_that_starts_nothing_is_named_with_its_words() {
+        let dir = tempfile::tempdir().unwrap();
+        let rule = "-".repeat(60);
+        let refused = format!(
+            "{rule}\nmpiexec has detected an attempt to run as root.\n\nYou can override this.\n{rule}\n"
+        );
+        let log = dir.path().join("output");
+        std::fs::write(&log, refused).unwrap();
+        let mut refused = rehearsal(launch(Ending::Code(0), went_on()), true);
+        refused.undisturbed = Launch {
+            started: 0,
+            log,
+            ..launch(Ending::Code(1), Seen::default())
+        };
+        refused.launches.clear();
+        let what = first(&refused);
+        let begin = "the launcher has not started the program: mpiexec has detected an attempt to run as root. (output in ";
+        assert!(what.starts_with(begin), "{what}");
+        assert!(!lines(&refused).iter().any(|line| line.contains("SCR_Init")));
+        for (text, line) in [
+            ("", None),
+            ("----\n", None),
+            ("a\n\n b \n\n", Some("b")),
+            ("a\n---\nb\nc\n---\n\n---\n", Some("b")),
+        ] {
+            assert_eq!(telling_line(text), line, "{text}");
+        }
     }
 }

@@ -1,20 +1,23 @@
 //! `scr rehearse`: kills a program on emulated nodes, restarts it, and compares how it ends.
 //!
 //! [`plan`] says on which node each rank is and what is killed when, [`stage`] carries out one launch, [`seen`] reads what
-//! the event log has of it, and [`judge`] says whether the program has recovered, and if not, why.
+//! the event logs have of it, [`proof`] finds out whether it went on from a checkpoint, and [`judge`] says whether the program has
+//! recovered, and if not, why.
 
 mod agent;
 mod judge;
 mod outside;
 mod plan;
+mod proof;
+mod rehearsal;
 mod seen;
 mod stage;
 
 use super::call::{Failure, Invocation};
 use super::run::Signals;
 use super::{Command, CommandGroup, Outcome, RunCommand};
-use judge::{Comparison, Rehearsal};
 use plan::{Placement, Strike, Victim};
+use rehearsal::{Comparison, Rehearsal};
 use scr_engine::job::Environment;
 use scr_engine::job::program::{self, find};
 use stage::{Ending, Stage};
@@ -32,14 +35,17 @@ pub(super) const COMMAND: Command = Command::of::<Options>("rehearse", &[], Comm
 /// Launches the program on emulated nodes of this machine: once undisturbed, and once more, where processes or nodes are
 /// killed after some checkpoints and the program is launched again. A node that is killed loses its cache, and another one takes its
 /// place. Then compares how both runs have ended, and says what was restored from where, how much time was lost, and what
-/// to change if the program did not recover: it starts from the beginning, a part of its state is not saved, files are written
-/// elsewhere than SCR_Route_file said, or it hangs in its restart. A program that is not linked with SCR is tested, too, with the restart
-/// that it has itself.
+/// to change if the program did not recover: it begins from the beginning, a part of its state is not saved, files are written
+/// elsewhere than SCR_Route_file said, or it hangs in its restart.
+///
+/// RECOVERED means that a launch after a kill was seen to go on from a checkpoint, and ended as the undisturbed run did. Of a program
+/// that is not linked with SCR nothing can be seen: name with --says what it prints when it goes on from a checkpoint of its own.
+/// Without that the verdict is NOT PROVEN, since a program that begins from the beginning ends alike.
 ///
 /// Each run has a directory of its own, which is its prefix directory and its current directory. Name input files with
 /// --copy, and files with results with --compare.
 ///
-/// Exit status: 0 the program has recovered, 1 it has not, or could not be tried, 2 wrong options.
+/// Exit status: 0 the program has recovered, 1 it has not, that is not proven, or it could not be tried, 2 wrong options.
 #[derive(clap::Args)]
 struct Options {
     /// Number of ranks
@@ -61,6 +67,9 @@ struct Options {
     /// Compare these files by a command, to which the undisturbed file and the other one are added: exit code 0 for alike
     #[arg(long, value_name = "CMD", requires = "compare")]
     compare_with: Option<String>,
+    /// What the program prints only when it goes on from a checkpoint, such as "restart from step". For programs without SCR
+    #[arg(long, value_name = "TEXT", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    says: Option<String>,
     /// A file or directory that the program reads from its current directory; may be repeated
     #[arg(long, value_name = "PATH")]
     copy: Vec<PathBuf>,
@@ -129,7 +138,7 @@ impl Options {
         )?;
         let limit = self.limit.map(Duration::from_secs);
         let undisturbed = whole.launch(&place, None, limit, &mut signals)?;
-        let count = undisturbed.seen.completed.len();
+        let count = undisturbed.seen.completed().count();
         say(
             call,
             format_args!("{}", judge::ended_in_words(&undisturbed)),
@@ -139,8 +148,9 @@ impl Options {
             undisturbed,
             launches: Vec::new(),
             compared: Vec::new(),
+            says: self.says.clone(),
         };
-        if found.undisturbed.ending != Ending::Code(0) {
+        if found.undisturbed.ending != Ending::Code(0) || found.undisturbed.started == 0 {
             return Ok(found);
         }
 
@@ -175,8 +185,10 @@ impl Options {
         )?;
         let last = struck.launch(&place, None, Some(limit), &mut signals)?;
         say(call, format_args!("{}", judge::ended_in_words(&last)))?;
+        let ended = last.ending == Ending::Code(0);
         found.launches.push(last);
-        for file in &self.compare {
+        // One that was ended has no results.
+        for file in self.compare.iter().filter(|_| ended) {
             let same = self.same(&whole.dir().join(file), &struck.dir().join(file))?;
             found.compared.push(Comparison {
                 file: file.clone(),

@@ -2,7 +2,7 @@
 
 use super::super::call::Failure;
 use super::super::place;
-use super::seen::Seen;
+use super::seen::Sessions;
 use super::stage::Stage;
 use scr_engine::Error;
 use scr_engine::prefix::paths::Prefix;
@@ -15,10 +15,18 @@ use std::path::{Path, PathBuf};
 /// dataset. Files of `results` do not count.
 pub(super) fn find(
     stage: &Stage,
-    seen: &Seen,
+    seen: &Sessions,
     results: &[PathBuf],
 ) -> Result<Vec<PathBuf>, Failure> {
-    let known = routed(stage.dir())?;
+    let mut known = BTreeSet::new();
+    let mut metas = BTreeSet::new();
+    for (_, root) in stage.sessions() {
+        // A session may have a prefix directory elsewhere.
+        if let Ok(below) = root.strip_prefix(stage.dir()) {
+            known.extend(routed(&root)?.into_iter().map(|file| below.join(file)));
+            metas.insert(below.join(".scr"));
+        }
+    }
     let mut found = Vec::new();
     let mut queue = vec![PathBuf::new()];
     while let Some(below) = queue.pop() {
@@ -28,13 +36,14 @@ pub(super) fn find(
             let path = below.join(entry.file_name());
             // A file may go meanwhile.
             let Ok(stat) = entry.metadata() else { continue };
-            let ours = below.as_os_str().is_empty() && entry.file_name() == ".scr";
-            if stat.is_dir() && !ours {
+            if stat.is_dir() && !metas.contains(&path) {
                 queue.push(path);
             } else if stat.is_file() && !known.contains(&path) && !results.contains(&path) {
                 let written = stat.mtime() as f64 + stat.mtime_nsec() as f64 / 1e9;
-                let mut checkpoints = seen.completed.iter();
-                if checkpoints.any(|one| (one.begun..=one.at).contains(&written)) {
+                if seen
+                    .completed()
+                    .any(|one| (one.begun..=one.at).contains(&written))
+                {
                     found.push(path);
                 }
             }

@@ -1,7 +1,8 @@
-//! What the event log has of a launch.
+//! What the event logs have of a launch.
 
 use scr_engine::events::Event;
 use scr_engine::log::Record;
+use std::collections::BTreeMap;
 
 /// A checkpoint in the log.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,12 +25,33 @@ pub(super) struct Restart {
     pub from: String,
 }
 
-/// What a launch has done.
+/// What a launch has done, by session. That of SCR_Init has no name.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Sessions(pub BTreeMap<String, Seen>);
+
+impl Sessions {
+    pub fn of(&self, name: &str) -> Option<&Seen> {
+        self.0.get(name)
+    }
+
+    /// Those that have begun: names, and what they have done.
+    pub fn begun(&self) -> impl Iterator<Item = (&str, &Seen)> {
+        let begun = self.0.iter().filter(|(_, seen)| seen.begun);
+        begun.map(|(name, seen)| (name.as_str(), seen))
+    }
+
+    /// The checkpoints of all sessions.
+    pub fn completed(&self) -> impl Iterator<Item = &Checkpoint> {
+        self.0.values().flat_map(|seen| &seen.completed)
+    }
+}
+
+/// What a session has done in a launch.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Seen {
-    /// It called SCR_Init.
+    /// It called SCR_Init, or SCR_Session_init.
     pub begun: bool,
-    /// It called SCR_Finalize.
+    /// It called SCR_Finalize, or SCR_Session_finalize.
     pub finalized: bool,
     pub completed: Vec<Checkpoint>,
     /// Checkpoints that could not be completed: names and reasons.

@@ -1,18 +1,21 @@
 //! The directory of a run, and its launches.
 
 use super::super::call::Failure;
+use super::super::place;
 use super::super::run::Signals;
 use super::super::stacks::Stacks;
 use super::plan::{Moment, Placement, Strike, Victim};
-use super::seen::Seen;
+use super::seen::{Seen, Sessions};
 use rustix::process::{Pid, Signal, kill_process};
 use scr_engine::Error;
 use scr_engine::job::program::{code, signal};
 use scr_engine::job::ranks::{NodeReport, Wanted};
 use scr_engine::job::{Environment, clock};
 use scr_engine::log::{Record, read_text};
+use scr_engine::prefix::paths::Prefix;
 use scr_engine::system::process;
 use scr_engine::system::time::{Instant, sleep};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -48,6 +51,9 @@ pub(super) enum Ending {
 /// One launch.
 pub(super) struct Launch {
     pub ending: Ending,
+    /// How many ranks the launcher has started, and how many it was asked for.
+    pub started: usize,
+    pub ranks: usize,
     pub seconds: f64,
     /// When it began, and when it ended or was struck: seconds since the epoch.
     pub begun: f64,
@@ -56,8 +62,8 @@ pub(super) struct Launch {
     pub stacks: Vec<String>,
     /// What the program printed.
     pub log: PathBuf,
-    /// What the event log has of it.
-    pub seen: Seen,
+    /// What the event logs have of it.
+    pub seen: Sessions,
 }
 
 /// A run: its current directory, which is its prefix directory, and beside it what belongs to the rehearsal.
@@ -105,17 +111,43 @@ impl Stage {
         &self.dir
     }
 
-    /// The records of the event log from number `from` on; none if there is no log.
-    fn read_log(&self, from: usize) -> Result<Vec<Record>, Failure> {
-        let path = self.event_log();
-        let mut all = Vec::new();
-        if path.exists() {
-            read_text(&path, |record| {
-                all.push(record);
-                Ok::<(), Error>(())
-            })?;
+    /// The sessions that the program has had in this directory: names, and prefix directories.
+    pub fn sessions(&self) -> Vec<(String, PathBuf)> {
+        let mut all = vec![(String::new(), self.dir.clone())];
+        for dir in place::sessions(&Prefix::new(&self.dir)) {
+            let name = dir.strip_prefix(&self.dir).unwrap_or(&dir);
+            all.push((name.to_string_lossy().into_owned(), dir));
         }
-        Ok(all.into_iter().skip(from).collect())
+        all
+    }
+
+    /// What the event logs have, without the first records, as many of each session as `skip` says.
+    fn read_logs(&self, skip: &Counts) -> Result<BTreeMap<String, Vec<Record>>, Failure> {
+        let mut all = BTreeMap::new();
+        for (name, dir) in self.sessions() {
+            let path = event_log(&dir);
+            let mut records = Vec::new();
+            if path.exists() {
+                let mut left = skip.get(&name).copied().unwrap_or(0);
+                read_text(&path, |record| {
+                    match left.checked_sub(1) {
+                        Some(rest) => left = rest,
+                        None => records.push(record),
+                    }
+                    Ok::<(), Error>(())
+                })?;
+            }
+            all.insert(name, records);
+        }
+        Ok(all)
+    }
+
+    fn seen(&self, skip: &Counts) -> Result<Sessions, Failure> {
+        let logs = self.read_logs(skip)?.into_iter();
+        Ok(Sessions(
+            logs.map(|(name, records)| (name, Seen::of(&records)))
+                .collect(),
+        ))
     }
 
     /// Launches the program, strikes it when the moment comes, and waits for its end.
@@ -128,11 +160,11 @@ impl Stage {
     ) -> Result<Launch, Failure> {
         self.launches += 1;
         let log = self.behind.join(format!("output.{}", self.launches));
-        let from = self.read_log(0)?.len();
-        let mut size = 0;
+        let logs = self.read_logs(&Counts::new())?.into_iter();
+        let from: Counts = logs.map(|(name, records)| (name, records.len())).collect();
+        let (mut size, mut strikes) = (0, false);
         let mut child = self.start(place, &log)?;
         let (start, begun) = (Instant::now(), now());
-        let mut stacks = Vec::new();
         let ending = loop {
             let status = child.try_wait();
             let status = status.map_err(|error| Error::io("wait for", &self.command[0], error))?;
@@ -143,18 +175,21 @@ impl Stage {
                 };
             }
             if limit.is_some_and(|limit| start.elapsed() > limit) {
-                stacks = self.stacks();
                 break Ending::Hung;
             }
             if let Some(strike) = strike
-                && self.has_come(strike.moment, start, from, &mut size)?
+                && (strikes || self.has_come(strike.moment, start, &from, &mut size)?)
             {
-                self.kill(|rank, node| match &strike.victim {
+                let killed = self.kill(|rank, node| match &strike.victim {
                     Victim::Node(name) => node == name,
                     Victim::Rank(number) => rank == *number,
                     _ => false,
                 });
-                break Ending::Struck;
+                if killed > 0 {
+                    break Ending::Struck;
+                }
+                // It has not begun yet, or has just ended.
+                strikes = true;
             }
             if let Some((_, name)) = signals.end() {
                 self.kill(|_, _| true);
@@ -167,15 +202,21 @@ impl Stage {
         };
         let ended = now();
         let seconds = start.elapsed().as_secs_f64();
+        let stacks = match ending {
+            Ending::Hung => self.stacks(),
+            _ => Vec::new(),
+        };
         self.bury(&mut child)?;
         Ok(Launch {
             ending,
+            started: std::fs::read_dir(self.behind.join(PIDS)).map_or(0, Iterator::count),
+            ranks: place.ranks(),
             seconds,
             begun,
             ended,
             stacks,
             log,
-            seen: Seen::of(&self.read_log(from)?),
+            seen: self.seen(&from)?,
         })
     }
 
@@ -183,10 +224,6 @@ impl Stage {
     pub fn lose(&self, node: &str) -> Result<(), Failure> {
         let path = self.behind.join(NODES).join(node);
         std::fs::remove_dir_all(&path).map_err(|error| Error::io("remove", path, error).into())
-    }
-
-    fn event_log(&self) -> PathBuf {
-        self.dir.join(".scr/log")
     }
 
     fn start(&self, place: &Placement, log: &Path) -> Result<Child, Failure> {
@@ -237,13 +274,13 @@ impl Stage {
             .map_err(|error| Error::io("run", &self.command[0], error).into())
     }
 
-    /// True if it is time to strike. `from` is the first record of the launch in the event log, and `size` the size that the log
-    /// had when it was read last.
+    /// True if it is time to strike. `from` counts the records of earlier launches in the event logs, and `size` is the size that
+    /// these had when they were read last.
     fn has_come(
         &self,
         moment: Moment,
         start: Instant,
-        from: usize,
+        from: &Counts,
         size: &mut u64,
     ) -> Result<bool, Failure> {
         let count = match moment {
@@ -251,21 +288,24 @@ impl Stage {
             Moment::Any => return Ok(true),
             Moment::Checkpoint(count) => count,
         };
-        let now = std::fs::metadata(self.event_log()).map_or(0, |log| log.len());
+        let logs = self.sessions();
+        let logs = logs
+            .iter()
+            .map(|(_, dir)| std::fs::metadata(event_log(dir)));
+        let now = logs.flatten().map(|log| log.len()).sum();
         if std::mem::replace(size, now) == now {
             return Ok(false);
         }
-        Ok(Seen::of(&self.read_log(from)?).completed.len() >= count)
+        Ok(self.seen(from)?.completed().count() >= count)
     }
 
-    /// Kills ranks.
-    fn kill(&self, which: impl Fn(usize, &str) -> bool) {
-        for (rank, node, pid) in self.ranks() {
-            if let Some(pid) = Pid::from_raw(pid).filter(|_| which(rank, &node)) {
-                // One that has ended meanwhile needs no signal.
-                let _ = kill_process(pid, Signal::KILL);
-            }
-        }
+    /// Kills ranks, and returns how many. One that has ended meanwhile does not count.
+    fn kill(&self, which: impl Fn(usize, &str) -> bool) -> usize {
+        let chosen = self.ranks().into_iter();
+        let chosen = chosen.filter(|(rank, node, _)| which(*rank, node));
+        let pids = chosen.filter_map(|(.., pid)| Pid::from_raw(pid));
+        pids.filter(|pid| kill_process(*pid, Signal::KILL).is_ok())
+            .count()
     }
 
     /// The ranks that live: number, node and process.
@@ -327,6 +367,13 @@ impl Stage {
         self.kill(|_, _| true);
         Ok(())
     }
+}
+
+/// How many records each session has.
+type Counts = BTreeMap<String, usize>;
+
+fn event_log(prefix: &Path) -> PathBuf {
+    Prefix::new(prefix).file("log")
 }
 
 fn now() -> f64 {

@@ -36,6 +36,11 @@ rehearse 0 right
 told '^RECOVERED$' 'result: as undisturbed' 'launch 2 went on from ck\.' 'launch 3 went on from ck\..*rebuilt with XOR'
 echo "ok: a program that is right recovers"
 
+rehearse 0 session --kill rank=1@2
+told '^RECOVERED$' 'ended with exit code 0.*; 10 checkpoints of 1 session' \
+    'launch 2: session sea went on from ck\.' 'launch 1: rank 1 is killed after checkpoint 2'
+echo "ok: a session with a name is seen"
+
 rehearse 0 right --kill rank=1@2 --kill node=n1@1 --html page.html
 told 'launch 1: rank 1 is killed after checkpoint 2' 'launch 2: node n1 is killed after checkpoint 1'
 grep -q '</html>' page.html || fail "there is no page"
@@ -48,14 +53,34 @@ told 'a checkpoint also writes extra.txt, which SCR does not know'
 rehearse 1 elsewhere --kill rank@2
 told 'no checkpoint is complete' 'at the path that SCR_Route_file returns'
 rehearse 1 begins --kill rank@2
-told 'launch 2 started from the beginning, although ck\.[0-9]* was there: the program did not read it'
+told 'launch 2 began from the beginning, although ck\.[0-9]* was there: the program did not read it' \
+    'launch 1 had written [2-9] checkpoints, the last ck\.[0-9]*, in'
+rehearse 1 back --kill rank@2
+told 'launch 2 read ck\.[0-9]*, and then began from the beginning: it has written ck.4 again'
 rehearse 1 hangs --kill rank@2 --limit 20
-told 'launch 2 hangs in its restart: it made no end within'
+told 'launch 2 hangs: it made no end within 20 s, and no restart was complete' ' ranks on 2 nodes'
 echo "ok: each mistake is named"
 
-rehearse 0 without --kill rank@1
-told '^RECOVERED$' 'the program does not call SCR_Init' 'result: as undisturbed'
-echo "ok: a program without SCR is tried with its own restart"
+rehearse 1 without --kill rank@1
+told '^NOT PROVEN$' 'nothing of SCR was seen' 'result: as undisturbed' 'nothing shows that launch 2 went on'
+rehearse 0 without --kill rank@1 --says 'own restart from step'
+told '^RECOVERED$'
+rehearse 1 never --kill rank@1 --says 'own restart from step'
+told '^NOT RECOVERED$' 'result: as undisturbed' 'launch 2 began from the beginning: it did not print'
+echo "ok: a program without SCR is tried with its own restart, and has recovered only if it says so"
+
+# As Open MPI refuses to work for root.
+{
+    echo '#!/bin/sh'
+    echo "printf -- '----\nno work for root.\n\nSet A.\n----\n' >&2; exit 1"
+} >refuses
+chmod +x refuses
+rm -rf stage
+"$scr" rehearse --launcher "$PWD/refuses" --dir stage --ranks 4 --nodes 2 -- "$program" >log 2>&1 &&
+    fail "nothing was launched, and that is taken"
+told 'the launcher has not started the program: no work for root. (output in'
+! grep -q 'SCR_Init' log || fail "it blames the program"
+echo "ok: a launcher that refuses is named with its words"
 
 rm -rf stage
 "$scr" rehearse --launcher "$launcher" --dir stage --ranks 4 --nodes 4 --compare field -- \

@@ -1,9 +1,10 @@
-/* Usage: rehearsed right|forgets|beside|elsewhere|begins|hangs|without
+/* Usage: rehearsed right|session|forgets|beside|elsewhere|begins|back|hangs|without|never
  * A program for scr rehearse, with one mistake at most: it does not save a part of its state; writes a file beside the
- * routed one, or elsewhere than it was routed; starts from the beginning; hangs in its restart; or has no SCR, and a
- * restart of its own. The result is in the file `result`. */
+ * routed one, or elsewhere than it was routed; begins from the beginning without a look at its checkpoint, or after one;
+ * hangs in its restart; has no SCR, and a restart of its own; or neither. With `session` its session has a name. The
+ * result is in the file `result`. */
 #include <mpi.h>
-#include <scr.h>
+#include <scr_session.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@ struct state {
 
 static int rank;
 static const char *mistake;
+static SCR_Session session = SCR_SESSION_WORLD;
 
 static int has(const char *name) { return strcmp(mistake, name) == 0; }
 
@@ -47,7 +49,9 @@ static void own_restart(struct state *state)
     int good = read_state(path, &found), step = good ? found.step : -1, least, most;
     MPI_Allreduce(&step, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     MPI_Allreduce(&step, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-    if (least == most && least >= 0) *state = found;
+    if (least != most || least < 0) return;
+    *state = found;
+    if (rank == 0) printf("own restart from step %d\n", least);
 }
 
 static void own_checkpoint(const struct state *state)
@@ -60,41 +64,49 @@ static void own_checkpoint(const struct state *state)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* The file of this rank: that of a session with a name is below its prefix directory. */
+static void path_of(char *path, size_t size, const char *name)
+{
+    snprintf(path, size, "%s%s/rank_%d.txt", has("session") ? "sea/" : "", name, rank);
+}
+
 static void restart(struct state *state)
 {
     int found = 0;
     char name[SCR_MAX_FILENAME], path[SCR_MAX_FILENAME + 32], routed[SCR_MAX_FILENAME];
-    SCR_Have_restart(&found, name);
+    SCR_Session_have_restart(session, &found, name);
     if (!found) return;
     if (has("hangs") && rank == 1) sleep(1000);
-    SCR_Start_restart(name);
-    snprintf(path, sizeof path, "%s/rank_%d.txt", name, rank);
-    SCR_Route_file(path, routed);
-    SCR_Complete_restart(read_state(routed, state));
+    SCR_Session_start_restart(session, name);
+    path_of(path, sizeof path, name);
+    SCR_Session_route_file(session, path, routed);
+    SCR_Session_complete_restart(session, read_state(routed, state));
+    if (has("back")) *state = (struct state){0, 0.0, 1.0};
 }
 
 static void checkpoint(const struct state *state)
 {
     char name[64], path[128], routed[SCR_MAX_FILENAME];
     snprintf(name, sizeof name, "ck.%d", state->step);
-    SCR_Start_output(name, SCR_FLAG_CHECKPOINT);
-    snprintf(path, sizeof path, "%s/rank_%d.txt", name, rank);
-    SCR_Route_file(path, routed);
+    SCR_Session_start_output(session, name, SCR_FLAG_CHECKPOINT);
+    path_of(path, sizeof path, name);
+    SCR_Session_route_file(session, path, routed);
     int good = write_state(has("elsewhere") ? "mine.txt" : routed, state);
     if (has("beside")) write_state("extra.txt", state);
-    SCR_Complete_output(good);
+    SCR_Session_complete_output(session, good);
 }
 
 int main(int argc, char **argv)
 {
     struct state state = {0, 0.0, 1.0};
     mistake = argc > 1 ? argv[1] : "right";
-    int with_scr = !has("without");
+    int with_scr = !has("without") && !has("never");
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (with_scr && SCR_Init() != SCR_SUCCESS) MPI_Abort(MPI_COMM_WORLD, 1);
+    if (has("session")) SCR_Session_create(MPI_COMM_WORLD, "sea", &session);
+    if (with_scr && SCR_Session_init(session) != SCR_SUCCESS) MPI_Abort(MPI_COMM_WORLD, 1);
     if (!with_scr) {
-        own_restart(&state);
+        if (has("without")) own_restart(&state);
     } else if (!has("begins")) {
         restart(&state);
     }
@@ -120,7 +132,8 @@ int main(int argc, char **argv)
         fprintf(file, "%.17g\n", total);
         fclose(file);
     }
-    if (with_scr) SCR_Finalize();
+    if (with_scr) SCR_Session_finalize(session);
+    if (has("session")) SCR_Session_free(&session);
     MPI_Finalize();
     return 0;
 }

@@ -1,0 +1,76 @@
+//! Both runs of a rehearsal, what is wrong with them, and what the program has printed.
+
+use super::stage::Launch;
+use scr_engine::text::excerpt;
+use std::path::PathBuf;
+
+/// A file with results in both runs.
+pub(super) struct Comparison {
+    pub file: PathBuf,
+    pub same: bool,
+}
+
+/// Both runs.
+pub(super) struct Rehearsal {
+    pub undisturbed: Launch,
+    /// Files that its checkpoints have written, but not where SCR_Route_file said.
+    pub outside: Vec<PathBuf>,
+    /// Those of the disturbed run.
+    pub launches: Vec<Launch>,
+    pub compared: Vec<Comparison>,
+    /// What the program prints when it goes on from a checkpoint of its own.
+    pub says: Option<String>,
+}
+
+/// What is wrong with a program, and what to do.
+#[derive(Debug, PartialEq)]
+pub(super) struct Finding {
+    pub what: String,
+    pub remedy: &'static str,
+}
+
+/// The first error or warning that SCR has printed.
+pub(super) fn message_of_scr(launch: &Launch) -> Option<String> {
+    let text = output(launch);
+    let mut lines = text.lines().filter(|line| line.starts_with("SCR "));
+    let message = lines.find_map(|line| {
+        let words = line
+            .split_once(" ERROR: ")
+            .or(line.split_once(" WARNING: "))?;
+        Some(words.1)
+    });
+    message.map(|words| excerpt(words, 400))
+}
+
+pub(super) fn output(launch: &Launch) -> String {
+    let bytes = std::fs::read(&launch.log).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// The line of the output that tells most, for a message.
+pub(super) fn last_words(launch: &Launch) -> String {
+    let text = output(launch);
+    let telling = telling_line(&text).map(|line| format!(": {}", excerpt(line, 200)));
+    format!(
+        "{} (output in {})",
+        telling.unwrap_or_default(),
+        launch.log.display()
+    )
+}
+
+/// The last line, or the first one in the frame that an output ends with: launchers put their messages between two lines
+/// of dashes.
+pub(super) fn telling_line(text: &str) -> Option<&str> {
+    let lines: Vec<&str> = text
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect();
+    let is_rule = |line: &&str| !line.contains(char::is_alphanumeric);
+    let (last, before) = lines.split_last()?;
+    if !is_rule(last) {
+        return Some(last);
+    }
+    let framed = before.rsplit(is_rule).find(|part| !part.is_empty())?;
+    framed.first().copied()
+}
