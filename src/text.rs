@@ -85,14 +85,15 @@ pub fn option(name: &str, value: &[u8]) -> String {
     format!("{name}{between}{}", quoted(value))
 }
 
-/// A noun in the number that fits `count`: "node", "nodes", "groups of POWER". Only the first word
+/// A noun in the number that fits `count`: "node", "nodes", "processes", "groups of POWER". Only the first word
 /// changes.
 pub fn plural(count: usize, noun: &str) -> Cow<'_, str> {
-    match (count, noun.split_once(' ')) {
-        (1, _) => noun.into(),
-        (_, Some((first, rest))) => format!("{first}s {rest}").into(),
-        (_, None) => format!("{noun}s").into(),
+    if count == 1 {
+        return noun.into();
     }
+    let (first, rest) = noun.split_at(noun.find(' ').unwrap_or(noun.len()));
+    let end = if first.ends_with('s') { "es" } else { "s" };
+    format!("{first}{end}{rest}").into()
 }
 
 /// A count with its noun: "1 file", "2 files".
@@ -327,6 +328,7 @@ mod tests {
         assert_eq!(counted(0, "file"), "0 files");
         assert_eq!(counted(1, "group of POWER"), "1 group of POWER");
         assert_eq!(counted(2, "group of POWER"), "2 groups of POWER");
+        assert_eq!(counted(2, "process of 3"), "2 processes of 3");
         assert_eq!(list_of_ranks(&[3, 5]), "3, 5");
         let many: Vec<usize> = (0..17).collect();
         assert!(list_of_ranks(&many).ends_with(", 15, ... 17 in all"));

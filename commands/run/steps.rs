@@ -354,7 +354,7 @@ impl<'a> Steps<'a> {
         });
         let begun = Instant::now();
         let child = child::start(&command, &set, self.input)?;
-        let (lookout, _lock) = self.lookout(&up, child.id());
+        let (lookout, _lock) = self.lookout(&up, child.id(), begun);
         let launch = Launch {
             watch: self.watchdog.map(|limits| Watch::new(limits, &job.prefix)),
             lookout,
@@ -473,11 +473,17 @@ impl<'a> Steps<'a> {
     }
 
     /// Begins to watch a launch that has begun. It goes on without, if that fails.
-    fn lookout(&mut self, nodes: &[String], pid: u32) -> (Option<Lookout>, Option<WatchLock>) {
+    fn lookout(
+        &mut self,
+        nodes: &[String],
+        pid: u32,
+        begun: Instant,
+    ) -> (Option<Lookout>, Option<WatchLock>) {
         let Some(settings) = &self.watch else {
             return (None, None);
         };
-        let lookout = Lookout::on_nodes(settings, self.job, Some(self.launcher), nodes);
+        let age = begun.elapsed();
+        let lookout = Lookout::on_nodes(settings, self.job, Some(self.launcher), nodes, age);
         if let Err(Failure::Said(why)) = &lookout {
             let text = format!("the run is not watched: {why}");
             self.call.warn(&text);

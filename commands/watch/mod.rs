@@ -12,7 +12,7 @@ pub(super) use settings::{WatchArgs, WatchSettings};
 use super::call::{Failure, Invocation};
 use super::job::Job;
 use super::lock::only_one;
-use super::on_nodes::{control_directory, print_answer};
+use super::on_nodes::{control_directory, print_answer, question_for_nodes, read_answer};
 use super::stacks::{Stacks, wanted, wanted_here};
 use super::{Command, CommandGroup, Outcome, RunCommand, place};
 use readers::Where;
@@ -22,11 +22,13 @@ use scr_engine::job::clock::local_time;
 use scr_engine::job::ranks::{NodeReport, NodeSigns, Wanted, end_leftovers};
 use scr_engine::store::{CALLS_FILE, Files, Lock};
 use scr_engine::system::time::{Instant, SystemTime, sleep};
+use scr_engine::text::counted;
 use std::cell::Cell;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 use target::Target;
 
 /// The command.
@@ -34,6 +36,9 @@ pub(super) const COMMAND: Command = Command::of::<Options>("watch", &[], Command
 
 /// Exit status when the job hung.
 const HUNG: u8 = 3;
+
+/// How long the nodes may take to say what is left of a job.
+const LEFT_OVER: Duration = Duration::from_secs(20);
 
 /// Watch a job that was started without scr run, and end it when it hangs
 ///
@@ -47,11 +52,13 @@ const HUNG: u8 = 3;
 /// .scr/stacks.watch.txt in the prefix directory. Then it is ended: --signal, if given, so that the program can write a checkpoint;
 /// SIGTERM after SCR_WATCH_SIGNAL_SECONDS; SIGKILL after SCR_WATCH_TERM_SECONDS. With --no-kill it is left alone.
 ///
-/// A process id names a launcher or another process of this node, with all that it has started. A step, such as
+/// A process id names a launcher, a job script or another process of this node. All that it has started on this node is ended with
+/// it; what a launcher has started on other nodes, the launcher ends, and what is left there is told. A step, such as
 /// 123.0, is one of the job whose allocation this is; its scheduler ends it. Parameters replace options, as for scr run:
 /// SCR_WATCH, SCR_WATCH_AFTER, SCR_WATCH_FIRST, SCR_WATCH_SIGNAL.
 ///
-/// Exit status: 0 the job has ended by itself, 3 it hung, 1 it cannot be watched.
+/// Exit status: 0 the process or step has ended by itself, 3 it hung, and has ended unless --no-kill was given, 1 it cannot be
+/// watched.
 #[derive(clap::Args)]
 struct Options {
     /// Process id on this node, or job step
@@ -123,7 +130,7 @@ impl RunCommand for Options {
             line.secs = Some(hang.pause.as_secs_f64());
         });
         let mut ending = Ending::new(ladder);
-        while watched.still_runs() {
+        while !watched.is_gone() {
             if let Some(step) = ending.next() {
                 match watched.target.go_down(step, &watched.job.environment) {
                     Ok(text) => say(call, &text),
@@ -132,6 +139,8 @@ impl RunCommand for Options {
             }
             sleep(lookout.pause());
         }
+        say(call, "the job has ended");
+        watched.tell_left_over(call);
         Ok(ExitCode::from(HUNG))
     }
 }
@@ -171,6 +180,37 @@ impl WatchedJob {
         self.target.runs(&self.job.environment).unwrap_or(true)
     }
 
+    /// True if nothing of it is left; false also if that cannot be found out now.
+    fn is_gone(&self) -> bool {
+        let asked = self.asked.get();
+        if asked.is_some_and(|at| at.elapsed() < self.target.interval()) {
+            return false;
+        }
+        self.asked.set(Some(Instant::now()));
+        self.target
+            .is_gone(&self.job.environment)
+            .unwrap_or_default()
+    }
+
+    /// Tells which other nodes still have ranks of the job after its launcher has ended. Only launchers and schedulers reach those.
+    fn tell_left_over(&self, call: &mut Invocation) {
+        let Ok(nodes) = self.job.nodes() else { return };
+        if !matches!(self.target, Target::Process { .. }) || nodes.len() <= 1 {
+            return;
+        }
+        let asked = question_for_nodes(&self.job, &["watch", "--here", "--ranks"])
+            .and_then(|task| Ok((self.job.remote(None)?, task)));
+        let Ok((remote, task)) = asked else { return };
+        for answer in remote.run(&nodes, &task, LEFT_OVER) {
+            let told = match read_answer::<NodeSigns>(&answer) {
+                Ok(signs) if signs.processes.is_empty() => continue,
+                Ok(signs) => counted(signs.processes.len(), "rank") + " of it may be there still",
+                Err(why) => format!("it does not answer: {why}"),
+            };
+            say(call, &format!("node {}: {told}", answer.node));
+        }
+    }
+
     /// The process, if the whole job is on this node.
     fn process_here(&self, nodes: &[String]) -> Option<u32> {
         match self.target {
@@ -182,11 +222,12 @@ impl WatchedJob {
     fn lookout(&self, settings: &WatchSettings) -> Result<Lookout, Failure> {
         let job = &self.job;
         let nodes = job.nodes()?;
+        let age = self.target.age();
         let Some(pid) = self.process_here(&nodes) else {
-            return Lookout::on_nodes(settings, job, None, &nodes);
+            return Lookout::on_nodes(settings, job, None, &nodes, age);
         };
         let place = Where::Here(pid, control_directory(job)?);
-        Ok(Lookout::begin(settings, &job.environment, &place))
+        Ok(Lookout::begin(settings, &job.environment, &place, age))
     }
 
     /// Prints what the ranks do, and keeps all that is known.

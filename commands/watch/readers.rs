@@ -53,12 +53,13 @@ pub(super) enum Where {
 }
 
 impl Lookout {
-    /// Begins to watch a job on these nodes, for which `job` need not have an environment.
+    /// Begins to watch a job on these nodes, which has run for `age` by now. `job` need not have an environment for it.
     pub fn on_nodes(
         settings: &WatchSettings,
         job: &Job,
         launcher: Option<&Launcher>,
         nodes: &[String],
+        age: Duration,
     ) -> Result<Self, Failure> {
         let sources = &settings.sources;
         let mut task = question_for_nodes(job, &["watch", "--here"])?;
@@ -69,13 +70,14 @@ impl Lookout {
         }
         let remote = Box::new(job.remote(launcher)?);
         let place = Where::Nodes(remote, nodes.to_vec(), task);
-        Ok(Lookout::begin(settings, &job.environment, &place))
+        Ok(Lookout::begin(settings, &job.environment, &place, age))
     }
 
     pub(super) fn begin(
         settings: &WatchSettings,
         environment: &Environment,
         place: &Where,
+        age: Duration,
     ) -> Self {
         let watch = HangWatch::new(settings.limits, settings.sources.clone());
         let (send, readings) = channel();
@@ -88,6 +90,7 @@ impl Lookout {
                 place: place.clone(),
                 interval: watch.interval(source),
                 begun,
+                age,
                 send: send.clone(),
                 // A file that hangs from the begin on shows no progress.
                 was_read: Cell::new(matches!(source, Source::File(_))),
@@ -125,6 +128,8 @@ struct Reader {
     place: Where,
     interval: Duration,
     begun: Instant,
+    /// How long the job had run then.
+    age: Duration,
     send: Sender<Read>,
     /// It could be read the last time.
     was_read: Cell<bool>,
@@ -140,10 +145,13 @@ impl Reader {
                     let begun = self.begun.elapsed();
                     self.tell(begun, answer_of(command))
                 }
-                Source::Calls => self.read_nodes("no rank has called SCR_Init yet", |signs| {
-                    calls(signs, &mut counts)
+                Source::Calls => self
+                    .read_nodes("no rank has called SCR_Init yet", |begun, signs| {
+                        calls(signs, self.age + begun, &mut counts)
+                    }),
+                Source::Cpu => self.read_nodes("no process of the job was found", |_, signs| {
+                    processes(signs)
                 }),
-                Source::Cpu => self.read_nodes("no process of the job was found", processes),
             };
             // Nobody listens any more.
             if !told {
@@ -163,13 +171,13 @@ impl Reader {
     fn read_nodes(
         &self,
         nothing: &str,
-        read: impl FnOnce(&[NodeSigns]) -> Option<Reading>,
+        read: impl FnOnce(Duration, &[NodeSigns]) -> Option<Reading>,
     ) -> bool {
         let (place, environment) = (self.place.clone(), self.environment.clone());
         self.read_waiting(
             NODE,
             move || signs(&place, &environment),
-            |begun, signs| match signs.map(|signs| read(&signs)) {
+            |begun, signs| match signs.map(|signs| read(begun, &signs)) {
                 Ok(None) if begun < STARTING => None,
                 Ok(None) => Some(Err(nothing.to_string())),
                 Ok(Some(reading)) => Some(Ok(reading)),
@@ -265,8 +273,12 @@ fn answer_of(command: &str) -> Result<Reading, String> {
 }
 
 /// The calls that were counted on all nodes; `None` if no node has counted one. `known` keeps them, since a node that does not
-/// answer once is no change.
-fn calls(signs: &[NodeSigns], known: &mut BTreeMap<String, u64>) -> Option<Reading> {
+/// answer once is no change. A count that is older than the job, which had run for `age` when the nodes were asked, is of a launch
+/// before it.
+fn calls(signs: &[NodeSigns], age: Duration, known: &mut BTreeMap<String, u64>) -> Option<Reading> {
+    let is_new = signs
+        .iter()
+        .any(|node| node.age.is_some_and(|written| written < age));
     let told = signs
         .iter()
         .filter_map(|node| Some((node.node.clone(), node.calls?)));
@@ -275,7 +287,12 @@ fn calls(signs: &[NodeSigns], known: &mut BTreeMap<String, u64>) -> Option<Readi
         .values()
         .fold(0, |sum: u64, one| sum.saturating_add(*one));
     let nodes = counted(known.len(), "node");
-    (!known.is_empty()).then(|| Reading::Shows(format!("{sum} on {nodes}")))
+    let text = format!("{sum} on {nodes}");
+    (!known.is_empty()).then_some(if is_new {
+        Reading::Made(text)
+    } else {
+        Reading::Shows(text)
+    })
 }
 
 /// The processor time of all ranks; `None` if there is none.

@@ -2,20 +2,22 @@
 
 use super::super::call::Failure;
 use super::ladder::LadderStep;
-use rustix::process::{Pid, Signal, getpgid, kill_process, test_kill_process};
-use scr_engine::job::program::signal;
-use scr_engine::job::ranks::started;
+use rustix::process::{Pid, test_kill_process};
+use scr_engine::job::ranks::{ProcessTree, age, started};
 use scr_engine::job::{Environment, Launcher};
+use std::cell::RefCell;
 use std::time::Duration;
 
 /// What is watched.
 pub(super) enum Target {
-    /// A launcher or any other process.
+    /// A launcher or any other process, with all that it has started.
     Process {
         /// Its id.
         pid: u32,
         /// When it was started, since another process may get its id.
         started: u64,
+        /// What is ended with it.
+        tree: RefCell<ProcessTree>,
     },
     /// A step, as its scheduler names it.
     Step(Launcher, String),
@@ -61,7 +63,16 @@ impl Target {
                 "process {pid} belongs to another user, so it cannot be ended; use --no-kill"
             )));
         }
-        Ok(Target::Process { pid, started })
+        let tree = RefCell::new(ProcessTree::new(pid, started));
+        Ok(Target::Process { pid, started, tree })
+    }
+
+    /// How long it has run by now; of a step not even that is known.
+    pub fn age(&self) -> Duration {
+        match self {
+            Target::Process { pid, .. } => age(*pid).unwrap_or_default(),
+            Target::Step(..) => Duration::ZERO,
+        }
     }
 
     /// Time between two questions whether it has ended. A scheduler is not to be asked often.
@@ -75,47 +86,46 @@ impl Target {
     /// False if it has ended.
     pub fn runs(&self, environment: &Environment) -> Result<bool, Failure> {
         match self {
-            Target::Process { pid, started: at } => Ok(started(*pid) == Some(*at)),
+            Target::Process {
+                pid, started: at, ..
+            } => Ok(started(*pid) == Some(*at)),
             Target::Step(launcher, step) => Ok(launcher.runs(environment, step)?),
         }
     }
 
-    /// Takes a step of its end. A line says what was done.
-    pub fn go_down(&self, step: LadderStep, environment: &Environment) -> Result<String, Failure> {
-        let (text, name, number) = match step {
-            LadderStep::Ask(name, number) => (
-                format!("SIG{name} asks the program for a checkpoint"),
-                name,
-                number,
-            ),
-            LadderStep::Terminate => ("the job is ended".to_string(), "TERM", libc::SIGTERM),
-            LadderStep::Kill => (
-                "the job did not end, so it is killed".to_string(),
-                "KILL",
-                libc::SIGKILL,
-            ),
-        };
+    /// True if it and all that it had started when it was being ended have gone.
+    pub fn is_gone(&self, environment: &Environment) -> Result<bool, Failure> {
         match self {
-            // It may have ended, and another process may have its id.
-            Target::Process { .. } if !self.runs(environment)? => {}
-            Target::Process { pid, .. } => send(*pid, number),
-            Target::Step(launcher, step) if number == libc::SIGTERM => {
+            Target::Process { tree, .. } => Ok(tree.borrow_mut().look().is_empty()),
+            Target::Step(..) => Ok(!self.runs(environment)?),
+        }
+    }
+
+    /// Takes a step of its end. A line says what is done.
+    pub fn go_down(&self, step: LadderStep, environment: &Environment) -> Result<String, Failure> {
+        let (name, number) = match step {
+            LadderStep::Ask(name, number) => (name, number),
+            LadderStep::Terminate => ("TERM", libc::SIGTERM),
+            LadderStep::Kill => ("KILL", libc::SIGKILL),
+        };
+        let what = match self {
+            Target::Process { tree, .. } => tree.borrow_mut().in_words(),
+            Target::Step(_, step) => format!("job step {step}"),
+        };
+        match (self, step) {
+            (Target::Process { tree, .. }, LadderStep::Ask(..)) => {
+                tree.borrow_mut().signal_programs(number);
+            }
+            (Target::Process { tree, .. }, _) => tree.borrow_mut().signal(number),
+            (Target::Step(launcher, step), LadderStep::Terminate) => {
                 launcher.kill(environment, step)?;
             }
-            Target::Step(launcher, step) => launcher.signal(environment, step, name)?,
+            (Target::Step(launcher, step), _) => launcher.signal(environment, step, name)?,
         }
-        Ok(text)
-    }
-}
-
-/// Sends a signal to the process group that a process leads, or to the process alone.
-fn send(pid: u32, number: i32) {
-    let process = i32::try_from(pid).ok().and_then(Pid::from_raw);
-    let leads = process.is_some_and(|pid| getpgid(Some(pid)) == Ok(pid));
-    if leads {
-        signal(pid, number);
-    } else if let (Some(process), Some(number)) = (process, Signal::from_named_raw(number)) {
-        // A process that has ended needs no signal.
-        let _ = kill_process(process, number);
+        Ok(match step {
+            LadderStep::Ask(..) => format!("SIG{name} asks the program for a checkpoint"),
+            LadderStep::Terminate => format!("SIGTERM is sent to {what}"),
+            LadderStep::Kill => format!("{what} did not end, and gets SIGKILL"),
+        })
     }
 }

@@ -91,7 +91,8 @@ fn a_busy_loop_hangs_by_its_file_and_a_blocked_process_by_its_processor_time() {
             "{said:?}"
         );
         assert!(said.out.contains(": 1 rank on 1 node"), "{said:?}");
-        assert!(said.out.contains(": the job is ended\n"), "{said:?}");
+        assert!(said.out.contains(": SIGTERM is sent to "), "{said:?}");
+        assert!(said.out.ends_with(": the job has ended\n"), "{said:?}");
         assert_eq!(job.ended_by(), Some(15), "{script}");
         assert!(sandbox.path().join(".scr/stacks.watch.txt").is_file());
         let entries = fs::read_dir(sandbox.path().join(".scr")).unwrap();
@@ -132,11 +133,60 @@ fn a_stopped_process_is_killed_since_it_cannot_hear_sigterm() {
     for line in [
         "stuck without processor time: 1 of 1 processes\n",
         "stopped by a signal",
-        ": the job did not end, so it is killed\n",
+        " in state T) did not end, and gets SIGKILL\n",
+        ": the job has ended\n",
     ] {
         assert!(said.out.contains(line), "{line}: {said:?}");
     }
     assert_eq!(job.ended_by(), Some(9));
+}
+
+/// A launch that hangs right after `SCR_Init` is found within --after, as the count of its calls is a sign of it.
+#[test]
+fn a_count_that_the_job_has_written_is_its_first_sign() {
+    let sandbox = Sandbox::empty();
+    let control = sandbox.path().join("user/scr.7");
+    fs::create_dir_all(&control).unwrap();
+    // It may have come from the launch before; then the program may still read its input.
+    let count = "00000000000000000000";
+    fs::write(control.join(".scr.calls"), format!("{count}\n")).unwrap();
+    for (begin, code) in [
+        ("", 0),
+        ("echo 00000000000000000000 > user/scr.7/.scr.calls;", 3),
+    ] {
+        let job = Job::begin(&sandbox, &format!("sleep 1; {begin} sleep 5"));
+        fs::create_dir_all(sandbox.path().join(".scr")).unwrap();
+        let limits = ["--watch", "calls", "--after", "1s", "--first", "1h"];
+        let mut watch = job.watch(&sandbox, &limits);
+        watch.env("SCR_CNTL_BASE", sandbox.path());
+        watch.envs([("SCR_USER_NAME", "user"), ("SCR_JOB_ID", "7")]);
+        let said = said(watch.output().unwrap());
+        assert_eq!(said.code, code, "{said:?}");
+        let told = "(limit 1 s): calls of the library: 0 on 1 node\n";
+        assert_eq!(said.out.contains(told), code == 3, "{said:?}");
+    }
+}
+
+/// Launchers give ranks sessions of their own, and a script that is ended leaves them alone.
+#[test]
+fn a_job_script_is_ended_with_its_ranks() {
+    let sandbox = Sandbox::empty();
+    let script = "setsid sh -c 'echo $$ > rank; trap \"\" TERM; while :; do sleep 0.1; done' & sleep 1000; :";
+    let job = Job::begin(&sandbox, script);
+    let rank = sandbox.path().join("rank");
+    while !fs::read(&rank).is_ok_and(|text| text.ends_with(b"\n")) {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    let said = job.watched(&sandbox, &[&["--watch", "file=x"][..], &QUICK].concat());
+    assert_eq!(said.code, 3, "{said:?}");
+    assert!(said.out.ends_with(": the job has ended\n"), "{said:?}");
+    let rank = fs::read_to_string(&rank).unwrap();
+    let stat = fs::read_to_string(format!("/proc/{}/stat", rank.trim()));
+    assert!(
+        stat.as_ref().is_ok_and(|stat| stat.contains(") Z ")) || stat.is_err(),
+        "it lives on: {stat:?}"
+    );
+    assert_eq!(job.ended_by(), Some(15));
 }
 
 #[test]

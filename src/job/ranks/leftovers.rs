@@ -34,6 +34,7 @@ pub fn end_leftovers(environment: &Environment, wanted: &Wanted, prefix: &str) -
     NodeSigns {
         node: wanted.node.clone(),
         calls: None,
+        age: None,
         processes: processes.collect(),
     }
 }

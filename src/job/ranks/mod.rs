@@ -6,11 +6,13 @@ mod leftovers;
 mod processes;
 mod signs;
 mod stack;
+mod tree;
 
 pub use groups::{Group, groups, missing, page, summary};
 pub use leftovers::end_leftovers;
-pub use processes::{Wanted, find, rank_in, started};
+pub use processes::{Wanted, age, find, rank_in, started};
 pub use signs::{NodeSigns, UsedTime};
+pub use tree::ProcessTree;
 
 use crate::job::Environment;
 use serde::{Deserialize, Serialize};

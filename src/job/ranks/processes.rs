@@ -124,6 +124,20 @@ pub fn started(pid: u32) -> Option<u64> {
     (!matches!(stat.state, 'Z' | 'X')).then_some(stat.started)
 }
 
+/// How long a process has run. `None` if it does not run.
+pub fn age(pid: u32) -> Option<Duration> {
+    let ticks = started(pid)?;
+    let uptime = std::fs::read_to_string("/proc/uptime").ok()?;
+    let uptime: f64 = uptime.split_whitespace().next()?.parse().ok()?;
+    let seconds = uptime - ticks as f64 / ticks_per_second();
+    Duration::try_from_secs_f64(seconds.max(0.0)).ok()
+}
+
+fn ticks_per_second() -> f64 {
+    // SAFETY: a plain system call on a number.
+    unsafe { libc::sysconf(libc::_SC_CLK_TCK) }.max(1) as f64
+}
+
 fn at(pid: u32, name: &str) -> PathBuf {
     Path::new("/proc").join(pid.to_string()).join(name)
 }
@@ -216,14 +230,16 @@ fn without_starters(all: Vec<Candidate>) -> Vec<Candidate> {
 
 /// What /proc/PID/stat has.
 pub(super) struct Stat {
-    program: String,
+    pub(super) program: String,
     pub(super) state: char,
-    parent: u32,
+    pub(super) parent: u32,
+    /// Its process group.
+    pub(super) group: u32,
     threads: u64,
     /// Time on processors, in ticks.
     pub(super) ticks: u64,
     /// When it was started, in ticks since the machine was.
-    started: u64,
+    pub(super) started: u64,
 }
 
 impl Stat {
@@ -240,6 +256,7 @@ impl Stat {
             program: text.get(begin + 1..end)?.to_string(),
             state: rest.first()?.chars().next()?,
             parent: number(1)? as u32,
+            group: number(2)? as u32,
             threads: number(17)?,
             ticks: number(11)? + number(12)?,
             started: number(19)?,
@@ -282,8 +299,7 @@ pub(super) fn measure(processes: &mut [RankProcess]) {
     let before: Vec<u64> = processes.iter().map(|one| now(one.pid)).collect();
     let begun = Instant::now();
     sleep(Duration::from_millis(500));
-    // SAFETY: a plain system call on a number.
-    let second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) }.max(1) as f64;
+    let second = ticks_per_second();
     let seconds = begun.elapsed().as_secs_f64();
     for (one, before) in processes.iter_mut().zip(before) {
         one.processor = now(one.pid).saturating_sub(before) as f64 / second / seconds;
@@ -424,13 +440,14 @@ mod tests {
             program,
             state,
             parent,
+            group,
             threads,
             ticks,
             started,
         } = stat;
         assert_eq!(
-            (&*program, state, parent, threads, ticks, started),
-            ("a) b (c", 'S', 12, 3, 12, 100)
+            (&*program, state, parent, group, threads, ticks, started),
+            ("a) b (c", 'S', 12, 1, 3, 12, 100)
         );
         assert!(Stat::parse("34 (cut) S 1").is_none());
         assert_eq!(field("A: 1 kB\nVmRSS:\t 77 kB\n", "VmRSS"), 77);

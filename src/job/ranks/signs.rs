@@ -3,9 +3,11 @@
 use super::Wanted;
 use super::processes::{Stat, chosen};
 use crate::job::{Environment, is_of_job};
+use crate::system::time::SystemTime;
 use serde::{Deserialize, Serialize};
 use std::io::Read;
 use std::path::Path;
+use std::time::Duration;
 
 /// The signs of one node.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,6 +16,9 @@ pub struct NodeSigns {
     pub node: String,
     /// How many calls a rank there has made; `None` if it has not told yet.
     pub calls: Option<u64>,
+    /// How long ago that was written, by the clock of the node.
+    #[serde(default)]
+    pub age: Option<Duration>,
     /// Its ranks.
     pub processes: Vec<UsedTime>,
 }
@@ -58,16 +63,19 @@ impl NodeSigns {
         let all = wanted.map(|wanted| chosen(environment, wanted));
         let all = all.unwrap_or_default().into_iter();
         let used = all.filter_map(|one| UsedTime::now(one.pid));
+        let (calls, age) = count.and_then(calls).unzip();
         NodeSigns {
             node: node.to_string(),
-            calls: count.and_then(calls),
+            calls,
+            age,
             processes: used.collect(),
         }
     }
 }
 
-/// The calls that the sessions of a job have made on this node; `path` is the file of the session of MPI_COMM_WORLD.
-fn calls(path: &Path) -> Option<u64> {
+/// The calls that the sessions of a job have made on this node, and how long ago the last of them was written; `path` is the file of
+/// the session of MPI_COMM_WORLD.
+fn calls(path: &Path) -> Option<(u64, Duration)> {
     let (name, dir) = (path.file_name()?, path.parent()?);
     let (job, of_user) = (dir.file_name()?.to_str()?, dir.parent()?);
     let listed = std::fs::read_dir(of_user).ok()?.flatten();
@@ -79,12 +87,15 @@ fn calls(path: &Path) -> Option<u64> {
     });
     of_job
         .filter_map(|entry| count_in(&entry.path().join(name)))
-        .reduce(u64::wrapping_add)
+        .reduce(|(sum, newest), (count, age)| (sum.wrapping_add(count), newest.min(age)))
 }
 
-fn count_in(path: &Path) -> Option<u64> {
+fn count_in(path: &Path) -> Option<(u64, Duration)> {
     let mut text = String::new();
     let file = std::fs::File::open(path).ok()?;
+    let written = file.metadata().and_then(|stat| stat.modified()).ok()?;
+    // One of the future is of now.
+    let age = SystemTime::now().duration_since(written);
     file.take(64).read_to_string(&mut text).ok()?;
-    text.trim().parse().ok()
+    Some((text.trim().parse().ok()?, age.unwrap_or_default()))
 }

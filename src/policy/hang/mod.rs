@@ -33,6 +33,8 @@ pub struct Limits {
 pub enum Reading {
     /// This. It is progress if it differs from what it showed before.
     Shows(String),
+    /// This, which was made since the launch began. So it is progress also if it is the first that the source shows.
+    Made(String),
     /// Progress, whatever it showed before.
     Moves,
     /// No progress; or, after a first reading, no answer.
@@ -250,7 +252,7 @@ impl Watched {
     }
 
     /// Takes a reading, `passed` after the one before. True if the source has moved. The first one is what later ones are
-    /// compared with.
+    /// compared with, and a sign only if it was made since the launch began.
     fn take(&mut self, reading: Reading, passed: Duration) -> bool {
         self.trouble = None;
         self.pause.0 += passed;
@@ -260,6 +262,10 @@ impl Watched {
             Reading::Shows(text) => {
                 let before = self.shows.replace(text);
                 before.is_some() && before != self.shows
+            }
+            Reading::Made(text) => {
+                let before = self.shows.replace(text);
+                !self.moved || before != self.shows
             }
             Reading::Processes(now) => self.compare(now, passed),
         };

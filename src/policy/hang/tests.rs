@@ -105,6 +105,19 @@ fn before_the_first_progress_the_longer_limit_holds() {
     assert_eq!(job.until_hang(&[shows("2 bytes")]), Some(110));
 }
 
+/// `SCR_Init` has counted, and the program hangs at once.
+#[test]
+fn the_first_count_of_a_launch_is_a_sign_of_it() {
+    let made = |text: &str| Some(Reading::Made(text.to_string()));
+    let mut job = Clocked::new(LIMITS, "calls,file=x");
+    // What a launch before has left is none.
+    assert_eq!(job.until_hang(&[shows("0"), shows("1")]), Some(320));
+    let mut job = Clocked::new(LIMITS, "calls,file=x");
+    job.read(&[shows("0"), shows("1")]);
+    job.read(&[made("0"), shows("1")]);
+    assert_eq!(job.until_hang(&[made("0"), shows("1")]), Some(110));
+}
+
 #[test]
 fn a_job_makes_progress_if_any_source_moves() {
     let mut job = Clocked::new(LIMITS, "calls,file=x");
