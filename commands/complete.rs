@@ -3,7 +3,7 @@
 use super::call::{Failure, Invocation};
 use super::copy::Configured;
 use super::progress::RebuildProgress;
-use super::{job, place};
+use super::{configuration, place};
 use scr_engine::format::print::escaped;
 use scr_engine::job::Environment;
 use scr_engine::job::clock::local_time;
@@ -21,7 +21,7 @@ pub(super) fn complete(
 ) -> std::result::Result<(), Failure> {
     let (host, mut notes) = (Environment::of_process().host, Vec::new());
     // A dataset is completed also where the configuration cannot be read.
-    let config = job::load(Some(prefix.root())).ok();
+    let config = configuration::load(Some(prefix.root())).ok();
     let checksums = config.is_none_or(|(config, _)| Configured::of(&config).checksums);
     let (files, tally) = place::counted_files(prefix);
     let progress = RebuildProgress::new(tally);

@@ -38,7 +38,7 @@ struct Options {
     /// The second one
     #[arg(value_name = "B")]
     b: OsString,
-    /// Prefix directory, instead of the current directory
+    /// Prefix directory, instead of SCR_PREFIX or the current directory
     #[arg(short, long, value_name = "DIR")]
     prefix: Option<PathBuf>,
     /// Prefix directory of B, if it is another one

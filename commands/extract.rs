@@ -45,7 +45,7 @@ struct Options {
     /// Name of the dataset, or its number
     #[arg(value_name = "NAME|ID")]
     dataset: OsString,
-    /// Prefix directory, instead of the current directory
+    /// Prefix directory, instead of SCR_PREFIX or the current directory
     #[arg(short, long, value_name = "DIR")]
     prefix: Option<PathBuf>,
     /// Write the files below this directory, which is made if it is missing

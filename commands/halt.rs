@@ -28,7 +28,7 @@ const MOST: i64 = i32::MAX as i64;
 /// Sets conditions in the halt file of each prefix directory, and prints all conditions in it. The
 /// job sees them when it next completes a checkpoint or calls SCR_Should_exit or
 /// SCR_Need_checkpoint. Without an option it stops then, as with --immediate. A condition stays for
-/// later runs until it is unset. It can be set before the first run: then the directory .scr is
+/// later runs until it is unset. It can be set before the first run, in a directory that is named: then the directory .scr is
 /// made. It holds for the sessions of the program that have a name, too.
 ///
 /// TIME is local, as YYYY-MM-DDTHH:MM:SS.
@@ -83,7 +83,7 @@ struct Options {
     /// Name each halt file before it is changed
     #[arg(short, long)]
     verbose: bool,
-    /// Prefix directories, instead of the current directory
+    /// Prefix directories, instead of SCR_PREFIX or the current directory
     #[arg(value_name = "DIR")]
     dirs: Vec<PathBuf>,
 }
@@ -151,11 +151,9 @@ impl fmt::Display for Change {
 
 impl RunCommand for Options {
     fn run(&self, call: &mut Invocation) -> Outcome {
-        let here = [PathBuf::from(".")];
-        let dirs = if self.dirs.is_empty() {
-            &here[..]
-        } else {
-            &self.dirs
+        let dirs = match &self.dirs[..] {
+            [] => vec![Self::default_dir()?],
+            named => named.to_vec(),
         };
         let (mut code, changes) = (ExitCode::SUCCESS, self.changes());
         let mut halts = Vec::new();
@@ -185,6 +183,18 @@ impl RunCommand for Options {
 }
 
 impl Options {
+    /// The prefix directory if none is named. A condition in a directory that no job has used would stop nothing, and nobody
+    /// would notice.
+    fn default_dir() -> Result<PathBuf, Failure> {
+        match place::used(None) {
+            Ok(prefix) => Ok(prefix.root().to_path_buf()),
+            Err(Failure::Said(why)) => Err(Failure::said(format!(
+                "{why}; name the prefix directory of the job, as in `scr halt DIR', or set SCR_PREFIX"
+            ))),
+            Err(other) => Err(other),
+        }
+    }
+
     fn one(
         &self,
         call: &mut Invocation,

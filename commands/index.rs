@@ -72,7 +72,7 @@ struct Options {
     /// docs/formats/json.md
     #[arg(long, conflicts_with = "action")]
     json: bool,
-    /// Prefix directory, instead of the current directory
+    /// Prefix directory, instead of SCR_PREFIX or the current directory
     #[arg(short, long, value_name = "DIR")]
     prefix: Option<PathBuf>,
 }

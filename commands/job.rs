@@ -1,16 +1,17 @@
 //! The job that a command runs in: configuration, resource manager, user and job id.
 
 use super::call::Failure;
+use super::configuration::{environment, load, load_with, read};
 use super::place;
-use scr_engine::config::{self, Config, ConfigItem, LogSettings, MAX_FILE, Value};
+use scr_engine::config::{self, Config, ConfigItem, LogSettings, Value};
 use scr_engine::events::{Event, Severity};
+use scr_engine::format;
 use scr_engine::format::nodes::Nodes;
 use scr_engine::job::{self, Environment, Launcher, Manager, Remote, manager};
 use scr_engine::log::{Destinations, Origin, Record, Tell};
 use scr_engine::prefix::paths::Prefix;
-use scr_engine::store::{Files, posix::Posix};
+use scr_engine::store::posix::Posix;
 use scr_engine::text::escaped;
-use scr_engine::{Error, format};
 use std::fmt;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -222,46 +223,6 @@ pub(super) fn key_path(
     Ok(config.absolute(&config.expand(parent, &value)?))
 }
 
-/// The configuration of a job in this environment and prefix directory, and the problems in `app.conf`,
-/// the record of the program's own settings.
-pub(super) fn load(prefix: Option<&Path>) -> Result<(Config, Vec<String>), Failure> {
-    load_with(environment(prefix)?)
-}
-
-/// The environment of this process, with this prefix directory.
-fn environment(prefix: Option<&Path>) -> Result<Environment, Failure> {
-    let cwd = place::absolute(Path::new(""))?;
-    let mut environment = Environment::of_process();
-    if let Some(dir) = prefix {
-        let dir = cwd.join(dir);
-        if dir.to_str().is_none() {
-            let what = "is not UTF-8 text, which the name of a prefix directory must be";
-            return Err(Failure::said(format!("{} {what}", dir.display())));
-        }
-        environment = environment.with("SCR_PREFIX", dir);
-    }
-    Ok(environment)
-}
-
-fn load_with(environment: Environment) -> Result<(Config, Vec<String>), Failure> {
-    let cwd = place::absolute(Path::new(""))?;
-    let mut config = Config::of_command();
-    config.load(environment.clone(), &cwd, &read)?;
-
-    let path = Prefix::new(&config.prefix()?).file("app.conf");
-    let mut problems = Vec::new();
-    let lines = read(&path)?.unwrap_or_default();
-    for (number, line) in (1..).zip(lines.split(|byte| *byte == b'\n')) {
-        if let Err(error) = config.call(&String::from_utf8_lossy(line)) {
-            problems.push(format!("{}:{number}: {error}", path.display()));
-        }
-    }
-    if config.needs_load() {
-        config.load(environment, &cwd, &read)?;
-    }
-    Ok((config, problems))
-}
-
 /// A configuration file.
 pub(super) struct ConfigurationFile {
     /// `user` or `system`.
@@ -300,12 +261,4 @@ pub(super) fn configuration_files(config: &Config) -> scr_engine::Result<[Config
         file("user", config.user_file()?)?,
         file("system", config.system_file().to_path_buf())?,
     ])
-}
-
-fn read(path: &Path) -> scr_engine::Result<Option<Vec<u8>>> {
-    match Posix.read(path, MAX_FILE) {
-        Err(error) if error.is_not_found() => Ok(None),
-        Err(Error::Io { errno, .. }) if errno == Some(libc::ENOTDIR) => Ok(None),
-        other => other.map(Some),
-    }
 }

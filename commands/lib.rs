@@ -15,6 +15,7 @@ mod ckpt_interval;
 mod clean;
 mod complete;
 mod completions;
+mod configuration;
 mod copy;
 mod crc32;
 mod daemons;

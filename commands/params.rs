@@ -1,7 +1,8 @@
 //! `scr params`: lists the parameters and their values.
 
 use super::call::{Failure, Invocation};
-use super::job::{configuration_files, load};
+use super::configuration::load;
+use super::job::configuration_files;
 use super::json::{self, ChildJson, FileJson, ItemJson, LinesJson, ParameterJson, ParamsJson};
 use super::terminal::{HEADING, Line};
 use super::{Command, CommandGroup, Outcome, RunCommand};

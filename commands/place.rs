@@ -1,6 +1,8 @@
 //! Paths on the command line: the prefix directory, and files.
 
 use super::call::{Failure, Invocation};
+pub(super) use super::configuration::absolute;
+use super::configuration::load;
 use scr_engine::Error;
 use scr_engine::format::print::escaped;
 use scr_engine::job::clock::local_time;
@@ -20,7 +22,7 @@ const LONGEST_PATH: u64 = 4096;
 // No doc comment: clap would take it for the help of the command.
 #[derive(clap::Args)]
 pub(super) struct Dir {
-    /// Prefix directory, instead of the current directory
+    /// Prefix directory, instead of SCR_PREFIX or the current directory
     #[arg(short, long, alias = "prefix", value_name = "DIR")]
     dir: Option<PathBuf>,
     // Stands for --dir, as the SCR developer guide writes it.
@@ -35,12 +37,21 @@ impl Dir {
     }
 }
 
-/// The prefix directory `dir`, by default the current directory.
+/// The prefix directory `dir`, by default SCR_PREFIX from the environment or a configuration file, else the current directory: as
+/// of a job that starts here.
+pub(super) fn prefix(dir: Option<&Path>) -> Result<Prefix, Failure> {
+    Ok(Prefix::new(&match dir {
+        Some(dir) => absolute(dir)?,
+        None => load(None)?.0.prefix()?,
+    }))
+}
+
+/// Likewise, of a job that has run.
 ///
 /// # Errors
 /// SCR has not used it before.
 pub(super) fn used(dir: Option<&Path>) -> Result<Prefix, Failure> {
-    let prefix = Prefix::new(&absolute(dir.unwrap_or(Path::new(".")))?);
+    let prefix = prefix(dir)?;
     match std::fs::metadata(prefix.meta()) {
         Ok(meta) if meta.is_dir() => Ok(prefix),
         Err(error) if error.kind() != ErrorKind::NotFound => {
@@ -124,13 +135,6 @@ pub(super) fn finish_flushes(call: &mut Invocation, prefix: &Prefix) {
     for problem in &problems {
         call.warn(problem);
     }
-}
-
-/// `path` as an absolute path, otherwise unchanged.
-pub(super) fn absolute(path: &Path) -> Result<PathBuf, Failure> {
-    let cwd = std::env::current_dir()
-        .map_err(|error| Failure::said(format!("cannot find the current directory: {error}")))?;
-    Ok(cwd.join(path))
 }
 
 /// The file that a user named, with links resolved: `store` does not follow them.

@@ -70,6 +70,7 @@ const REAL_FILES: &[&str] = &[
     "commands/caches.rs",
     "commands/check_node.rs",
     "commands/clean.rs",
+    "commands/configuration.rs",
     "commands/crc32.rs",
     "commands/doctor/places.rs",
     "commands/job.rs",

@@ -151,10 +151,7 @@ fn prefix(command: &str, words: &[OsString]) -> PathBuf {
         joined.or_else(|| words.get(at? + 1).cloned())
     };
     let named = options.iter().find_map(after);
-    let of_job = || match command {
-        "index" | "extract" | "diff" | "flush-file" => None,
-        _ => std::env::var_os("SCR_PREFIX"),
-    };
+    let of_job = || std::env::var_os("SCR_PREFIX");
     PathBuf::from(named.or_else(of_job).unwrap_or_else(|| ".".into()))
 }
 

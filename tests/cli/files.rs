@@ -1,6 +1,6 @@
 //! `scr print`, `scr flush-file`, `scr nodes-file`, `scr crc32`
 
-use crate::sandbox::{FIXTURES, Sandbox, fixture};
+use crate::sandbox::{FIXTURES, Sandbox, fixture, program, said};
 
 /// Each line of a dump after its parent lines, sorted: the same for any order of siblings.
 fn paths(dump: &str) -> Vec<String> {
@@ -399,6 +399,39 @@ fn missing_records_are_errors() {
         );
     }
     assert_eq!(std::fs::read_dir(elsewhere.path()).unwrap().count(), 0);
+}
+
+/// A user works in his home directory, with SCR_PREFIX set as for the job.
+#[test]
+fn each_command_takes_the_prefix_directory_that_is_set() {
+    let (job, home) = (Sandbox::of("basic"), Sandbox::empty());
+    for args in [
+        &["index"][..],
+        &["index", "--long"],
+        &["index", "--json"],
+        &["halt", "--list"],
+        &["halt", "--json"],
+        &["nodes-file"],
+        &["flush-file", "--latest"],
+        &["retries-halt"],
+        &["inspect"],
+        &["extract", "no such dataset"],
+        &["diff", "no such dataset", "another"],
+    ] {
+        let mut command = program("scr", args);
+        command
+            .current_dir(home.path())
+            .env("SCR_PREFIX", job.path());
+        assert_eq!(said(command.output().unwrap()), job.run(args), "{args:?}");
+    }
+    // What the command names counts more.
+    let mut command = program("scr", &["index", "--prefix", "."]);
+    command
+        .current_dir(home.path())
+        .env("SCR_PREFIX", job.path());
+    let error = said(command.output().unwrap()).failed();
+    assert!(error.contains("is not a prefix directory"), "{error}");
+    assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0);
 }
 
 #[test]

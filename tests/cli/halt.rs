@@ -274,6 +274,27 @@ fn the_time_of_before_is_less_what_scr_halt_seconds_says() {
     assert!(!stops("10000"));
 }
 
+/// The user is in his home directory and believes that this stops the job.
+#[test]
+fn a_condition_goes_to_the_job_or_nowhere() {
+    let (job, home) = (Sandbox::of("basic"), Sandbox::empty());
+    let error = home.run(&["halt"]).failed();
+    assert!(
+        error.contains("is not a prefix directory") && error.contains("scr halt DIR"),
+        "{error}"
+    );
+    let halt = |prefix: &Sandbox| {
+        let mut command = program("scr", &["halt"]);
+        command.current_dir(home.path());
+        said(command.env("SCR_PREFIX", prefix.path()).output().unwrap())
+    };
+    assert!(settings(&job).contains("SCR_FINALIZE_CALLED"));
+    halt(&job).out();
+    assert!(settings(&job).contains("JOB_HALTED"));
+    assert!(halt(&Sandbox::empty()).failed().contains("scr halt DIR"));
+    assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0);
+}
+
 /// A job is submitted and must not begin.
 #[test]
 fn conditions_may_be_set_before_the_first_run_and_hold_for_it() {
