@@ -54,6 +54,7 @@ const ROOMS: &[&str] = &[
     "statistics",
     "wait_for",
     "ids",
+    "fields_state",
     "run",
     "state",
 ];

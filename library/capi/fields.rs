@@ -6,15 +6,12 @@
 
 use super::guard::guard;
 use super::process::Reply;
-use super::table::{self, Number};
 use super::{FAILURE, calls, done, flags_of, routine, text};
-use crate::fields::{Known, List, checkpoint, checkpoint_if_needed, restore};
+use crate::fields::{List, checkpoint, checkpoint_if_needed, restore};
 use crate::format::Name;
 use crate::session::state::Call;
 use crate::{Error, Result};
-use std::collections::BTreeMap;
 use std::ffi::{c_char, c_int, c_void};
-use std::sync::Mutex;
 
 /// The types of elements of a field. A text of n characters is SCR_CHARACTER + n, and a record of n
 /// bytes that only the program understands, without pointers in it, is SCR_BYTES + n. The type long double
@@ -82,9 +79,6 @@ pub struct SCR_State {
 pub type SCR_List_fn =
     Option<unsafe extern "C" fn(state: *mut SCR_State, context: *mut c_void) -> c_int>;
 
-/// What the last checkpoint of fields of each session was found to be.
-static KNOWN: Mutex<BTreeMap<Number, Known>> = Mutex::new(BTreeMap::new());
-
 /// Calls the routine of the program.
 ///
 /// # Safety
@@ -143,12 +137,10 @@ pub unsafe extern "C" fn SCR_Checkpoint(
         let name = unsafe { text::bytes(name) }.map(Name::from);
         let flags = flags_of(call, flags);
         let reply = calls::with(call, |session| {
-            with_known(|known| {
-                checkpoint(session, known, name, flags, &mut |fields| {
-                    let routine = list.ok_or_else(|| no_routine(call))?;
-                    // SAFETY: the caller's promise.
-                    unsafe { call_routine(routine, context, fields) }
-                })
+            checkpoint(session, name, flags, &mut |fields| {
+                let routine = list.ok_or_else(|| no_routine(call))?;
+                // SAFETY: the caller's promise.
+                unsafe { call_routine(routine, context, fields) }
             })
         })?;
         Ok(done(reply))
@@ -174,12 +166,10 @@ pub unsafe extern "C" fn SCR_Checkpoint_if_needed(
         // SAFETY: the caller's promise.
         unsafe { text::set(stop_now, 0) };
         let reply = calls::with(call, |session| {
-            let (written, stop) = with_known(|known| {
-                checkpoint_if_needed(session, known, &mut |fields| {
-                    let routine = list.ok_or_else(|| no_routine(call))?;
-                    // SAFETY: the caller's promise.
-                    unsafe { call_routine(routine, context, fields) }
-                })
+            let (written, stop) = checkpoint_if_needed(session, &mut |fields| {
+                let routine = list.ok_or_else(|| no_routine(call))?;
+                // SAFETY: the caller's promise.
+                unsafe { call_routine(routine, context, fields) }
             })?;
             // SAFETY: the caller's promise.
             unsafe { text::set(stop_now, stop.into()) };
@@ -187,14 +177,6 @@ pub unsafe extern "C" fn SCR_Checkpoint_if_needed(
         })?;
         Ok(done(reply))
     })
-}
-
-fn with_known<T>(work: impl FnOnce(&mut Known) -> Result<T>) -> Result<T> {
-    match KNOWN.lock() {
-        Ok(mut known) => work(known.entry(table::current()).or_default()),
-        // After a panic: what was known may be wrong.
-        Err(_) => work(&mut Known::default()),
-    }
 }
 
 /// Restores the state that the routine `list` lists from the newest checkpoint that is whole and has these

@@ -1,7 +1,6 @@
 //! Writes a checkpoint of fields.
 
 use super::agreement::{check_cover, fingerprint_of_list, first_difference, signature};
-use super::boxes;
 use super::entry::{Entry, Role};
 use super::file::{Stored, fingerprint};
 use super::list::{List, Mode};
@@ -17,17 +16,6 @@ use crate::{Error, Result};
 /// Mode of a new file, less the umask.
 const FILE_MODE: u32 = 0o666;
 
-/// What is known from the last checkpoint of fields, so that it need not be checked again.
-#[derive(Debug, Default)]
-pub struct Known {
-    /// A number of this rank's boxes in wholes, if the parts of all ranks were found to make up the wholes.
-    parts: Option<u64>,
-    /// A number of this rank's extents of all fields, if they are in the file of its group.
-    extents: Option<u64>,
-    /// The file of the group, on the rank that writes it.
-    boxes: Vec<u8>,
-}
-
 /// Writes a dataset of the state that `routine` lists (`SCR_Checkpoint`). `name` and `flags` as for
 /// [`Session::start_output_over`]. Collective, with the same arguments on all ranks.
 ///
@@ -37,7 +25,6 @@ pub struct Known {
 /// all ranks, no phase stays open, and older checkpoints are as they were.
 pub fn checkpoint(
     session: &mut Session,
-    known: &mut Known,
     name: Option<Name>,
     flags: Result<(bool, bool)>,
     routine: &mut dyn FnMut(&mut List<'_>) -> Result<()>,
@@ -48,7 +35,7 @@ pub fn checkpoint(
         let _ = session.complete_output(false);
         return Err(error);
     }
-    let written = write(session, known, routine);
+    let written = write(session, routine);
     let broken = written.clone().verdict().err();
     if let Err(error) = &written {
         session.set_why_invalid(Some(error.to_string()));
@@ -64,13 +51,12 @@ pub fn checkpoint(
 /// Those of [`checkpoint`], and of the two questions.
 pub fn checkpoint_if_needed(
     session: &mut Session,
-    known: &mut Known,
     routine: &mut dyn FnMut(&mut List<'_>) -> Result<()>,
 ) -> Result<(Result<()>, bool)> {
     session.check_call(Call::Checkpoint)?;
     let mut written = Ok(());
     if session.need_checkpoint()? {
-        written = checkpoint(session, known, None, Ok((true, false)), routine).verdict()?;
+        written = checkpoint(session, None, Ok((true, false)), routine).verdict()?;
     }
     Ok((written, session.should_exit()?))
 }
@@ -78,7 +64,6 @@ pub fn checkpoint_if_needed(
 /// Writes this rank's file. An error of the transport, or one of this rank. Collective.
 fn write(
     session: &mut Session,
-    known: &mut Known,
     routine: &mut dyn FnMut(&mut List<'_>) -> Result<()>,
 ) -> Result<()> {
     let listed = begin(session).and_then(|mut writer| {
@@ -90,20 +75,19 @@ fn write(
     });
     let fields: &[Stored] = listed.as_ref().map_or(&[], |writer| &writer.fields);
     let lists = Lists::of(fields);
-    let numbers = (boxes_of(parts_of(fields)), extents_of(fields, lists.names));
+    let parts = boxes_of(parts_of(fields));
     let mut terms = [
         Term::Max(lists.values as i64),
         Term::Min(lists.values as i64),
         Term::Max(lists.counts as i64),
         Term::Min(lists.counts as i64),
-        Term::Max((known.parts != Some(numbers.0)).into()),
-        Term::Max((known.extents != Some(numbers.1)).into()),
+        Term::Max((!session.knows_parts(parts)).into()),
         Term::Max(listed.is_err().into()),
     ];
     let comm = session.comm();
     comm.allreduce(&mut terms)?;
     let [most, least, most_counts, least_counts, terms @ ..] = terms.map(Term::value);
-    let [other_parts, other_extents, failed] = terms.map(|term| term > 0);
+    let [other_parts, failed] = terms.map(|term| term > 0);
     let writer = listed?;
     if failed {
         return Ok(());
@@ -114,9 +98,10 @@ fn write(
         return first_difference(comm, Call::Checkpoint.name(), &signatures)?;
     }
     if other_parts {
-        known.parts = None;
-        let parts: Vec<&Entry> = parts_of(&writer.fields).collect();
-        let covered = check_cover(comm, &parts)?;
+        session.know_parts(None);
+        let comm = session.comm();
+        let entries: Vec<&Entry> = parts_of(&writer.fields).collect();
+        let covered = check_cover(comm, &entries)?;
         let node = &session.speaker().node;
         if collective::agree(comm, node, covered.clone())
             .verdict()?
@@ -124,27 +109,12 @@ fn write(
         {
             return covered;
         }
-        known.parts = Some(numbers.0);
+        session.know_parts(Some(parts));
     }
-    if other_extents {
-        known.extents = None;
-        known.boxes = boxes::gather(comm, &writer.fields)?.unwrap_or_default();
-        known.extents = Some(numbers.1);
-    }
+    let comm = session.comm();
     let me = (comm.rank() as u64, comm.size() as u64);
     writer.finish(me, lists.names, most_counts == least_counts)?;
-    write_boxes(session, &known.boxes)
-}
-
-/// Writes the file of the group that this rank is the first of. Local.
-fn write_boxes(session: &mut Session, boxes: &[u8]) -> Result<()> {
-    let Some(group) = boxes::group_led_by(session.comm().rank()) else {
-        return Ok(());
-    };
-    let name = session.open_name().cloned().unwrap_or_default();
-    let path = session.in_prefix(&boxes::file_of_group(&name, group));
-    let path = session.route(&path)?;
-    session.files().create(&path, FILE_MODE)?.write_at(0, boxes)
+    Ok(())
 }
 
 /// Begins this rank's file. Local.
@@ -159,7 +129,7 @@ fn begin(session: &mut Session) -> Result<Writer> {
     let path = session.route(&path)?;
     session.reuse_file(|dataset| file_of(dataset, rank), &path);
     let file = session.files().rewrite(&path, FILE_MODE)?;
-    Ok(Writer::new(file, rank, ranks))
+    Ok(Writer::new(file, rank, ranks, session.signs()))
 }
 
 fn parts_of(fields: &[Stored]) -> impl Iterator<Item = &Entry> {
@@ -201,17 +171,6 @@ impl Lists {
 fn with_values(field: &Stored) -> (&Entry, Option<u32>) {
     let same = field.entry.role == Role::Same;
     (&field.entry, same.then_some(field.section.crc))
-}
-
-/// A number of this rank's extents, and of the list.
-fn extents_of(fields: &[Stored], list: u64) -> u64 {
-    let mut extents = Words::default();
-    extents.put(list);
-    for Stored { entry, .. } in fields {
-        let numbers = [&entry.extents, &entry.at, &entry.whole];
-        numbers.into_iter().flatten().for_each(|n| extents.put(*n));
-    }
-    fingerprint(&extents.0)
 }
 
 /// A number of this rank's boxes.

@@ -171,15 +171,6 @@ impl fmt::Display for Entry {
 }
 
 impl Entry {
-    /// What is the same of it on all ranks: extents and the index of the first element are 0.
-    pub fn of_all(&self) -> Entry {
-        Entry {
-            extents: vec![0; self.extents.len()],
-            at: vec![0; self.at.len()],
-            ..self.clone()
-        }
-    }
-
     /// `float64[4, 5] of [8, 5]`, in the order of the program.
     pub fn shape(&self) -> String {
         let turned = |extents: &[u64]| list(&self.order.turned(extents));

@@ -100,7 +100,7 @@ pub fn header(rank: u64, ranks: u64) -> [u8; ENDS as usize] {
 }
 
 /// `magic`, the version, the size, these numbers, and a checksum.
-pub(super) fn sealed(magic: &[u8; 8], numbers: &[&[u8]]) -> [u8; ENDS as usize] {
+fn sealed(magic: &[u8; 8], numbers: &[&[u8]]) -> [u8; ENDS as usize] {
     let mut bytes = [0; ENDS as usize];
     let size = ENDS as u32;
     let parts = [&magic[..], &VERSION.to_le_bytes(), &size.to_le_bytes()];
@@ -114,7 +114,7 @@ pub(super) fn sealed(magic: &[u8; 8], numbers: &[&[u8]]) -> [u8; ENDS as usize] 
 }
 
 /// Checks magic, version and checksum.
-pub(super) fn unsealed<'a>(bytes: &'a [u8], magic: &[u8; 8], what: &str) -> Result<Reader<'a>> {
+fn unsealed<'a>(bytes: &'a [u8], magic: &[u8; 8], what: &str) -> Result<Reader<'a>> {
     let bad = |why: &str| Err(Error::format(0, format!("the {what} {why}")));
     let mut reader = Reader { bytes };
     if reader.take(8)? != magic {

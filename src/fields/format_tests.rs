@@ -15,7 +15,7 @@ const I32: Kind = Kind::new(Class::Integer, 4);
 fn write(dir: &Path) -> PathBuf {
     let path = dir.join("rank_2.fields");
     let file = Posix.create(&path, 0o666).unwrap();
-    let mut writer = Writer::new(file, 2, 5);
+    let mut writer = Writer::new(file, 2, 5, Box::new(()));
     let place = Place::Part {
         whole: &[3, 8],
         at: &[0, 6],

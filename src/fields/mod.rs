@@ -8,7 +8,6 @@
 //! | `memory`, `walk` | the memory of a field, and its elements in the order of files |
 //! | `region` | boxes in a whole: where they meet, holes, overlaps, cells |
 //! | `file`, `write`, `sources` | the file of a rank: format, writer, reader |
-//! | `boxes` | the files that tell which rank has what |
 //! | `agreement` | whether all ranks list the same, and whether parts make up their wholes |
 //! | `checkpoint`, `restore`, `reader` | the two calls |
 //! | `spread`, `words` | who reads what for whom, if a restart has other boxes, and the messages |
@@ -21,7 +20,6 @@
 //! of the same number, and no byte is read twice.
 
 mod agreement;
-mod boxes;
 mod checkpoint;
 mod convert;
 mod entry;
@@ -39,8 +37,7 @@ mod walk;
 mod words;
 mod write;
 
-pub use boxes::{Boxes, file_of_group, read_boxes};
-pub use checkpoint::{Known, checkpoint, checkpoint_if_needed};
+pub use checkpoint::{checkpoint, checkpoint_if_needed};
 pub use entry::{MAX_NAME, MAX_RANK, Options, Order, Place, Spec};
 pub use kind::{Class, Kind};
 pub use list::{List, Pass, StoredField};

@@ -75,6 +75,7 @@ impl Reader {
         strides: &[i64],
         memory: Option<&mut dyn Memory>,
     ) -> Found<()> {
+        self.sources.goes_on();
         let Some(wanted) = self
             .wanted
             .get(self.next)
@@ -140,6 +141,7 @@ impl Reader {
     ) -> Found<()> {
         let mut found = Ok(());
         for round in 0..self.rounds.get(part).copied().unwrap_or(0) {
+            self.sources.goes_on();
             let messages = match &self.spread {
                 Some(spread) => spread.messages(&mut self.sources, part, round),
                 None => Ok(Vec::new()),

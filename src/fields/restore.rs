@@ -28,9 +28,18 @@ type Routine<'a> = dyn FnMut(&mut List<'_>) -> Result<()> + 'a;
 /// # Errors
 /// No checkpoint fits the program, or one cannot be read for a reason that says nothing of it: bad arguments,
 /// lists that differ between ranks, an error of the system. Such a checkpoint is not given up. The same on all
-/// ranks; no phase stays open.
+/// ranks; no phase stays open. After an error no dataset can be started, until a restart succeeds or finds no
+/// checkpoint, unless `SCR_START_ANEW` is set.
 pub fn restore(session: &mut Session, routine: &mut Routine<'_>) -> Result<Option<Name>> {
     session.check_call(Call::Restore)?;
+    let restored = restore_newest(session, routine);
+    // Until then the good checkpoints, which the program does not go on from, are not replaced.
+    session.note_restore(restored.as_ref().err().map(Error::to_string));
+    restored
+}
+
+/// Tries one checkpoint after the other. As [`restore`].
+fn restore_newest(session: &mut Session, routine: &mut Routine<'_>) -> Result<Option<Name>> {
     session.allow_other_ranks(true)?;
     session.forget_unfit();
     let mut last: Option<Error> = None;
@@ -87,7 +96,7 @@ fn try_restore(session: &mut Session, routine: &mut Routine<'_>, changed: &mut b
     let name = session.start_restart()?;
     let ranks = session.restart_ranks()?;
     let (me, size) = (session.comm().rank() as u64, session.comm().size() as u64);
-    let sources = Sources::new(name, ranks, me, size);
+    let sources = Sources::new(name, ranks, (me, size), session.signs());
     let compared = compare_list(session, sources, routine);
     let Some((plan, other_boxes)) = agree_on_list(session.comm(), compared)? else {
         return Ok(());

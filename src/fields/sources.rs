@@ -5,7 +5,7 @@ use super::file::{Section, Stored, Table, read_table};
 use super::memory::Memory;
 use crate::format::Name;
 use crate::session::{Session, Verdict};
-use crate::store::{File, Files, retry};
+use crate::store::{File, Files, Watch, retry};
 use crate::system::limits::share_of_open_files;
 use crate::system::size::scaled;
 use crate::{Error, Result};
@@ -182,11 +182,13 @@ pub struct Sources {
     kept: HashMap<ChunkKey, Vec<u8>>,
     room: u64,
     buffer: Vec<u8>,
+    /// Learns of the bytes that were read.
+    watch: Box<dyn Watch>,
 }
 
 impl Sources {
     /// Rank `me` of `size` reads a checkpoint of `ranks` ranks.
-    pub fn new(dataset: Name, ranks: u64, me: u64, size: u64) -> Self {
+    pub fn new(dataset: Name, ranks: u64, (me, size): (u64, u64), watch: Box<dyn Watch>) -> Self {
         let begin =
             |rank: u64| (u128::from(rank) * u128::from(ranks)).div_ceil(u128::from(size)) as u64;
         Sources {
@@ -198,6 +200,7 @@ impl Sources {
             kept: HashMap::new(),
             room: (scaled(KEPT) * scaled(CHUNK)) as u64,
             buffer: Vec::new(),
+            watch,
         }
     }
 
@@ -262,6 +265,11 @@ impl Sources {
         field.ok_or_else(|| Finding::unfit("a field is not in its file"))
     }
 
+    /// The restart makes progress, though this rank may read nothing now. Local.
+    pub fn goes_on(&self) {
+        self.watch.moved(0);
+    }
+
     /// Reads a piece and checks it; keeps it if there is room. Local.
     pub fn verify(&mut self, key: ChunkKey) -> Found<()> {
         if self.kept.contains_key(&key) {
@@ -294,6 +302,7 @@ impl Sources {
         buffer.resize(length as usize, 0);
         if let Some(source) = self.opened(rank) {
             source.read(field, from, &mut buffer)?;
+            self.watch.moved(length);
         }
         self.buffer = buffer;
         Ok(length)
@@ -312,6 +321,7 @@ impl Sources {
         let place = memory.bytes_mut(base + from as i64, length as usize)?;
         if let Some(source) = self.opened(rank) {
             source.read(field, from, place)?;
+            self.watch.moved(length);
         }
         Ok(true)
     }

@@ -6,7 +6,7 @@ use super::kind::Kind;
 use super::memory::{Memory, gather};
 use super::walk::Walk;
 use crate::Result;
-use crate::store::File;
+use crate::store::{File, Watch};
 use crc32fast::Hasher;
 
 /// Bytes that are packed before they are written.
@@ -21,19 +21,22 @@ pub struct Writer {
     /// Where the bytes in the buffer belong.
     begin: u64,
     buffer: Vec<u8>,
+    /// Learns of the bytes that were written.
+    watch: Box<dyn Watch>,
     /// The fields so far.
     pub fields: Vec<Stored>,
 }
 
 impl Writer {
     /// Begins the file of rank `rank` of `ranks`.
-    pub fn new(file: Box<dyn File>, rank: u64, ranks: u64) -> Self {
+    pub fn new(file: Box<dyn File>, rank: u64, ranks: u64, watch: Box<dyn Watch>) -> Self {
         let mut buffer = Vec::with_capacity(BUFFER);
         buffer.extend(header(rank, ranks));
         Writer {
             file,
             begin: 0,
             buffer,
+            watch,
             fields: Vec::new(),
         }
     }
@@ -46,6 +49,7 @@ impl Writer {
     fn flush(&mut self) -> Result<()> {
         if !self.buffer.is_empty() {
             self.file.write_at(self.begin, &self.buffer)?;
+            self.watch.moved(self.buffer.len() as u64);
             self.begin = self.end();
             self.buffer.clear();
         }
@@ -73,6 +77,8 @@ impl Writer {
         strides: &[i64],
         memory: Option<&dyn Memory>,
     ) -> Result<()> {
+        // The program may have taken long to come here.
+        self.watch.moved(0);
         let (size, bytes) = (entry.kind.size(), entry.bytes());
         self.pad(place_for(self.end(), bytes))?;
         let mut sums = Sums::new(Section {
@@ -112,6 +118,7 @@ impl Writer {
             let data = memory.bytes(base + done as i64, length as usize)?;
             sums.add(data);
             self.file.write_at(self.begin, data)?;
+            self.watch.moved(length);
             self.begin += length;
             done += length;
         }

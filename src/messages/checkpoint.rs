@@ -54,7 +54,7 @@ explained! {
     WOULD_OVERWRITE = 308 {
         title: "It would overwrite a checkpoint",
         text: "... would overwrite a checkpoint in ... that ...; choose another name",
-        cause: "A checkpoint of another number of ranks has that name, and was not given up.",
+        cause: "A checkpoint of another number of ranks, or of other fields, has that name, and was not given up.",
         remedy: "As the message says; see [another number of ranks](#another-number-of-ranks).",
     }
     SYMBOLIC_LINK = 309 {
@@ -145,5 +145,14 @@ explained! {
          fewer of its own open where the limit is low, and needs about ten.",
         remedy: "`ulimit -n 1024` in the job script, before the program is started; or let the program close files before it \
          calls SCR.",
+    }
+    AFTER_REFUSED_RESTART = 340 {
+        title: "Nothing is written after a restart that failed",
+        text: "nothing is written, as SCR_Restore has failed, and the program would take the place of the checkpoints that it \
+         has not restored: ...",
+        cause: "There are checkpoints, `SCR_Restore` has restored none of them, and the program went on as if there were \
+         none. What it writes from the beginning would replace those of the same names, and evict the others.",
+        remedy: "Look at what `SCR_Restore` returns, and end the program if that is an error, after the message that it \
+         prints. To begin from the beginning all the same: `SCR_START_ANEW=1`.",
     }
 }

@@ -179,4 +179,13 @@ explained! {
          its [checksums](user-guide.md#checksums) were recorded. Only number and sizes of the files were compared.",
         remedy: "None, if you trust the file system. Otherwise let the program check what it reads.",
     }
+    OTHER_FIELDS = 240 {
+        title: "No checkpoint has the fields of this program",
+        text: "no checkpoint fits this program; the newest: ...",
+        cause: "The checkpoints are good, but what the program lists has other names, types or extents than they have: \
+         another input, another grid, or another version of the program.",
+        remedy: "Start with the input that wrote them. If the program has changed, see [when the program has \
+         changed](fields.md#when-the-program-has-changed). To give all of them up and begin from the beginning: \
+         `SCR_START_ANEW=1`. Until then nothing is written, so that they stay.",
+    }
 }

@@ -2,10 +2,11 @@
 //! (`scr run --watch calls`).
 
 use crate::session::run::Run;
-use crate::store::{CALLS_FILE, Watch};
+use crate::store::{CALLS_FILE, Files, Watch};
 use crate::system::time::Instant;
 use std::cell::Cell;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Least time between two writes of the count.
@@ -51,24 +52,32 @@ impl CallCount {
 
     fn write(&self, run: &Run) {
         if let Some(store) = run.led_store(run.descriptors.control) {
-            write_count(run, &store.layout.job().join(CALLS_FILE), self.calls);
+            write_count(
+                &*run.files,
+                &store.layout.job().join(CALLS_FILE),
+                self.calls,
+            );
         }
     }
 }
 
 /// Shows that a long call makes progress: moves the count of this node, so that a long checkpoint is no hang. Every rank
 /// does, as those that share a node do not copy at the same time.
-pub(super) struct CallSigns<'a> {
-    run: &'a Run,
+pub(super) struct CallSigns {
+    files: Arc<dyn Files>,
+    /// The count of this node; `None` on a rank without a store.
+    path: Option<PathBuf>,
     due: Cell<Instant>,
     each: Duration,
 }
 
-impl<'a> CallSigns<'a> {
+impl CallSigns {
     /// Of work that begins now.
-    pub fn new(run: &'a Run) -> Self {
+    pub fn new(run: &Run) -> Self {
+        let store = run.stores.get(run.descriptors.control);
         CallSigns {
-            run,
+            files: run.files.clone(),
+            path: store.map(|store| store.layout.job().join(CALLS_FILE)),
             due: Cell::new(Instant::now() + EACH_SIGN),
             each: EACH_SIGN,
         }
@@ -76,17 +85,15 @@ impl<'a> CallSigns<'a> {
 
     /// Adds one to the count. Which rank's calls they are does not matter to those who watch.
     fn sign(&self) -> Option<()> {
-        let run = self.run;
-        let store = run.stores.get(run.descriptors.control)?;
-        let path = store.layout.job().join(CALLS_FILE);
-        let text = run.files.read(&path, LONGEST).ok()?;
+        let path = self.path.as_ref()?;
+        let text = self.files.read(path, LONGEST).ok()?;
         let count: u64 = std::str::from_utf8(&text).ok()?.trim().parse().ok()?;
-        write_count(run, &path, count.wrapping_add(1));
+        write_count(&*self.files, path, count.wrapping_add(1));
         Some(())
     }
 }
 
-impl Watch for CallSigns<'_> {
+impl Watch for CallSigns {
     fn expect(&self, _: u64) {}
 
     fn moved(&self, _: u64) {
@@ -100,10 +107,10 @@ impl Watch for CallSigns<'_> {
 }
 
 /// A run goes on without the file, so errors do not matter.
-fn write_count(run: &Run, path: &Path, count: u64) {
+fn write_count(files: &dyn Files, path: &Path, count: u64) {
     // The text always has the same length, so that it needs no other way to be whole.
     let text = format!("{count:020}\n");
-    let file = run.files.rewrite(path, 0o600);
+    let file = files.rewrite(path, 0o600);
     let _ = file.and_then(|file| file.write_at(0, text.as_bytes()));
 }
 

@@ -113,6 +113,7 @@ impl Session {
     pub fn drop_dataset(&mut self, name: &Name) -> Result<()> {
         self.state.allow(Call::Drop)?;
         self.search.offer.unavailable.clear();
+        self.fields.forget(name);
         let run = &self.run;
         run.on_root(|| {
             let id = index::update(&*run.files, &run.prefix, |index| Ok(index.remove(name)))?;
@@ -144,6 +145,7 @@ impl Session {
         self.cancel_flushes(&self.background.ids_of_name(name, 0))?;
         self.checksums.cancel_bypass(Some(name));
         self.search.offer.unavailable.clear();
+        self.fields.forget(name);
         let run = &self.run;
         let cached = self.cached.slots(|c| c.dataset.name == *name);
         self.cached.remove(run, &mut self.search, &cached);

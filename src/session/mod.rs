@@ -18,6 +18,7 @@
 
 mod calls;
 mod datasets;
+mod fields_state;
 mod flush;
 mod halt;
 mod ids;
@@ -42,13 +43,14 @@ pub use start::{OTHER_RUN, Setup};
 use crate::comm::Communicator;
 use crate::events::{Severity, Speaker};
 use crate::format::Name;
-use crate::store::Files;
+use crate::store::{Files, Watch};
 use crate::system::time::Instant;
 use crate::{Error, Result};
-use calls::CallCount;
+use calls::{CallCount, CallSigns};
 use datasets::cached::CachedDatasets;
 use datasets::other_ranks::OtherRanks;
 use datasets::search::RestartSearch;
+use fields_state::FieldsState;
 use flush::background::BackgroundFlushes;
 use flush::checksums::BackgroundChecksums;
 use halt::HaltState;
@@ -89,6 +91,7 @@ pub struct Session {
     /// Which names of files were compared between ranks.
     name_forms: NameForms,
     interval: CheckpointInterval,
+    fields: FieldsState,
     halt: HaltState,
     /// Flushes that go on while the program computes.
     background: BackgroundFlushes,
@@ -121,6 +124,11 @@ impl Session {
     /// Notes that the program gets on. Local.
     fn count_call(&mut self) {
         self.calls.add(&self.run);
+    }
+
+    /// Shows that a long call makes progress, as long as what it gets is told what was moved. Local.
+    pub fn signs(&self) -> Box<dyn Watch> {
+        Box::new(CallSigns::new(&self.run))
     }
 
     /// Which phase the program is in. Local.

@@ -22,7 +22,7 @@ pub(super) struct CopyProgress<'a> {
     told: Cell<Instant>,
     total: Cell<u64>,
     done: Cell<u64>,
-    signs: CallSigns<'a>,
+    signs: CallSigns,
 }
 
 impl<'a> CopyProgress<'a> {

@@ -234,13 +234,11 @@ fn json_says_what_the_text_says() {
     let odd = Name::new(&b"odd\xff"[..]);
     for (name, last, more) in [(Name::from("c"), 1, "old"), (odd, 2, "new")] {
         site.run(&nodes(2), |rank| {
-            let mut known = Default::default();
             let extents = [2, i64::from(last)];
             let data = vec![last as u8; 8 * last as usize];
             let own = [rank.rank as u8 + last as u8, 0, 0, 0];
             checkpoint(
                 &mut rank.session,
-                &mut known,
                 Some(name.clone()),
                 Ok((true, false)),
                 &mut |list| {

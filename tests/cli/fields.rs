@@ -153,14 +153,9 @@ logical32    3        same       3     12  on
     let odd = scr::format::Name::new(&b"odd\xff"[..]);
     site.run(&nodes(1), |rank| {
         let flags = Ok((true, false));
-        let mut known = Default::default();
-        scr::fields::checkpoint(
-            &mut rank.session,
-            &mut known,
-            Some(odd.clone()),
-            flags,
-            &mut |list| bytes(list, "x", I32, &[], Place::Same, &[7, 0, 0, 0]),
-        )
+        scr::fields::checkpoint(&mut rank.session, Some(odd.clone()), flags, &mut |list| {
+            bytes(list, "x", I32, &[], Place::Same, &[7, 0, 0, 0])
+        })
         .unwrap();
     });
     let other = parsed(&scr(&site, &["inspect", "--fields", "2", "--json"]).out());

@@ -10,15 +10,11 @@ fn number_of(name: &str) -> u64 {
     u64::from(crc32fast::hash(name.as_bytes()))
 }
 
-/// The names of the files that a rank writes: one for most; and with `fields` two, or three, of which the library
-/// writes all but the second.
+/// The names of the files that a rank writes: one for most; and with `fields` two, of which the library
+/// writes the first.
 pub fn files_of(fields: bool, name: &str, rank: usize) -> Vec<String> {
     if fields {
-        let mut files = vec![fields_of(name, rank), mesh_of(name, rank)];
-        if rank == 0 {
-            files.push(boxes_of(name, 0));
-        }
-        return files;
+        return vec![fields_of(name, rank), mesh_of(name, rank)];
     }
     let mut random = Random::new(number_of(name));
     let (without, two) = (random.below(64) as usize, random.once_in(6));
@@ -39,11 +35,6 @@ pub fn fields_of(name: &str, rank: usize) -> String {
 
 pub fn mesh_of(name: &str, rank: usize) -> String {
     format!("{name}/rank_{rank}.mesh")
-}
-
-/// The file that tells which rank of a group has which part.
-pub fn boxes_of(name: &str, group: usize) -> String {
-    format!("{name}/fields_{group}.boxes")
 }
 
 /// What stands for the field that all ranks have parts of.

@@ -6,7 +6,7 @@ use crate::job::PREFIX;
 use crate::oracle::Answer;
 use crate::places::Place as Where;
 use crate::program::{Go, Program, id_in};
-use scr::fields::{Element, Known, List, Options, Pass, Place, Slice, Spec, checkpoint, restore};
+use scr::fields::{Element, List, Options, Pass, Place, Slice, Spec, checkpoint, restore};
 use scr::format::Name;
 use scr::session::{Session, Verdict};
 use scr::store::Files;
@@ -68,7 +68,6 @@ impl Program {
     pub fn checkpoint(
         &self,
         session: &mut Session,
-        known: &RefCell<Known>,
         (key, output): (Key, &Output),
         is_bad: bool,
     ) -> scr::Result<()> {
@@ -94,7 +93,6 @@ impl Program {
         };
         checkpoint(
             session,
-            &mut known.borrow_mut(),
             Some(Name::from(name)),
             Ok((output.checkpoint, output.output)),
             &mut routine,

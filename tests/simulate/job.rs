@@ -264,7 +264,7 @@ impl Machine {
             told: self.told.get(),
             oracle: self.oracle.clone(),
             story: self.story.clone(),
-            fields: self.plan.fields.then(RefCell::default),
+            fields: self.plan.fields,
         }
     }
 

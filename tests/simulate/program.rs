@@ -10,7 +10,6 @@ use crate::plan::Run;
 use crate::process::Process;
 use crate::world::World;
 use scr::events::Memory;
-use scr::fields::Known;
 use scr::format::Name;
 use scr::format::file::decode;
 use scr::format::index::Index;
@@ -46,8 +45,8 @@ pub struct Program {
     pub told: usize,
     pub oracle: Rc<RefCell<Oracle>>,
     pub story: Rc<RefCell<Vec<String>>>,
-    /// Its datasets are made of fields; then what is known of their boxes.
-    pub fields: Option<RefCell<Known>>,
+    /// Its datasets are made of fields.
+    pub fields: bool,
 }
 
 /// How a run has ended for a process.
@@ -323,7 +322,7 @@ impl Program {
 
     /// Restarts from what is offered, until the ranks agree that it is good.
     fn restart(&self, session: &mut Session, said: &[Said], at_beginning: bool) -> Go {
-        if self.fields.is_some() {
+        if self.fields {
             return self.restore(session, at_beginning);
         }
         let mut said = said.iter();
@@ -470,8 +469,8 @@ impl Program {
         let name = &output.name;
         self.oracle.borrow_mut().begins(key, output);
         let is_bad = output.bad.is_some_and(|bad| bad % self.size() == self.rank);
-        let (written, done) = if let Some(known) = &self.fields {
-            let done = self.checkpoint(session, known, (key, output), is_bad);
+        let (written, done) = if self.fields {
+            let done = self.checkpoint(session, (key, output), is_bad);
             self.answered(&format!("SCR_Checkpoint({name})"), &done);
             (Ok(()), done)
         } else {
@@ -503,7 +502,7 @@ impl Program {
             oracle.completed(key, done.is_ok(), session.must_exit());
         }
         let deleted = oracle.is_taken_out_by_people(name);
-        let others = self.fields.is_some() && oracle.is_name_of_other_ranks(name);
+        let others = self.fields && oracle.is_name_of_other_ranks(name);
         let reason = oracle.is_tight() || output.bad.is_some() || deleted || others;
         drop(oracle);
         if let Err(error) = written.and(done) {

@@ -1,7 +1,7 @@
 //! Checkpoints of fields: shared by the test programs `session` and `cli`.
 
 use crate::site::Rank;
-use scr::fields::{Class, Kind, Known, List, Place, Slice, Spec, checkpoint};
+use scr::fields::{Class, Kind, List, Place, Slice, Spec, checkpoint};
 use scr::format::Name;
 
 /// A box: where it begins, and its extents.
@@ -80,11 +80,5 @@ pub fn save(
 ) -> scr::Result<()> {
     let flags = Ok((true, false));
     let name = Some(Name::from(name));
-    checkpoint(
-        &mut rank.session,
-        &mut Known::default(),
-        name,
-        flags,
-        &mut routine,
-    )
+    checkpoint(&mut rank.session, name, flags, &mut routine)
 }

@@ -8,7 +8,6 @@ mod tests;
 pub use bands::Bands;
 
 use super::agreement::wrong_place;
-use super::boxes::{Boxes, file_of_group, group_led_by, read_boxes};
 use super::entry::{Entry, Order, Role};
 use super::file::{Section, Stored, Table, read_table};
 use super::kind::Kind;
@@ -32,8 +31,6 @@ pub struct SavedFields<'a> {
     dataset: (u64, Name),
     /// The file of each rank.
     paths: Vec<PathBuf>,
-    /// The files of boxes that there are, by the first rank of their group.
-    boxes: BTreeMap<u64, PathBuf>,
 }
 
 /// Whose the values of a saved field are.
@@ -162,23 +159,17 @@ impl<'a> SavedFields<'a> {
         let dir = prefix.dataset(dataset.id);
         let view = ContainedFiles::new(files, prefix, dataset.id);
         let ranks = rank2file::ranks(files, &dir)?;
-        let (mut found, mut boxes) = (BTreeMap::new(), BTreeMap::new());
+        let mut found = BTreeMap::new();
         rank2file::for_each(files, &dir, |rank, entry| {
-            let recorded = |name: PathBuf| {
-                let name = Name::from(name.as_os_str());
-                let Some(file) = entry.files.get(&name).filter(|_| rank < ranks) else {
-                    return Ok(None);
-                };
-                let path = prefix.absolute(&name)?;
-                if file.segments.is_some() {
-                    view.show_recorded(path.clone(), file.clone());
-                }
-                Ok(Some((rank, path)))
+            let name = Name::from(file_of(&dataset.name, rank).as_os_str());
+            let Some(file) = entry.files.get(&name).filter(|_| rank < ranks) else {
+                return Ok(());
             };
-            found.extend(recorded(file_of(&dataset.name, rank))?);
-            if let Some(group) = group_led_by(rank as usize) {
-                boxes.extend(recorded(file_of_group(&dataset.name, group))?);
+            let path = prefix.absolute(&name)?;
+            if file.segments.is_some() {
+                view.show_recorded(path.clone(), file.clone());
             }
+            found.insert(rank, path);
             Ok(())
         })?;
         let fail = |what: String| Err(Error::dataset(dataset.id, dataset.name.to_string(), what));
@@ -191,7 +182,6 @@ impl<'a> SavedFields<'a> {
                 files: view,
                 dataset: (dataset.id, dataset.name.clone()),
                 paths: found.into_values().collect(),
-                boxes,
             }),
         }
     }
@@ -227,55 +217,18 @@ impl<'a> SavedFields<'a> {
         Ok(table)
     }
 
-    /// Calls `each` with the fields of every rank, which are those of `first`, the table of rank 0. They are in the
-    /// files of boxes, one for many ranks; where one is missing, damaged, or does not belong here, they are read from the
-    /// tables.
-    fn for_each_list(&self, first: &Table, mut each: impl FnMut(&[Entry])) -> Result<()> {
-        let mut rank = 0;
-        while rank < self.paths.len() {
-            let boxes = self.boxes_from(rank as u64, first);
-            let group = boxes.as_ref().map_or(1, |boxes| boxes.count as usize);
-            for rank in rank..rank + group {
-                let of_rank = boxes.as_ref().map(|boxes| boxes.of_rank(rank as u64));
-                let fields: Vec<Entry> = match of_rank {
-                    Some(Ok(fields)) => fields.into_iter().map(|(entry, _)| entry).collect(),
-                    None | Some(Err(_)) => {
-                        let table = self.read_table(rank, Some(first.list))?;
-                        table.fields.into_iter().map(|field| field.entry).collect()
-                    }
-                };
-                each(&fields);
-            }
-            rank += group;
-        }
-        Ok(())
-    }
-
-    /// The boxes of the group whose first rank is `rank`, if they can be read and have the fields of `first`.
-    fn boxes_from(&self, rank: u64, first: &Table) -> Option<Boxes> {
-        let path = self.boxes.get(&rank)?;
-        let read = retry(|| read_boxes(&*self.files.open(path)?, path));
-        let boxes = read.ok()?;
-        let ranks = self.paths.len() as u64;
-        let end = rank.checked_add(boxes.count)?;
-        let here = (boxes.first, boxes.ranks) == (rank, ranks) && boxes.count > 0 && end <= ranks;
-        let fields = first.fields.iter().map(|field| &field.entry);
-        (here && fields.map(Entry::of_all).eq(boxes.list.iter().cloned())).then_some(boxes)
-    }
-
     /// All fields, in the order of the program.
     ///
     /// # Errors
     /// A table cannot be read, or the files of two ranks do not belong together.
     pub fn list(&self) -> Result<Vec<FieldSummary>> {
-        let first = self.read_table(0, None)?;
-        let summaries = first
-            .fields
-            .iter()
-            .map(|field| first_summary(field, &first));
-        let mut all: Vec<FieldSummary> = summaries.collect();
-        self.for_each_list(&first, |fields| {
-            for (entry, summary) in fields.iter().zip(&mut all) {
+        let mut all: Vec<FieldSummary> = Vec::new();
+        self.for_each_table(|rank, table| {
+            if rank == 0 {
+                let fields = table.fields.iter();
+                all.extend(fields.map(|field| first_summary(field, table)));
+            }
+            for (Stored { entry, .. }, summary) in table.fields.iter().zip(&mut all) {
                 let extents = match summary.owner {
                     Owner::Whole => &entry.whole,
                     Owner::EachRank | Owner::All => &entry.extents,
@@ -286,6 +239,7 @@ impl<'a> SavedFields<'a> {
                 }
                 summary.ranks += u64::from(entry.count() > 0);
             }
+            Ok(())
         })?;
         Ok(all)
     }

@@ -197,6 +197,8 @@ impl Session {
             self.cached.failures = self.cached.failures.saturating_add(1);
             let slot = Slot { store, id: *id };
             self.cached.discard(&self.run, &[slot], None);
+        } else if open.of_library {
+            remove_files(&self.run, open);
         }
         log_failed(&self.run, &open.dataset, &error);
         let also = names
@@ -295,6 +297,20 @@ impl Session {
         note(&self.run, |record| {
             record.datasets.retain(|id, _| *id != dataset.id);
         });
+    }
+}
+
+/// Removes this rank's files of a dataset in the prefix directory, and its directory with the last file of all ranks.
+/// What is behind links stays. Local.
+fn remove_files(run: &Run, open: &OpenDataset) {
+    let root = run.prefix.root();
+    let files = open.files.keys().map(|file| root.join(file));
+    let mut removed: Vec<Result<()>> = files.map(|file| run.files.remove_file(&file)).collect();
+    let directory = root.join(open.dataset.name.as_path());
+    removed.push(run.files.remove_dir(&directory).map(drop));
+    let behind_link = |removed: &Result<()>| removed.as_ref().is_err_and(Error::is_link);
+    for removed in removed.into_iter().filter(|one| !behind_link(one)) {
+        run.tell_not_removed(removed);
     }
 }
 

@@ -40,6 +40,8 @@ pub(super) struct OpenDataset {
     pub files: BTreeMap<PathBuf, Name>,
     /// Directories that were made for them, by path relative to the prefix directory.
     pub directories: BTreeSet<PathBuf>,
+    /// The library writes its files, and removes them if it fails.
+    pub of_library: bool,
     /// Datasets that were evicted for it, and whose files it may write over.
     pub evicted: Vec<Dataset>,
     pub begun: Instant,
@@ -53,8 +55,8 @@ struct StartRequest {
     name: Option<Name>,
     /// Checkpoint and output. An error if a rank's are none.
     flags: Result<(bool, bool)>,
-    /// Files of evicted datasets may be written over.
-    reuse_files: bool,
+    /// The library writes the files: those of evicted datasets may be written over.
+    of_library: bool,
 }
 
 /// What a rank has prepared before the ranks agree.
@@ -144,7 +146,7 @@ impl Session {
             call: Call::StartOutput,
             name,
             flags,
-            reuse_files: false,
+            of_library: false,
         })
     }
 
@@ -159,7 +161,7 @@ impl Session {
             call: Call::StartOutput,
             name,
             flags,
-            reuse_files: true,
+            of_library: true,
         })
     }
 
@@ -169,7 +171,7 @@ impl Session {
             call: Call::StartCheckpoint,
             name: None,
             flags: Ok((true, false)),
-            reuse_files: false,
+            of_library: false,
         })
     }
 
@@ -344,6 +346,7 @@ impl Session {
             target,
             files: BTreeMap::new(),
             directories: BTreeSet::new(),
+            of_library: request.of_library,
             evicted,
             begun,
             started: Instant::now(),
@@ -381,7 +384,7 @@ impl Session {
         // Where room is short the space of what is evicted must become free.
         let reuse = (!location.is_bypass() && !tight).then_some(Reuse {
             by: dataset.id,
-            files: request.reuse_files,
+            files: request.of_library,
         });
         let more = wait.get().more();
         let mut evicted = self.cached.evict(run, search, location, more, reuse);
@@ -402,8 +405,8 @@ impl Session {
     /// Where a new dataset is written. Local.
     ///
     /// # Errors
-    /// Its name is too long, or is that of a checkpoint of another number of ranks; or no redundancy
-    /// descriptor applies.
+    /// Its name is too long, or is that of a checkpoint of another number of ranks, or of other fields; a restart of
+    /// fields was refused; or no redundancy descriptor applies.
     fn check_start(&mut self, call: Call, dataset: &Dataset) -> Result<Target> {
         if dataset.name.as_bytes().len() >= MAX_FILENAME {
             return Err(Error::usage(
@@ -416,6 +419,7 @@ impl Session {
         let target = descriptor.map(Target::of);
         let target =
             target.ok_or_else(|| Error::usage(call.name(), "no redundancy descriptor fits"))?;
+        self.fields.check_start(&self.run, call, &dataset.name)?;
         self.other_ranks
             .check_name(&self.run, call, &dataset.name)?;
         Ok(target)

@@ -16,7 +16,7 @@ use super::Session;
 use crate::comm::{Agreement, Term, VerdictExt};
 use crate::events::{Event, Severity};
 use crate::format::{Dataset, Name};
-use crate::messages::{CHECKPOINT_REQUIRED, FILE_OF_OTHER_RANK, NO_CHECKPOINT};
+use crate::messages::{CHECKPOINT_REQUIRED, FILE_OF_OTHER_RANK, NO_CHECKPOINT, OTHER_FIELDS};
 use crate::prefix::index;
 use crate::session::datasets::cached::{RestartFiles, title};
 use crate::session::datasets::search::Restart;
@@ -175,10 +175,20 @@ impl Session {
             return Err(unavailable.error());
         }
         if let Some((_, why)) = self.search.offer.unfit.first() {
-            return Err(Error::usage(
-                Call::HaveRestart.name(),
-                format!("no checkpoint fits this program; the newest: {why}"),
-            ));
+            let given_up = self.run.settings.start_anew;
+            let rest = if given_up {
+                "all of them are given up, as SCR_START_ANEW=1 asks for it"
+            } else {
+                "restore it with the program, or the input, that wrote it, or give all of them up: SCR_START_ANEW=1; \
+                 until then nothing is written"
+            };
+            let what = format!(
+                "no checkpoint fits this program; the newest: {why}; {rest} ({OTHER_FIELDS})"
+            );
+            if !given_up {
+                return Err(Error::usage(Call::HaveRestart.name(), what));
+            }
+            self.run.tell_once(Severity::Note, what);
         }
         let prefix = self.run.prefix.root().display();
         if self.run.settings.require_restart {
@@ -285,10 +295,14 @@ impl Session {
         });
         self.compute_starts();
         match &verdict {
-            Ok(()) => self.statistics.count_restart(),
+            Ok(()) => {
+                self.fields.forget(&offered.dataset.name);
+                self.statistics.count_restart();
+            }
             Err(_) if not_given_up => {}
             Err(unfit) if !bad => {
                 let (id, unfit) = (offered.dataset.id, unfit.to_string());
+                self.fields.does_not_fit(offered.dataset.name.clone());
                 self.search.offer.unfit.push((id, unfit));
                 if let Some(survey) = self.search.survey.get_mut() {
                     survey.unfit.insert(id);
@@ -299,6 +313,7 @@ impl Session {
                 }
             }
             Err(_) => {
+                self.fields.forget(&offered.dataset.name);
                 self.end_flushes(WaitFor::All)?;
                 self.restart().reject_offered(&offered)?;
             }

@@ -22,6 +22,7 @@ use crate::session::datasets::cached::{CachedDataset, CachedDatasets, title};
 use crate::session::datasets::other_ranks::OtherRanks;
 use crate::session::datasets::search::{Offer, RestartSearch};
 use crate::session::datasets::survey::Survey;
+use crate::session::fields_state::FieldsState;
 use crate::session::flush::background::BackgroundFlushes;
 use crate::session::flush::checksums::BackgroundChecksums;
 use crate::session::halt::HaltState;
@@ -155,6 +156,7 @@ impl Session {
             open: None,
             name_forms: NameForms::default(),
             interval: CheckpointInterval::new(None),
+            fields: FieldsState::default(),
             halt: HaltState::new(environment),
             background: BackgroundFlushes::default(),
             checksums: BackgroundChecksums::default(),

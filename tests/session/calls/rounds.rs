@@ -4,7 +4,7 @@
 use crate::site::{Site, nodes};
 use scr::comm::threads;
 use scr::config::Config;
-use scr::fields::{Element, Known, List, Place, Slice, Spec, checkpoint, restore};
+use scr::fields::{Element, List, Place, Slice, Spec, checkpoint, restore};
 use scr::session::{Session, Setup};
 use scr::store::posix::Posix;
 use scr_testing::counting::{CommTally, CountingComm, Counts};
@@ -144,17 +144,11 @@ impl Rank {
     }
 
     /// A checkpoint of fields: a part of a whole that begins at `at`, of a number of elements.
-    fn checkpoint(
-        &mut self,
-        known: &mut Known,
-        whole: i64,
-        (at, count): (i64, i64),
-        row: &'static str,
-    ) {
+    fn checkpoint(&mut self, whole: i64, (at, count): (i64, i64), row: &'static str) {
         self.pass();
         let flags = Ok((true, false));
         let mut routine = |list: &mut List<'_>| list_part(list, whole, (at, count));
-        checkpoint(&mut self.session, known, None, flags, &mut routine).unwrap();
+        checkpoint(&mut self.session, None, flags, &mut routine).unwrap();
         self.note(row);
     }
 
@@ -321,11 +315,11 @@ fn all_rounds() -> Rounds {
 
     let fields = Site::new().set("SCR_FLUSH", "0");
     counted(&mut rounds, &fields, INIT, |rank| {
-        let (mut known, me) = (Known::default(), rank.rank as i64);
-        rank.checkpoint(&mut known, 400, (100 * me, 100), "once");
-        rank.checkpoint(&mut known, 400, (100 * me, 100), "`SCR_Checkpoint`, cache");
+        let me = rank.rank as i64;
+        rank.checkpoint(400, (100 * me, 100), "once");
+        rank.checkpoint(400, (100 * me, 100), "`SCR_Checkpoint`, cache");
         let other = "`SCR_Checkpoint`, cache, the first with these parts of wholes";
-        rank.checkpoint(&mut known, 404, (101 * me, 101), other);
+        rank.checkpoint(404, (101 * me, 101), other);
         rank.restore(404, (101 * me, 101), "twice");
     });
     counted(&mut rounds, &fields, again, |rank| {

@@ -7,6 +7,7 @@ mod kinds;
 mod model;
 mod places;
 mod ranks;
+mod refused;
 
 use crate::fields_on_ranks::save;
 use crate::site::{Rank, Site, nodes};

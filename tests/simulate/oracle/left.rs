@@ -3,7 +3,7 @@
 
 use super::dataset::Fate;
 use super::{Oracle, Promise};
-use crate::content::{boxes_of, content, files_of};
+use crate::content::{content, files_of};
 use crate::machine::Loss;
 use crate::plan::Run;
 use crate::volume::Volume;
@@ -114,8 +114,7 @@ impl Oracle {
                     };
                     file.ends_with(".fields") && has(&wanted)
                 };
-                let boxes = file.ends_with(".boxes");
-                inode.is_ok_and(|inode| boxes || inode.data() == wanted || in_fields(inode.data()))
+                inode.is_ok_and(|inode| inode.data() == wanted || in_fields(inode.data()))
             };
             let files =
                 (0..one.ranks()).flat_map(|rank| files_of(self.plan.fields, &one.name, rank));
@@ -146,10 +145,7 @@ impl Oracle {
         };
         let fields = self.plan.fields;
         let files_of_name = |name: &String| {
-            // With small sizes there are two groups of ranks.
-            let boxes = fields.then(|| boxes_of(name, 1));
             let all = (0..12).flat_map(|rank| files_of(fields, name, rank));
-            let all = all.chain(boxes);
             all.map(|file| Path::new("prefix").join(file))
                 .collect::<Vec<_>>()
         };

@@ -1,0 +1,75 @@
+//! What a run remembers of its checkpoints of fields. It ends with the run: after a repair nothing is known.
+
+use super::Session;
+use super::run::Run;
+use super::state::Call;
+use crate::format::Name;
+use crate::messages::{AFTER_REFUSED_RESTART, WOULD_OVERWRITE};
+use crate::{Error, Result};
+use std::collections::BTreeSet;
+
+/// Equal on all ranks, but for `parts`.
+#[derive(Debug, Default)]
+pub(super) struct FieldsState {
+    /// A number of this rank's boxes in wholes, if the parts of all ranks were found to make up the wholes.
+    parts: Option<u64>,
+    /// Why the last `SCR_Restore` has failed, if it has.
+    refused: Option<String>,
+    /// Names of checkpoints that do not fit what the program has listed. They are good.
+    unfit: BTreeSet<Name>,
+}
+
+impl FieldsState {
+    /// Refuses a dataset that could take the place of a checkpoint that was not restored. Local; the same on all
+    /// ranks.
+    pub fn check_start(&self, run: &Run, call: Call, name: &Name) -> Result<()> {
+        if run.settings.start_anew {
+            return Ok(());
+        }
+        if let Some(why) = &self.refused {
+            let what = format!(
+                "nothing is written, as SCR_Restore has failed, and the program would take the place of the checkpoints \
+                 that it has not restored: {why}; look at what SCR_Restore returns, and stop, or call it again; or give \
+                 them up: SCR_START_ANEW=1 ({AFTER_REFUSED_RESTART})"
+            );
+            return Err(Error::usage(call.name(), what));
+        }
+        if self.unfit.contains(name) {
+            let what = format!(
+                "{name} would overwrite a checkpoint in {} that SCR_Restore has passed over, as it has other fields; \
+                 choose another name, or give it up: SCR_Delete, or SCR_START_ANEW=1 ({WOULD_OVERWRITE})",
+                run.prefix.root().display()
+            );
+            return Err(Error::usage(call.name(), what));
+        }
+        Ok(())
+    }
+
+    /// A checkpoint does not fit what the program lists.
+    pub fn does_not_fit(&mut self, name: Name) {
+        self.unfit.insert(name);
+    }
+
+    /// The program has restored the checkpoint of this name, or has given it up.
+    pub fn forget(&mut self, name: &Name) {
+        self.unfit.remove(name);
+    }
+}
+
+impl Session {
+    /// Notes how `SCR_Restore` has ended. After one that has failed, nothing is written. Local; all ranks must call it.
+    pub fn note_restore(&mut self, why_refused: Option<String>) {
+        self.fields.refused = why_refused;
+    }
+
+    /// True if the parts of wholes with this number, on each rank that rank's own, were found to make up the
+    /// wholes. Local.
+    pub fn knows_parts(&self, parts: u64) -> bool {
+        self.fields.parts == Some(parts)
+    }
+
+    /// Keeps the number of this rank's parts, which make up the wholes; `None` if that is not known. Local.
+    pub fn know_parts(&mut self, parts: Option<u64>) {
+        self.fields.parts = parts;
+    }
+}
