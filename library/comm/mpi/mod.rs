@@ -76,6 +76,8 @@ impl Mpi {
     /// finalised already. The same on all ranks.
     pub fn dup_world() -> Result<Mpi> {
         usable("SCR_Init")?;
+        // Another thread may wait for a request of its session, and would take our handler for the program's.
+        let _errors_return = WorldErrorsReturn::new()?;
         // SAFETY: constant of the C library.
         Mpi::dup_usable("SCR_Init", unsafe { RSMPI_COMM_WORLD })
     }
