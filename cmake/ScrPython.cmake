@@ -9,11 +9,14 @@ if(BUILD_SHARED_LIBS)
     file(RELATIVE_PATH _scr_library ${_scr_module}
         ${CMAKE_INSTALL_FULL_LIBDIR}/libscr.so.${PROJECT_VERSION_MAJOR})
     file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/python/_installed.py CONTENT
-        "\"\"\"Where libscr is, seen from here.\"\"\"\n\nLIBRARY = \"${_scr_library}\"\n")
+        "\"\"\"Where libscr is, seen from here.\"\"\"\n\nLIBRARY = \"${_scr_library}\"\nVERSION = \"${SCR_RS_VERSION}\"\n")
     install(DIRECTORY python/scr DESTINATION ${SCR_PYTHON_DIR}
         FILES_MATCHING PATTERN "*.py" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)
     install(FILES ${PROJECT_BINARY_DIR}/python/_installed.py DESTINATION ${SCR_PYTHON_DIR}/scr)
-    # In the module's own directory, as SCR_PYTHON_DIR may be one of many modules.
+    # For pip, unless SCR_PYTHON_DIR is one of many modules, which takes no more than the module.
+    if(NOT SCR_PYTHON_DIR MATCHES "(site|dist)-packages/?$")
+        install(FILES python/pyproject.toml python/setup.py DESTINATION ${SCR_PYTHON_DIR})
+    endif()
     install(FILES python/README.md DESTINATION ${SCR_PYTHON_DIR}/scr)
     install(FILES examples/heat_fields.py examples/heat_numpy.py DESTINATION ${SCR_PYTHON_DIR}/scr/examples)
 else()

@@ -88,6 +88,22 @@ if [[ -n $SCR_TEST_PYTHON && $SCR_TEST_SHARED == ON ]]; then
     export PYTHONPATH=$root/share/scr/python PYTHONDONTWRITEBYTECODE=1
     [[ $("$SCR_TEST_PYTHON" -c "import scr; print(scr.get_version())") == v3.1.0 ]]
     [[ -s $PYTHONPATH/scr/README.md ]] || fail "no README beside the Python module"
+    # pip copies it to another place, where it finds the library of this installation, and changes nothing here.
+    have() { "$SCR_TEST_PYTHON" -c "import $1" 2>/dev/null; }
+    if have pip && have setuptools && have wheel; then
+        before=$(cd "$PYTHONPATH" && find . | sort)
+        "$SCR_TEST_PYTHON" -m pip install --quiet --no-index --no-build-isolation --no-deps \
+            --root-user-action=ignore --disable-pip-version-check --target "$work/site" "$PYTHONPATH"
+        [[ $(cd "$PYTHONPATH" && find . | sort) == "$before" ]] || fail "pip has left files in $PYTHONPATH"
+        told=$(cd "$work/site" && PYTHONPATH=$work/site "$SCR_TEST_PYTHON" -c "
+import importlib.metadata as metadata, scr, scr._library as library
+print(metadata.version('scr-rs'), scr.get_version(), scr.__file__, library.library()._name)")
+        [[ $told == "$("$root/bin/scr" --version | grep -oE '^[^ ]+ [0-9.]+' | cut -d ' ' -f 2) v3.1.0 $work/site/"*" $root/"* ]] ||
+            fail "pip installed: $told"
+        echo "Python: pip install of the installed module"
+    else
+        echo "SKIPPED: pip install of the installed module, as $SCR_TEST_PYTHON has no pip, setuptools or wheel"
+    fi
     for example in heat_numpy heat_fields; do
         cmp "$PYTHONPATH/scr/examples/$example.py" "$SCR_EXAMPLES/$example.py"
         if "$SCR_TEST_PYTHON" -c "import numpy" 2>/dev/null; then
