@@ -44,15 +44,20 @@ def check_options(recipe, variants, sources):
     """Each option that the recipe gives to CMake is one that we, CMake or FindMPI know."""
     known = {"BUILD_SHARED_LIBS"}
     known |= {"MPI_%s_COMPILER" % language for language in ("C", "CXX", "Fortran")}
-    with open(os.path.join(sources, "cmake", "ScrOptions.cmake"), encoding="utf-8") as file:
-        ours = set(re.findall(r"\b(?:SCR|ENABLE)_[A-Z_]+\b", file.read()))
+    ours = set()
+    for name in ("ScrOptions.cmake", "ScrPython.cmake"):
+        with open(os.path.join(sources, "cmake", name), encoding="utf-8") as file:
+            ours |= set(re.findall(r"\b(?:SCR|ENABLE)_[A-Z_]+\b", file.read()))
     mpi = Spec("4", {}, Prefix("/mpi"), name="mpich", mpicc="mpicc", mpicxx="mpicxx", mpifc="mpifort")
+    modules = type("Package", (), {"purelib": "lib/python3.11/site-packages"})
+    python = Spec("3", {}, Prefix("/usr"), package=modules)
     lines = set()
     for values in itertools.product((True, False), repeat=len(variants)):
-        spec = Spec("main", dict(zip(variants, values)), Prefix("/prefix"), {"mpi": mpi})
+        spec = Spec("main", dict(zip(variants, values)), Prefix("/prefix"), {"mpi": mpi, "python": python})
         arguments = recipe(spec).cmake_args()
         names = [re.match(r"^-D([A-Za-z_]+):(?:BOOL|STRING)=", word).group(1) for word in arguments]
         assert len(set(names)) == len(names), names
+        assert ("-DSCR_PYTHON_DIR:STRING=" + modules.purelib in arguments) == spec.satisfies("+python")
         unknown = set(names) - known - ours
         assert not unknown, "cmake has no options %s" % unknown
         lines.add(" ".join(arguments))
@@ -100,10 +105,11 @@ def run_tests(recipe, build, version):
         "mysql": False,
     }
     command = type("Command", (), {"path": sys.executable})
+    modules = type("Package", (), {"purelib": "share/scr/python"})  # of this installation
     dependencies = {
         "mpi": mpi,
         "cmake": Spec("3", {}, Prefix(os.path.abspath("tool"))),
-        "python": Spec("3", {}, Prefix("/usr"), command=command),
+        "python": Spec("3", {}, Prefix("/usr"), command=command, package=modules),
     }
     package = recipe(Spec(version, variants, prefix, dependencies))
     # The tests have directories of their own; these are of the one around them.
@@ -161,6 +167,9 @@ def main():
     recipe, told, defaults = recipes["scr-rs"]
     assert set(defaults) == {"shared", "fortran", "python", "examples", "corrosion", "mysql"}, defaults
     check_options(recipe, sorted(defaults), sources)
+    assert ("extends", "python", {"when": "+python"}) in told, "the module is no extension of Python"
+    assert any(kind == "maintainers" for kind, _, _ in told), "nobody maintains the recipe"
+    assert set(recipe.MPI_FAMILIES.values()) == {"MPICH", "OPENMPI"}, recipe.MPI_FAMILIES
     with open(os.path.join(sources, "Cargo.toml"), encoding="utf-8") as file:
         manifest = file.read()
     minimum = re.search(r'^rust-version = "([0-9.]+)"', manifest, re.M).group(1)

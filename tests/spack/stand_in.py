@@ -14,6 +14,8 @@ DIRECTIVES = {
     "variant": {"default", "description", "values", "multi", "when"},
     "depends_on": {"when", "type"},
     "conflicts": {"when", "msg"},
+    "extends": {"when", "type"},
+    "maintainers": set(),
     "license": {"when", "checked_by"},
 }
 

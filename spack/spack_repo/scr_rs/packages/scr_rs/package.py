@@ -19,6 +19,8 @@ class ScrRs(CMakePackage):
     url = "https://github.com/scr-rs/scr-rs/releases/download/v0.1.0/scr-rs-0.1.0.tar.gz"
     git = "https://github.com/scr-rs/scr-rs.git"
 
+    maintainers("scr-rs")
+
     license("MIT OR Apache-2.0")
 
     # From the checkout or archive that this recipe lies in nothing is fetched: spack dev-build, or spack
@@ -44,6 +46,8 @@ class ScrRs(CMakePackage):
     depends_on("llvm+clang", type="build")
     depends_on("mpi@3:")
     depends_on("corrosion@0.5:", type="build", when="+corrosion")
+    # The module is where Python looks for it in a view, and `spack load` finds it.
+    extends("python", when="+python")
     depends_on("python@3.8:", type=("build", "run"), when="+python")
     depends_on("py-numpy", type="test", when="+python")
 
@@ -54,10 +58,19 @@ class ScrRs(CMakePackage):
     MPI_FAMILIES = {
         "mpich": "MPICH",
         "mvapich": "MPICH",
+        "mvapich-plus": "MPICH",
         "mvapich2": "MPICH",
+        "mvapich2-gdr": "MPICH",
+        "mvapich2x": "MPICH",
         "cray-mpich": "MPICH",
+        "cray-mvapich2": "MPICH",
+        "intel-mpi": "MPICH",
         "intel-oneapi-mpi": "MPICH",
         "openmpi": "OPENMPI",
+        "fujitsu-mpi": "OPENMPI",
+        "hpcx-mpi": "OPENMPI",
+        "nvhpc": "OPENMPI",
+        "spectrum-mpi": "OPENMPI",
     }
 
     def setup_build_environment(self, env):
@@ -67,10 +80,6 @@ class ScrRs(CMakePackage):
                 break
         # Nothing of the user's Cargo is used or changed.
         env.set("CARGO_HOME", join_path(self.stage.path, "cargo-home"))
-
-    def setup_run_environment(self, env):
-        if self.spec.satisfies("+python"):
-            env.prepend_path("PYTHONPATH", join_path(self.prefix, "share", "scr", "python"))
 
     def cmake_args(self):
         mpi = self.spec["mpi"]
@@ -90,7 +99,13 @@ class ScrRs(CMakePackage):
             args.append(self.define("SCR_EXPECTED_MPI", self.MPI_FAMILIES[mpi.name]))
         if self.spec.satisfies("+fortran"):
             args.append(self.define("MPI_Fortran_COMPILER", mpi.mpifc))
+        if self.spec.satisfies("+python"):
+            args.append(self.define("SCR_PYTHON_DIR", self._modules()))
         return args
+
+    def _modules(self):
+        """The directory of Python's modules, below the prefix."""
+        return self.spec["python"].package.purelib
 
     @staticmethod
     def _library_directories(prefix):
@@ -184,7 +199,7 @@ class ScrRs(CMakePackage):
             "SCR_JOB_ID": "spack-test",
         }
         if self.spec.satisfies("+python"):
-            environment["PYTHONPATH"] = join_path(self.prefix, "share", "scr", "python")
+            environment["PYTHONPATH"] = join_path(self.prefix, self._modules())
 
         def run(steps):
             words = list(program) + ["size", "64", "every", "10", "steps", steps, "output", ""]
