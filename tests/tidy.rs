@@ -15,6 +15,12 @@ const MOST_LINES_OF_TESTS: usize = 850;
 /// The most letters of a line of code. rustfmt does not break texts and comments.
 const LONGEST_LINE: usize = 200;
 
+/// The most letters of a line of a program in a page, so that it can be read in the site and in a terminal.
+const LONGEST_SAMPLE: usize = 80;
+
+/// The languages of such programs. A command and what it prints are as long as they are.
+const LANGUAGES: &[&str] = &["c", "cpp", "fortran", "python", "cmake", "make", "rust"];
+
 /// The folders with code in Rust.
 const RUST: &[&str] = &[
     "src", "library", "commands", "testing", "benches", "tests", "examples",
@@ -153,6 +159,33 @@ fn no_line_is_too_long() {
 }
 
 /// Readers come to a comment from anywhere, and not from the one before it.
+#[test]
+fn programs_in_pages_are_narrow() {
+    let mut pages = sources(&["docs"]);
+    pages.retain(|page| page.has_ending(&["md"]));
+    let readme = fs::read_to_string(root().join("README.md"));
+    pages.push(Source {
+        path: PathBuf::from("README.md"),
+        text: readme.expect("README.md"),
+    });
+    let mut programs = 0;
+    let mut language = None;
+    let wrong = wrong_lines(&pages, |line| {
+        let fence = line.trim_start().strip_prefix("```");
+        match (fence, language) {
+            (Some(name), None) => {
+                language = Some(LANGUAGES.contains(&name.trim()));
+                programs += usize::from(language == Some(true));
+            }
+            (Some(_), Some(_)) => language = None,
+            _ => {}
+        }
+        language == Some(true) && line.chars().count() > LONGEST_SAMPLE
+    });
+    assert!(programs > 20, "{programs} programs in pages");
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
 #[test]
 fn no_comment_begins_with_the_same() {
     let mut in_comment = false;
