@@ -1,6 +1,7 @@
 //! One invocation of a command: its output and its result.
 
 use super::terminal::{Line, Screen};
+use scr_engine::store::Unkept;
 use scr_engine::text::{escaped, escaped_lines};
 use scr_engine::{Error, version};
 use std::fmt::{self, Display};
@@ -59,6 +60,8 @@ pub(super) struct Invocation {
     pub out: Out,
     /// True to print steps, see [`Invocation::step`].
     pub verbose: bool,
+    /// Notes what file systems refuse to keep of the files that the command writes. It is told when the command ends.
+    pub unkept: Unkept,
     classic: bool,
 }
 
@@ -68,6 +71,7 @@ impl Invocation {
             name,
             out: Out::default(),
             verbose: false,
+            unkept: Unkept::default(),
             classic: true,
         }
     }

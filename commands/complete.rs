@@ -31,6 +31,7 @@ pub(super) fn complete(
         checksums,
         watch: &progress,
     };
+    let files = call.unkept.note(files);
     let built = build(&*files, prefix, id, how, &mut notes);
     drop(progress);
     for note in &notes {

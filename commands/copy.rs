@@ -157,7 +157,7 @@ impl Options {
         };
         let progress = Progress::new("copied");
         let settings = CopySettings {
-            files: &*here.files(),
+            files: &*call.unkept.note(here.files()),
             prefix: &here.job.prefix,
             node: &here.node,
             redundancy,

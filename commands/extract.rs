@@ -72,7 +72,7 @@ impl RunCommand for Options {
             return self.field(call, &prefix, field, output);
         }
         let to = self.to.as_deref().map(place::absolute).transpose()?;
-        let files = &*place::files_and(&prefix, to.as_deref());
+        let files = &*call.unkept.note(place::files_and(&prefix, to.as_deref()));
         let dataset = dataset::find(files, &prefix, &Name::from(self.dataset.as_os_str()))?;
         if let Some(to) = &to {
             files.make_dirs(to)?;

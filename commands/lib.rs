@@ -241,6 +241,9 @@ pub fn main() -> ExitCode {
         Ok(matches) => (command.run)(&matches, &mut call),
         Err(error) => Err(error.into()),
     };
+    if let Some(text) = call.unkept.tell() {
+        call.warn(&text);
+    }
     call.end(outcome, &mut definition)
 }
 

@@ -88,7 +88,7 @@ impl RunCommand for Options {
                 )
             }
         };
-        let files = &*files;
+        let files = &*call.unkept.note(files);
         let mut sources = read(files, &place.meta, None)?;
         self.choose(call.name, &mut sources)?;
         let scope = match self.scheme {

@@ -12,7 +12,7 @@ use scr::events::Memory;
 use scr::job::Environment;
 use scr::session::{Session, Setup};
 use scr::store::posix::Posix;
-use scr::store::{Durability, File, Files, Lock, Space, Stat};
+use scr::store::{Durability, File, Files, Lock, Refused, Space, Stat};
 use scr_engine::forward;
 use std::ffi::OsString;
 use std::ops::Range;
@@ -61,7 +61,7 @@ impl File for SparseFile {
         fn start_sync(&self, bytes: Range<u64>) -> Result<()>;
         fn descriptor(&self) -> Result<BorrowedFd<'_>>;
         fn sync(&self) -> Result<()>;
-        fn restore(&self, stat: &Stat) -> Result<()>;
+        fn restore(&self, stat: &Stat) -> Result<Refused>;
     }
 }
 
@@ -94,6 +94,7 @@ impl Files for Sparse {
         fn make_dirs(&self, path: &Path) -> Result<()>;
         fn make_private_dirs(&self, base: &Path, below: &Path) -> Result<()>;
         fn check_private_dirs(&self, base: &Path, below: &Path) -> Result<()>;
+        fn may_add(&self, dir: &Path) -> Result<()>;
         fn list(&self, path: &Path) -> Result<Vec<OsString>>;
         fn stat(&self, path: &Path) -> Result<Option<Stat>>;
         fn rename(&self, from: &Path, to: &Path) -> Result<()>;
@@ -102,7 +103,7 @@ impl Files for Sparse {
         fn remove_tree(&self, path: &Path) -> Result<()>;
         fn sync_dir(&self, path: &Path) -> Result<()>;
         fn sync_fs(&self, path: &Path) -> Result<()>;
-        fn restore(&self, path: &Path, stat: &Stat) -> Result<()>;
+        fn restore(&self, path: &Path, stat: &Stat) -> Result<Refused>;
         fn space(&self, path: &Path) -> Result<Space>;
         fn try_lock(&self, path: &Path) -> Result<Option<Box<dyn Lock>>>;
         fn try_lock_shared(&self, path: &Path) -> Result<Option<Box<dyn Lock>>>;

@@ -15,7 +15,7 @@ use crate::prefix::flush_target::Checksums;
 use crate::prefix::part::Copied;
 use crate::prefix::paths::Prefix;
 use crate::prefix::permit::{self, Permit};
-use crate::store::Files;
+use crate::store::{Files, Unkept};
 use crate::system::process::host;
 use crate::system::thread::lower_priority;
 use crate::system::time::Instant;
@@ -64,6 +64,8 @@ pub struct Daemon<'a> {
     pub job: &'a str,
     /// One line for each thing that the user should know.
     pub say: &'a mut dyn FnMut(&str),
+    /// What file systems have refused to keep of files.
+    pub unkept: &'a Unkept,
     /// True once a signal asks it to end.
     pub stop: &'a dyn Fn() -> bool,
     /// Do not tell of each part that has ended.
@@ -476,6 +478,10 @@ impl Daemon<'_> {
                     sleep(READ_AGAIN);
                 }
                 other => {
+                    self.unkept
+                        .tell()
+                        .into_iter()
+                        .for_each(|text| (self.say)(&text));
                     self.tell_end(at, part, &result);
                     return self.tolerate(other);
                 }

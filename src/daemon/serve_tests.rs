@@ -17,6 +17,7 @@ struct Node {
     files: Faulty<Posix>,
     faults: Faults,
     control: Control,
+    unkept: Unkept,
 }
 
 impl Node {
@@ -43,6 +44,7 @@ impl Node {
             files,
             faults,
             control,
+            unkept: Unkept::default(),
         }
     }
 
@@ -57,6 +59,7 @@ impl Node {
             user: "user1",
             job: "1001",
             say,
+            unkept: &self.unkept,
             stop,
             quiet: false,
         }

@@ -7,7 +7,7 @@ use super::serve::{Daemon, Ended};
 use crate::cache::layout::Layout;
 use crate::events::Severity;
 use crate::format::transfer::{EXIT, FINISH, PartId, Transfer, TransferPart};
-use crate::store::Files;
+use crate::store::{Files, Unkept};
 use crate::system::time::{Instant, sleep};
 use crate::{Error, Result};
 use std::sync::Arc;
@@ -25,6 +25,7 @@ const TRIES: u32 = 10;
 /// The control directory of a job on this node, and who uses it.
 pub struct Service {
     files: Arc<dyn Files>,
+    unkept: Unkept,
     layout: Layout,
     control: Control,
     /// How long a daemon may show no progress.
@@ -62,9 +63,11 @@ impl Service {
         (user, job): (&str, &str),
         patience: Duration,
     ) -> Self {
+        let unkept = Unkept::default();
         Service {
             control: Control::new(&*files, layout.job()).with_patience(patience),
-            files,
+            files: unkept.note(files),
+            unkept,
             layout,
             patience,
             user: user.to_string(),
@@ -129,6 +132,7 @@ impl Service {
             user: &self.user,
             job: &self.job,
             say: &mut |text| (process.say)(Severity::Note, text),
+            unkept: &self.unkept,
             stop: process.stop,
             // What became of each part is told at the end.
             quiet: finish,

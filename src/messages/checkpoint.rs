@@ -138,6 +138,13 @@ explained! {
         cause: "The daemon was stopped, or hangs in a file system. It is left out.",
         remedy: "End that process on that node.",
     }
+    NOT_KEPT = 321 {
+        title: "A copy does not keep all of its file",
+        text: "...; the content is whole, and what else cannot be kept there is not told again",
+        cause: "The file system refuses to set the mode, group, owner or times of a file, or cannot have its \
+         holes. Object stores, CIFS and FUSE do. The copy counts: its content is compared and on stable storage.",
+        remedy: "None, if nobody needs them. `SCR_COPY_METADATA=0` does not ask for mode, owner and times.",
+    }
     TOO_MANY_FILES = 330 {
         title: "Too many open files",
         text: "...: this process may have ... of them (ulimit -n); raise that limit",

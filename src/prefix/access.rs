@@ -1,9 +1,8 @@
 //! What the ranks of a job have in common when they work on the prefix directory together.
 
 use super::paths::Prefix;
-use crate::comm::Communicator;
-use crate::store::Files;
-use crate::store::Watch;
+use crate::comm::{Communicator, Term};
+use crate::store::{Files, Unkept, Watch};
 
 /// What flush, fetch and deletion work with.
 pub struct PrefixAccess<'a> {
@@ -23,6 +22,14 @@ pub struct PrefixAccess<'a> {
     pub buffer: usize,
     /// Restore mode and times of copies (`SCR_COPY_METADATA`).
     pub metadata: bool,
+    /// What file systems have refused to keep of files.
+    pub unkept: &'a Unkept,
     /// Learns how far the copies of this rank have come.
     pub watch: &'a dyn Watch,
+}
+
+/// The term whose minimum is the first rank for which something holds, or `i64::MAX` if it holds for none. `local`: it holds
+/// for this `rank`.
+pub fn first_with(local: bool, rank: usize) -> Term {
+    Term::Min(if local { rank as i64 } else { i64::MAX })
 }

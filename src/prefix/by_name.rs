@@ -8,7 +8,7 @@ use crate::comm::solo::Solo;
 use crate::format::Name;
 use crate::format::index::Index;
 use crate::format::print::escaped;
-use crate::store::Files;
+use crate::store::{Files, Unkept};
 use crate::{Error, Result};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -112,6 +112,7 @@ impl<'a> Deletion<'a> {
             width: 1,
             buffer: 0,
             metadata: false,
+            unkept: &Unkept::default(),
             watch: &(),
         };
         work(&access, &self.plan)

@@ -7,6 +7,7 @@ use super::rank2file::{entry, write_all};
 use crate::comm::threads;
 use crate::format::Dataset;
 use crate::format::index::Index;
+use crate::store::Unkept;
 use crate::store::posix::Posix;
 use std::collections::BTreeSet;
 use std::fs;
@@ -53,6 +54,7 @@ fn on_ranks<T: Send>(dir: &Path, each: impl Fn(&PrefixAccess) -> T + Sync) -> Ve
             width: 2,
             buffer: 1024,
             metadata: false,
+            unkept: &Unkept::default(),
             watch: &(),
         })
     })

@@ -8,6 +8,7 @@ use super::rank2file::{entry, write_all};
 use crate::comm::threads;
 use crate::format::Dataset;
 use crate::format::rank2file::RankEntry;
+use crate::store::Unkept;
 use crate::store::posix::Posix;
 use crate::{Error, Result};
 use std::fs;
@@ -54,6 +55,7 @@ fn fetched(dir: &Path) -> Vec<std::result::Result<Fetched, Refused>> {
             width: RANKS,
             buffer: 1024,
             metadata: false,
+            unkept: &Unkept::default(),
             watch: &(),
         };
         let wanted = FetchRequest {

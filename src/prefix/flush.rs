@@ -5,7 +5,7 @@
 //! last leaf of the rank2file is there, the next reader does the rest; see [`finish`]. The steps here are
 //! those of a [`part`](super::part), with all ranks in place of one process.
 
-use super::access::PrefixAccess;
+use super::access::{PrefixAccess, first_with};
 use super::containers::{ContainerPlace, Writer};
 use super::directories;
 use super::finish::{self, Entered, Entering, Time};
@@ -13,7 +13,7 @@ use super::flush_target::{Checksums, FlushTarget, TargetDirs, with_or_without};
 use super::paths::{Prefix, dir_of_program, seen_by_program};
 use super::rank2file::{self, RecordTarget};
 use crate::Result;
-use crate::comm::{Local, Term, collective};
+use crate::comm::{Agreed, Local, Term, collective};
 use crate::format::rank2file::RankEntry;
 use crate::format::{Dataset, RankFiles};
 use crate::transfer::copy::{Copier, TargetWatch};
@@ -50,14 +50,15 @@ pub fn make_directories(access: &PrefixAccess, list: &RankFiles) -> Result<Local
 
 /// Brings this rank's files to stable storage in the prefix directory, on at most `width` ranks at a time.
 /// `checksums`: take checksums of what is copied, add them to `list`, and record those that are known.
-/// Gives the entry for the rank2file. Collective; all ranks return the same verdict.
+/// Gives the entry for the rank2file, and the first rank that has [noted](crate::store::Unkept) something. Collective; all ranks
+/// return the same verdict.
 pub fn copy_together(
     access: &PrefixAccess,
     id: u64,
     list: &mut RankFiles,
     flush: RankFlush,
     checksums: bool,
-) -> Result<RankEntry> {
+) -> Result<(RankEntry, Agreed<i64>)> {
     let &PrefixAccess { comm, node, .. } = access;
     let copied = in_turns(comm, node, access.width, || match flush {
         RankFlush::InPlace => {
@@ -74,8 +75,10 @@ pub fn copy_together(
     })?
     .result();
     let unsynced = matches!(copied, Ok((_, Unsynced::FileSystem)));
-    let agreement = collective::agree_with(comm, node, copied, [Term::Max(unsynced.into())])?;
-    let ((entry, _), [unsynced]) = agreement.all_done()?;
+    let unkept = first_with(access.unkept.is_untold(), comm.rank());
+    let terms = [Term::Max(unsynced.into()), unkept];
+    let agreement = collective::agree_with(comm, node, copied, terms)?;
+    let ((entry, _), [unsynced, unkept]) = agreement.all_done()?;
     if unsynced.on_any() {
         let synced = if access.first_of_node {
             access.files.sync_fs(access.prefix.root())
@@ -84,7 +87,7 @@ pub fn copy_together(
         };
         collective::agree(comm, node, synced)?;
     }
-    Ok(entry)
+    Ok((entry, unkept))
 }
 
 /// Writes the leaves of the rank2file, which certify the files: all of them are on stable storage. Each rank

@@ -160,6 +160,7 @@ mod tests {
     use crate::prefix::flush::{CacheFiles, RankFlush, copy_together, record_together};
     use crate::prefix::paths::Prefix;
     use crate::prefix::rank2file::entry_of;
+    use crate::store::Unkept;
     use crate::store::posix::Posix;
     use crate::transfer::copy::TargetWatch;
     use std::fs;
@@ -246,6 +247,7 @@ mod tests {
                     width: 1,
                     buffer: 4096,
                     metadata: false,
+                    unkept: &Unkept::default(),
                     watch: &(),
                 };
                 let permit = Permit::new(&*files, path(&prefix, 1, &"run".into()));

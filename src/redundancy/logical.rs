@@ -292,9 +292,8 @@ impl<'a> LogicalWriter<'a> {
             return Ok(());
         };
         drop(file);
-        // Without its mode the file must not stay: its content would pass every later check.
         same_crc(&target.path, hasher.finalize(), target.crc)
-            .and_then(|()| self.files.restore(&target.path, &target.stat))
+            .and_then(|()| self.files.restore(&target.path, &target.stat).map(drop))
             .inspect_err(|_| {
                 let _ = self.files.remove_file(&target.path);
             })

@@ -283,7 +283,7 @@ impl NodeCopy<'_> {
             if expected.crc.is_some() && self.copier.checksum(to)? == expected {
                 files.open(to)?.sync()?;
                 return if metadata {
-                    files.restore(to, &meta.stat())
+                    files.restore(to, &meta.stat()).map(drop)
                 } else {
                     Ok(())
                 };

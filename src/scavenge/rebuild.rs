@@ -223,7 +223,7 @@ impl<'a> RebuildPlan<'a> {
             let wanted = file.stat();
             match files.stat(&path)? {
                 Some(stat) if (stat.mode, stat.mtime) == (wanted.mode, wanted.mtime) => Ok(()),
-                _ => files.restore(&path, &wanted),
+                _ => files.restore(&path, &wanted).map(drop),
             }
         })
     }

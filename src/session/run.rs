@@ -2,18 +2,18 @@
 //! how a rank reports to the user, and how the ranks agree.
 
 use crate::cache::layout::Layout;
-use crate::comm::{Agreement, AtRoot, Communicator, Term, collective};
+use crate::comm::{Agreed, Agreement, AtRoot, Communicator, Term, collective};
 use crate::config::descriptors::{Descriptors, SchemeDescriptor, choose};
 use crate::config::settings::Settings;
 use crate::events::{Message, Severity, Sink, Speaker};
 use crate::format::{Dataset, Name};
 use crate::log::Log;
 use crate::messages::STALE_RECORD;
-use crate::prefix::access::PrefixAccess;
+use crate::prefix::access::{PrefixAccess, first_with};
 use crate::prefix::paths::Prefix;
 use crate::redundancy::Set;
 use crate::redundancy::topology::Sharing;
-use crate::store::Files;
+use crate::store::{Files, Unkept};
 use crate::system::time::Instant;
 use crate::system::time::SystemTime;
 use crate::transfer::copy::PIECE;
@@ -36,6 +36,8 @@ pub(super) struct Store {
 pub(super) struct Run {
     pub comm: Box<dyn Communicator>,
     pub files: Arc<dyn Files>,
+    /// What file systems have refused to keep of files.
+    pub unkept: Unkept,
     pub sink: Arc<dyn Sink>,
     pub speaker: Speaker,
     pub settings: Settings,
@@ -129,6 +131,30 @@ impl Run {
         }
     }
 
+    /// The term that tells which rank is the first to have something to warn of. See [`Run::warn_first`].
+    pub fn has_warning(&self, local: bool) -> Term {
+        first_with(local, self.rank())
+    }
+
+    /// True on the rank that is to warn, as [`Run::has_warning`] has found. Local.
+    pub fn warns_first(&self, first: Agreed<i64>) -> bool {
+        first.get() == self.rank() as i64
+    }
+
+    /// Warns, on the `first` rank that has noted it, of what could not be kept of files. Local; all ranks call it.
+    pub fn tell_unkept(&self, first: Agreed<i64>) {
+        if first.get() == i64::MAX {
+            return;
+        }
+        if self.warns_first(first) {
+            let warning = self.unkept.tell();
+            warning
+                .into_iter()
+                .for_each(|text| self.tell(Severity::Warning, text));
+        }
+        self.unkept.told();
+    }
+
     /// Warns of files that could not be removed or moved, and that no restart uses. Local.
     pub fn tell_not_removed(&self, result: Result<()>) {
         if let Err(error) = result {
@@ -199,6 +225,7 @@ impl Run {
             width,
             buffer: self.settings.file_buf_size.min(PIECE),
             metadata: self.settings.copy_metadata,
+            unkept: &self.unkept,
             watch: &(),
         }
     }

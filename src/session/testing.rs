@@ -17,6 +17,7 @@ use crate::redundancy::Set;
 use crate::redundancy::topology::Sharing;
 use crate::session::datasets::cached::{CachedDataset, OwnPart};
 use crate::session::run::{Run, Store};
+use crate::store::Unkept;
 use crate::store::posix::Posix;
 use std::sync::Arc;
 
@@ -56,6 +57,7 @@ pub(super) fn run_in(dir: &tempfile::TempDir, more: &[(&str, &str)]) -> (Run, Ar
     let run = Run {
         comm: Box::new(Solo::new()),
         files: Arc::new(Faulty::new(Posix)),
+        unkept: Unkept::default(),
         sink: messages.clone(),
         speaker: Speaker {
             rank: 0,

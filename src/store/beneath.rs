@@ -7,11 +7,12 @@
 //! have no effect. A root itself may be reached through links.
 
 use super::file::{failed, refused};
+use super::retry::retry_on_intr;
 use crate::system::limits::share_of_open_files;
 use crate::{Error, Result};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, mkdirat, open, openat, openat2, readlinkat};
-use rustix::io::{Errno, dup, retry_on_intr};
+use rustix::io::{Errno, dup};
 use std::ffi::OsStr;
 use std::fs::DirBuilder;
 use std::os::unix::ffi::OsStrExt;

@@ -2,7 +2,7 @@
 //!
 //! [`CountingFiles`] tells an [`Observer`] of each operation; [`FileTally`] is one that counts.
 
-use super::{CALLS_FILE, Durability, File, Files, Lock, Space, Stat};
+use super::{CALLS_FILE, Durability, File, Files, Lock, Refused, Space, Stat};
 use crate::Result;
 use crate::system::sync::Mutex;
 use rustix::fd::BorrowedFd;
@@ -179,6 +179,11 @@ impl<F: Files + ?Sized, T: Observer> Files for CountingFiles<F, T> {
         self.inner.check_private_dirs(base, below)
     }
 
+    fn may_add(&self, dir: &Path) -> Result<()> {
+        self.tally.operation("may_add", dir, 1);
+        self.inner.may_add(dir)
+    }
+
     fn list(&self, path: &Path) -> Result<Vec<OsString>> {
         self.tally.operation("list", path, 1);
         self.inner.list(path)
@@ -219,7 +224,7 @@ impl<F: Files + ?Sized, T: Observer> Files for CountingFiles<F, T> {
         self.inner.sync_fs(path)
     }
 
-    fn restore(&self, path: &Path, stat: &Stat) -> Result<()> {
+    fn restore(&self, path: &Path, stat: &Stat) -> Result<Refused> {
         self.tally.operation("restore", path, 1);
         self.inner.restore(path, stat)
     }
@@ -300,7 +305,7 @@ impl<T: Observer> File for CountingFile<T> {
         self.inner.sync()
     }
 
-    fn restore(&self, stat: &Stat) -> Result<()> {
+    fn restore(&self, stat: &Stat) -> Result<Refused> {
         self.tally.operation("restore", &self.path, 1);
         self.inner.restore(stat)
     }

@@ -1,13 +1,14 @@
 //! An open file of [`Posix`](super::posix::Posix).
 
 use super::attributes::{self, allocated};
-use super::{File, Stat};
+use super::retry::retry_on_intr;
+use super::{File, Refused, Stat};
 use crate::{Error, Result};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::fs::{
     FallocateFlags, SeekFrom, copy_file_range, fallocate, fstat, fstatfs, fsync, ftruncate, seek,
 };
-use rustix::io::{Errno, pread, pwrite, retry_on_intr};
+use rustix::io::{Errno, pread, pwrite};
 use std::cell::RefCell;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -62,15 +63,6 @@ impl PosixFile {
         *self.failure.borrow_mut() = Some(error.clone());
         error
     }
-
-    fn change(
-        &self,
-        action: &'static str,
-        call: impl FnMut() -> rustix::io::Result<()>,
-    ) -> Result<()> {
-        self.check()?;
-        retry_on_intr(call).map_err(|errno| self.keep(failed(action, &self.path, errno)))
-    }
 }
 
 impl File for PosixFile {
@@ -119,15 +111,21 @@ impl File for PosixFile {
     }
 
     fn allocate(&self, size: u64) -> Result<()> {
+        self.check()?;
         if size > 0 {
-            self.change("allocate", || reserve(&self.fd, size))?;
+            reserve(&self.fd, size).map_err(|errno| failed("allocate", &self.path, errno))?;
         }
         // Reserving never makes a file shorter.
         self.set_size(size)
     }
 
     fn set_size(&self, size: u64) -> Result<()> {
-        self.change("set the size of", || ftruncate(&self.fd, size))
+        // Some file systems refuse the call, so it is made only where it is needed.
+        if self.size()? == size {
+            return Ok(());
+        }
+        retry_on_intr(|| ftruncate(&self.fd, size))
+            .map_err(|errno| failed("set the size of", &self.path, errno))
     }
 
     fn data_from(&self, from: u64) -> Result<Option<Range<u64>>> {
@@ -142,13 +140,13 @@ impl File for PosixFile {
         if allocated(&stat) >= size {
             return Ok(Some(from..size));
         }
+        // A file system that cannot tell holes, or not now: reading tells whether the bytes are there.
         let start = match seek(&self.fd, SeekFrom::Data(from)) {
             Ok(start) => start,
             Err(Errno::NXIO) => return Ok(None),
-            Err(Errno::INVAL | Errno::OPNOTSUPP) => return Ok(Some(from..size)),
-            Err(errno) => return Err(fail(errno)),
+            Err(_) => return Ok(Some(from..size)),
         };
-        let end = seek(&self.fd, SeekFrom::Hole(start)).map_err(fail)?;
+        let end = seek(&self.fd, SeekFrom::Hole(start)).unwrap_or(size);
         // A file that is being written may have changed between the calls.
         Ok((start < end).then_some(start..end))
     }
@@ -156,23 +154,27 @@ impl File for PosixFile {
     fn copy_from(&self, source: &dyn File, bytes: Range<u64>) -> Result<bool> {
         self.check()?;
         let source = source.descriptor()?;
-        let system = fstatfs(&self.fd).map_err(|errno| failed("stat", &self.path, errno))?;
         // Whatever fails, reading and writing tells which of the files is the reason.
-        Ok(copies_blocks(system.f_type as u64) && copy_range(source, &self.fd, bytes).is_ok())
+        let copies = fstatfs(&self.fd).is_ok_and(|system| copies_blocks(system.f_type as u64));
+        Ok(copies && copy_range(source, &self.fd, bytes).is_ok())
     }
 
     fn start_sync(&self, bytes: Range<u64>) -> Result<()> {
-        self.change("write", || start_writeback(&self.fd, &bytes))
+        self.check()?;
+        start_writeback(&self.fd, &bytes).map_err(|errno| failed("write", &self.path, errno))
     }
 
     fn sync(&self) -> Result<()> {
-        self.change("sync", || fsync(&self.fd))
+        self.check()?;
+        let synced = retry_on_intr(|| fsync(&self.fd));
+        synced.map_err(|errno| self.keep(failed("sync", &self.path, errno)))
     }
 
-    fn restore(&self, stat: &Stat) -> Result<()> {
+    fn restore(&self, stat: &Stat) -> Result<Refused> {
         self.check()?;
-        attributes::restore(&self.fd, stat)
-            .map_err(|errno| failed("restore attributes of", &self.path, errno))
+        let refused = attributes::restore_file(&self.fd, &self.path, stat);
+        let refused = refused.map_err(|errno| failed("stat", &self.path, errno))?;
+        Ok(refused.map(|(action, errno)| failed(action, &self.path, errno)))
     }
 
     fn descriptor(&self) -> Result<BorrowedFd<'_>> {
@@ -220,19 +222,18 @@ fn start_writeback(fd: &OwnedFd, bytes: &Range<u64>) -> rustix::io::Result<()> {
     };
     match done {
         0 => Ok(()),
-        _ => match Errno::from_io_error(&std::io::Error::last_os_error()) {
-            // Some file systems and sandboxes do not have the call. It only saves time.
-            None | Some(Errno::NOSYS | Errno::INVAL | Errno::OPNOTSUPP | Errno::PERM) => Ok(()),
-            Some(errno) => Err(errno),
-        },
+        _ => Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)),
     }
 }
 
 /// Reserves space. In tmpfs, reserving would write every page an extra time, so there only the free
 /// space is compared.
 fn reserve(fd: &OwnedFd, size: u64) -> rustix::io::Result<()> {
-    let system = fstatfs(fd)?;
-    if system.f_type as u64 == TMPFS {
+    // Each signal ends the call, which takes long for a large file: where a timer sends them, it may never be done.
+    const TRIES: usize = 4;
+    if let Ok(system) = fstatfs(fd)
+        && system.f_type as u64 == TMPFS
+    {
         // A tmpfs without a limit has no blocks.
         let free = system.f_bavail.saturating_mul(system.f_bsize as u64);
         let held = allocated(&fstat(fd)?);
@@ -242,9 +243,14 @@ fn reserve(fd: &OwnedFd, size: u64) -> rustix::io::Result<()> {
             Err(Errno::NOSPC)
         };
     }
-    match fallocate(fd, FallocateFlags::empty(), 0, size) {
-        // If space cannot be reserved, a full disk is noticed while writing.
-        Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
-        other => other,
+    let mut tried = 0;
+    loop {
+        tried += 1;
+        match fallocate(fd, FallocateFlags::empty(), 0, size) {
+            Err(Errno::INTR) if tried < TRIES => {}
+            // If space cannot be reserved, a full disk is noticed while writing.
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => return Ok(()),
+            other => return other,
+        }
     }
 }

@@ -15,6 +15,7 @@ pub mod posix;
 mod private;
 mod retry;
 mod tree;
+mod unkept;
 mod watch;
 pub mod write_behind;
 
@@ -22,9 +23,10 @@ pub use lock::{LockAttempt, wait_for_lock, without_locks};
 pub use lock_directory::{NAME as LOCK_DIRECTORY, lock_by_directory};
 pub use posix::sync_fs_tells_errors;
 pub use retry::retry;
+pub use unkept::Unkept;
 pub use watch::Watch;
 
-use crate::Result;
+use crate::{Error, Result};
 use rustix::fd::BorrowedFd;
 use std::ffi::OsString;
 use std::ops::Range;
@@ -101,6 +103,9 @@ pub struct Space {
     pub free: u64,
 }
 
+/// What a file system has refused though the work was done otherwise: the first such error. See [`Unkept`].
+pub type Refused = Option<Error>;
+
 /// An open regular file. Offsets are explicit; there is no shared file position.
 pub trait File: Send {
     /// Current size, bytes.
@@ -109,9 +114,11 @@ pub trait File: Send {
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()>;
     /// Writes all of `data` at `offset`.
     fn write_at(&self, offset: u64, data: &[u8]) -> Result<()>;
-    /// Reserves space and sets the size, so that a full disk is noticed early.
+    /// Reserves space and sets the size, so that a full disk is noticed early. Another error says nothing
+    /// of the file, which can be written all the same; see [`Unkept`].
     fn allocate(&self, size: u64) -> Result<()>;
-    /// Sets the size and reserves no space: what is added is a hole.
+    /// Sets the size and reserves no space: what is added is a hole. After an error what is missing can still be
+    /// written.
     fn set_size(&self, size: u64) -> Result<()>;
     /// The first run of bytes at or after `from` without holes. `None` if only holes follow. If the
     /// file system cannot tell holes, the rest of the file is one run.
@@ -120,12 +127,13 @@ pub trait File: Send {
     /// `Ok(false)` if that cannot be done here, or is known to be slower: then the bytes must be
     /// read and written, and the target may have some of them.
     fn copy_from(&self, source: &dyn File, bytes: Range<u64>) -> Result<bool>;
-    /// Starts to bring written bytes to stable storage, without waiting: a later sync is shorter.
+    /// Starts to bring written bytes to stable storage, without waiting: a later sync is shorter. An error of the
+    /// disk comes again in that sync.
     fn start_sync(&self, bytes: Range<u64>) -> Result<()>;
     /// Brings content and size to stable storage (fsync).
     fn sync(&self) -> Result<()>;
-    /// Restores the mode, owner (as far as permitted) and times of `stat`, as [`Files::restore`] does.
-    fn restore(&self, stat: &Stat) -> Result<()>;
+    /// Restores mode, owner and times of `stat` as far as permitted, as [`Files::restore`] does.
+    fn restore(&self, stat: &Stat) -> Result<Refused>;
     /// The file descriptor, for [`File::copy_from`].
     ///
     /// # Errors
@@ -181,6 +189,9 @@ pub trait Files: Send + Sync {
     /// Checks whether [`Files::make_private_dirs`] would accept those of these directories that exist.
     /// Makes none.
     fn check_private_dirs(&self, base: &Path, below: &Path) -> Result<()>;
+    /// Checks whether this process may make entries in an existing directory. Makes none. A file system may
+    /// refuse them all the same.
+    fn may_add(&self, dir: &Path) -> Result<()>;
     /// Names in a directory, sorted, without `.` and `..`.
     fn list(&self, path: &Path) -> Result<Vec<OsString>>;
     /// `lstat`; `None` if there is no such entry.
@@ -200,8 +211,13 @@ pub trait Files: Send + Sync {
     /// entries of all its directories. Files that other processes write are waited for, too. Not
     /// all network file systems report an error here that hit a file which is closed already.
     fn sync_fs(&self, path: &Path) -> Result<()>;
-    /// Restores the mode, owner (as far as permitted) and times of `stat`.
-    fn restore(&self, path: &Path, stat: &Stat) -> Result<()>;
+    /// Restores mode, owner and times of `stat` as far as permitted. Each is tried, and the first that the file
+    /// system has refused is returned; that the user may not give a file away is no refusal. In a directory that gives its group
+    /// to new files (setgid) the file keeps that group.
+    ///
+    /// # Errors
+    /// There is no such file or directory, or it is a link.
+    fn restore(&self, path: &Path, stat: &Stat) -> Result<Refused>;
     /// Capacity of the file system that holds `path`.
     fn space(&self, path: &Path) -> Result<Space>;
     /// Tries to take an exclusive lock on an existing file or directory, without blocking.

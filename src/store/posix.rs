@@ -1,18 +1,19 @@
 //! The real file system.
 
-use super::attributes::{chmod_handle, restore_owner, stat_of, times_of};
+use super::attributes::{restore_path, stat_of};
 use super::beneath::{self, At, HeldDirs};
 use super::file::{PosixFile, failed, refused};
-use super::{Durability, File, FileKind, Files, Lock, Space, Stat, private, tree};
+use super::retry::retry_on_intr;
+use super::{Durability, File, FileKind, Files, Lock, Refused, Space, Stat, private, tree};
 use crate::Result;
 use crate::messages::SYMBOLIC_LINK;
 use crate::system::time::sleep;
-use rustix::fd::{IntoRawFd, OwnedFd};
+use rustix::fd::{AsRawFd, IntoRawFd, OwnedFd};
 use rustix::fs::{
-    AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, flock, fstat, fstatvfs, fsync, ftruncate,
-    openat, renameat, statat, syncfs, unlinkat, utimensat,
+    Access, AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, accessat, flock, fstat,
+    fstatvfs, fsync, ftruncate, openat, renameat, statat, syncfs, unlinkat,
 };
-use rustix::io::{Errno, retry_on_intr};
+use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -283,6 +284,18 @@ impl<S: System> Files for S {
         private::check_all(self.roots(), base, below)
     }
 
+    fn may_add(&self, dir: &Path) -> Result<()> {
+        const ACTION: &str = "write to directory";
+        let at = At::find(self.roots(), ACTION, dir)?;
+        let handle = at.open(OFlags::PATH | OFlags::DIRECTORY);
+        let handle = handle.map_err(|errno| at.error(ACTION, errno))?;
+        // By its number: only newer systems look at an open directory itself.
+        let path = format!("/proc/self/fd/{}", handle.as_raw_fd());
+        let wanted = Access::WRITE_OK | Access::EXEC_OK;
+        let may = retry_on_intr(|| accessat(CWD, path.as_str(), wanted, AtFlags::EACCESS));
+        may.map_err(|errno| failed(ACTION, dir, errno))
+    }
+
     fn list(&self, path: &Path) -> Result<Vec<OsString>> {
         const ACTION: &str = "list directory";
         let at = At::find(self.roots(), ACTION, path)?;
@@ -359,7 +372,7 @@ impl<S: System> Files for S {
             .map_err(|errno| at.error(ACTION, errno))?;
         match retry_on_intr(|| fsync(&directory)) {
             // A file system that cannot sync directories orders their changes itself.
-            Ok(()) | Err(Errno::INVAL | Errno::OPNOTSUPP) => Ok(()),
+            Ok(()) | Err(Errno::INVAL | Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
             Err(errno) => Err(failed(ACTION, path, errno)),
         }
     }
@@ -373,7 +386,7 @@ impl<S: System> Files for S {
         retry_on_intr(|| syncfs(&directory)).map_err(|errno| failed(ACTION, path, errno))
     }
 
-    fn restore(&self, path: &Path, stat: &Stat) -> Result<()> {
+    fn restore(&self, path: &Path, stat: &Stat) -> Result<Refused> {
         let fail = |errno| failed("restore attributes of", path, errno);
         let at = At::find(self.roots(), "restore attributes of", path)?;
         let flags = OFlags::PATH | OFlags::NOFOLLOW;
@@ -383,10 +396,8 @@ impl<S: System> Files for S {
             let text = "it is neither a file nor a directory";
             return Err(refused("restore attributes of", path, Errno::INVAL, text));
         }
-        let mode = restore_owner(&handle, &found, stat).map_err(fail)?;
-        chmod_handle(&handle, mode).map_err(fail)?;
-        let times = times_of(stat);
-        utimensat(at.dir(), at.name(), &times, AtFlags::SYMLINK_NOFOLLOW).map_err(fail)
+        let refused = restore_path(&at, &handle, path, (&found, stat));
+        Ok(refused.map(|(action, errno)| failed(action, path, errno)))
     }
 
     fn space(&self, path: &Path) -> Result<Space> {

@@ -2,11 +2,12 @@
 
 use super::beneath::At;
 use super::file::{failed, refused};
+use super::retry::retry_on_intr;
 use crate::Result;
 use crate::messages::{NOT_OURS, UNSAFE_BASE};
 use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags, fstat, mkdirat, openat};
-use rustix::io::{Errno, retry_on_intr};
+use rustix::io::Errno;
 use rustix::process::geteuid;
 use std::path::{Component, Path, PathBuf};
 

@@ -2,7 +2,22 @@
 
 use crate::Result;
 use crate::system::time::sleep;
+use rustix::io::Errno;
 use std::time::Duration;
+
+/// Repeats a system call that a signal has interrupted. Not for ever: a file system may say so each time.
+pub(super) fn retry_on_intr<T>(
+    mut call: impl FnMut() -> rustix::io::Result<T>,
+) -> rustix::io::Result<T> {
+    const TRIES: u32 = 1000;
+    for _ in 1..TRIES {
+        match call() {
+            Err(Errno::INTR) => {}
+            other => return other,
+        }
+    }
+    call()
+}
 
 /// Pauses before the further attempts. They are short: they help against a single failure. Errors
 /// that last are reported to the user, who can start again.

@@ -7,10 +7,11 @@
 use super::attributes::chmod_handle;
 use super::beneath::At;
 use super::file::{failed, refused};
+use super::retry::retry_on_intr;
 use crate::Result;
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, fchmod, fstat, openat, unlinkat};
-use rustix::io::{Errno, retry_on_intr};
+use rustix::io::Errno;
 use rustix::process::geteuid;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;

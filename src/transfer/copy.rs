@@ -156,7 +156,7 @@ impl<'a> Copier<'a> {
         self.copy_with(from, to, recorded, mode, None)
     }
 
-    /// Copies, then gives `to` the mode, owner (as far as permitted) and times of `attributes`, after
+    /// Copies, then gives `to` the mode, owner and times of `attributes`, as far as permitted, after
     /// it was synced.
     pub fn copy_with(
         &mut self,
@@ -200,7 +200,7 @@ impl<'a> Copier<'a> {
                 }
             })
             .and_then(|found| match attributes {
-                Some(stat) => target.restore(stat).map(|()| found),
+                Some(stat) => target.restore(stat).map(|_| found),
                 None => Ok(found),
             });
         if done.is_err() && !self.targets.keeps_failed() {
@@ -262,9 +262,10 @@ impl<'a> Copier<'a> {
     ) -> Result<Content> {
         let size = source.size()?;
         let mut run = source.data_from(0)?;
-        if let Some(target) = target {
-            let has_holes = run != Some(0..size);
-            reserve(target, size, has_holes)?;
+        if let Some(target) = target
+            && !reserve(target, size, run != Some(0..size))?
+        {
+            run = Some(0..size);
         }
         let mut sum = crc.then(Sum::default);
         let mut kernel = target.filter(|_| !crc);
@@ -324,13 +325,14 @@ fn check_unchanged(path: &Path, source: &dyn File, size: u64) -> Result<()> {
     Err(Error::corrupt(path, what))
 }
 
-/// Gives a new file its size, and space on the disk unless it gets holes.
-fn reserve(target: &dyn File, size: u64, has_holes: bool) -> Result<()> {
+/// Gives a new file its size, and space on the disk unless it gets holes. False if it cannot have the holes of the
+/// source: then all bytes are written, one after the other.
+fn reserve(target: &dyn File, size: u64, has_holes: bool) -> Result<bool> {
     match has_holes {
-        true => target.set_size(size),
+        true => Ok(target.set_size(size).is_ok()),
         // A small file is written in one step, which also notices a full disk.
-        false if size <= scaled(PIECE) as u64 => Ok(()),
-        false => target.allocate(size),
+        false if size <= scaled(PIECE) as u64 => Ok(true),
+        false => target.allocate(size).map(|()| true),
     }
 }
 

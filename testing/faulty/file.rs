@@ -1,7 +1,7 @@
 //! An open file of a [`Faulty`](super::Faulty) file system.
 
-use super::{Faults, half, injected};
-use crate::store::{File, Stat};
+use super::{Faults, RESTORE, half, injected};
+use crate::store::{File, Refused, Stat};
 use crate::{Error, Result};
 use rustix::fd::BorrowedFd;
 use std::cell::RefCell;
@@ -32,6 +32,18 @@ impl FaultyFile {
         self.failure.borrow().clone().map_or(Ok(()), Err)
     }
 
+    /// What loses content if it fails.
+    fn content(
+        &self,
+        action: &'static str,
+        torn: impl FnOnce(),
+        whole: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
+        let result = self.change(action, torn, whole);
+        self.failure.replace(result.clone().err());
+        result
+    }
+
     fn change(
         &self,
         action: &'static str,
@@ -39,9 +51,7 @@ impl FaultyFile {
         whole: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
         self.check(action)?;
-        let result = self.faults.change(action, &self.path, torn, whole);
-        self.failure.replace(result.clone().err());
-        result
+        self.faults.change(action, &self.path, torn, whole)
     }
 
     /// Bytes by which the file must grow to reach `end`, and how many of them are available.
@@ -72,7 +82,7 @@ impl File for FaultyFile {
         let torn = || {
             let _ = self.inner.write_at(offset, half(data));
         };
-        self.change("write", torn, || {
+        self.content("write", torn, || {
             self.faults.room("write", &self.path, true)?;
             let length = data.len() as u64;
             let (growth, taken) = self.grow(offset.saturating_add(length))?;
@@ -148,16 +158,17 @@ impl File for FaultyFile {
     }
 
     fn start_sync(&self, bytes: Range<u64>) -> Result<()> {
-        self.change("write", || (), || self.inner.start_sync(bytes))
+        self.change("start to sync", || (), || self.inner.start_sync(bytes))
     }
 
     fn sync(&self) -> Result<()> {
-        self.change("sync", || (), || self.inner.sync())
+        self.content("sync", || (), || self.inner.sync())
     }
 
-    fn restore(&self, stat: &Stat) -> Result<()> {
+    fn restore(&self, stat: &Stat) -> Result<Refused> {
+        self.check(RESTORE)?;
         let restore = || self.inner.restore(stat);
-        self.change("restore attributes of", || (), restore)
+        self.faults.optional(RESTORE, &self.path, restore)
     }
 
     fn descriptor(&self) -> Result<BorrowedFd<'_>> {

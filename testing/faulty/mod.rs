@@ -3,7 +3,7 @@
 //! Operations that change something are counted, from 1: `create`, `rewrite`, `replace`,
 //! `make_dirs`, `make_private_dirs`, `rename`, `remove_file`, `remove_dir`, `remove_tree`,
 //! `sync_dir`, `sync_fs`, `restore`, and `write_at`, `allocate`, `set_size`, `copy_from`, `start_sync`,
-//! `sync` and `restore` of files. At a chosen operation
+//! `sync` and `restore` of files. The failure of a `restore` is no error: see [`Refused`]. At a chosen operation
 //!
 //! - the call fails with an errno and does nothing, and the process continues; or
 //! - the process dies: the operation is half done (half of the bytes are written, the temporary
@@ -14,7 +14,7 @@
 //! Completed operations remain, as after a killed process; the loss of unsynced data in a power
 //! failure is not simulated.
 //!
-//! All locks may fail. One path may be made unreadable, for ever or for a number of reads, also the path of the n-th read.
+//! All locks may fail, and each operation of one kind, as on a file system that does not have it. One path may be made unreadable, for ever or for a number of reads, also the path of the n-th read.
 //! Operations at some paths may wait until one begins at another path, so that a copy in the background
 //! lasts as long as a test wants.
 //!
@@ -26,7 +26,7 @@ mod file;
 mod hold;
 mod reads;
 
-use crate::store::{Durability, File, FileKind, Files, Lock, Space, Stat};
+use crate::store::{Durability, File, FileKind, Files, Lock, Refused, Space, Stat};
 use crate::system::sync::{Mutex, MutexGuard};
 use crate::{Error, Result};
 use file::FaultyFile;
@@ -49,7 +49,23 @@ struct FaultState {
     full: Option<fn(&Path) -> bool>,
     /// The errno of each attempt to take a lock.
     locks: Option<i32>,
+    refused: Option<Refusal>,
+    /// An operation has failed whose failure changes nothing else.
+    optional_failed: bool,
 }
+
+/// A kind of operation that fails each time.
+#[derive(Debug, Clone, Copy)]
+struct Refusal {
+    /// Its name in errors.
+    action: &'static str,
+    errno: i32,
+    /// At these paths.
+    at: fn(&Path) -> bool,
+}
+
+/// The name of the operation that restores mode, owner and times.
+pub const RESTORE: &str = "restore attributes of";
 
 /// Sets the faults of a [`Faulty`], and reports on them, also while it is in use.
 #[derive(Debug, Clone, Default)]
@@ -114,6 +130,47 @@ impl Faults {
         self.state().locks = errno;
     }
 
+    /// Makes each operation of one kind, by its name in errors, fail with `errno` at these paths, as on a file system
+    /// without the system call.
+    pub fn refuse(&self, action: &'static str, errno: i32, at: fn(&Path) -> bool) {
+        self.state().refused = Some(Refusal { action, errno, at });
+    }
+
+    /// Refuses nothing any more.
+    pub fn refuse_nothing(&self) {
+        self.state().refused = None;
+    }
+
+    /// True if an operation has failed that fails nothing else: one that restores attributes.
+    pub fn optional_failed(&self) -> bool {
+        self.state().optional_failed
+    }
+
+    /// Fails if this kind of operation is refused.
+    fn refusal(&self, action: &'static str, path: &Path) -> Result<()> {
+        let refused = self.state().refused;
+        match refused.filter(|refused| refused.action == action && (refused.at)(path)) {
+            Some(Refusal { errno, .. }) => Err(injected(action, path, errno)),
+            None => Ok(()),
+        }
+    }
+
+    /// Counts a changing operation whose failure changes nothing of what was done before, and does it.
+    fn optional(
+        &self,
+        action: &'static str,
+        path: &Path,
+        whole: impl FnOnce() -> Result<Refused>,
+    ) -> Result<Refused> {
+        match self.change(action, path, || (), whole) {
+            Err(error) if !self.is_dead() => {
+                self.state().optional_failed = true;
+                Ok(Some(error))
+            }
+            other => other,
+        }
+    }
+
     /// Returns an error if there is no space for something `new`.
     fn room(&self, action: &'static str, path: &Path, new: bool) -> Result<()> {
         if new && self.state().full.is_some_and(|full| full(path)) {
@@ -166,6 +223,7 @@ impl Faults {
             state.dead = state.die == Some(state.operations);
             state.dead
         };
+        self.refusal(action, path)?;
         if dies {
             torn();
             return Err(death(action, path));
@@ -400,6 +458,11 @@ impl<F: Files + ?Sized> Files for Faulty<F> {
         self.inner.check_private_dirs(base, below)
     }
 
+    fn may_add(&self, dir: &Path) -> Result<()> {
+        self.faults.look("write to directory", dir)?;
+        self.inner.may_add(dir)
+    }
+
     fn list(&self, path: &Path) -> Result<Vec<OsString>> {
         self.faults.look("list directory", path)?;
         self.inner.list(path)
@@ -454,14 +517,14 @@ impl<F: Files + ?Sized> Files for Faulty<F> {
         self.simply("sync the file system of", path, || self.inner.sync_fs(path))
     }
 
-    fn restore(&self, path: &Path, stat: &Stat) -> Result<()> {
-        self.simply("restore attributes of", path, || {
-            self.inner.restore(path, stat)
-        })
+    fn restore(&self, path: &Path, stat: &Stat) -> Result<Refused> {
+        let restore = || self.inner.restore(path, stat);
+        self.faults.optional(RESTORE, path, restore)
     }
 
     fn space(&self, path: &Path) -> Result<Space> {
         self.faults.alive("stat", path)?;
+        self.faults.refusal("look at the space of", path)?;
         let below = self.inner.space(path)?;
         Ok(match self.faults.state().space {
             Some((total, left)) => Space {

@@ -35,6 +35,7 @@ mod notices;
 mod params;
 mod postrun;
 mod rebuild;
+mod refused_calls;
 mod report;
 mod run;
 mod run_again;

@@ -13,7 +13,7 @@ use scr::prefix::paths::Prefix;
 use scr::session::{Session, Setup};
 use scr::store::counting::{CountingFiles, FileTally};
 use scr::store::posix::Posix;
-use scr::store::{Durability, File, Files, Lock, Space, Stat};
+use scr::store::{Durability, File, Files, Lock, Refused, Space, Stat};
 use scr_engine::forward;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -262,6 +262,7 @@ impl Files for SlowDeletion {
         fn make_dirs(&self, path: &Path) -> Result<()>;
         fn make_private_dirs(&self, base: &Path, below: &Path) -> Result<()>;
         fn check_private_dirs(&self, base: &Path, below: &Path) -> Result<()>;
+        fn may_add(&self, dir: &Path) -> Result<()>;
         fn list(&self, path: &Path) -> Result<Vec<OsString>>;
         fn stat(&self, path: &Path) -> Result<Option<Stat>>;
         fn rename(&self, from: &Path, to: &Path) -> Result<()>;
@@ -269,7 +270,7 @@ impl Files for SlowDeletion {
         fn remove_dir(&self, path: &Path) -> Result<bool>;
         fn sync_dir(&self, path: &Path) -> Result<()>;
         fn sync_fs(&self, path: &Path) -> Result<()>;
-        fn restore(&self, path: &Path, stat: &Stat) -> Result<()>;
+        fn restore(&self, path: &Path, stat: &Stat) -> Result<Refused>;
         fn space(&self, path: &Path) -> Result<Space>;
         fn try_lock(&self, path: &Path) -> Result<Option<Box<dyn Lock>>>;
         fn try_lock_shared(&self, path: &Path) -> Result<Option<Box<dyn Lock>>>;

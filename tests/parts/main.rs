@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)] // A test may stop at what it did not expect.
 
+mod attributes;
 mod comm;
 #[path = "../comm_checks/mod.rs"]
 mod comm_checks;

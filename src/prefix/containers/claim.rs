@@ -1,6 +1,6 @@
 //! Containers of processes that do not know of each other.
 
-use super::{Numbering, check_number, file_name};
+use super::{Numbering, check_number, file_name, mode_in};
 use crate::Result;
 use crate::format::Name;
 use crate::format::rank2file::RankEntry;
@@ -38,8 +38,9 @@ pub fn claim(
         return Ok(None);
     };
     let numbering = Numbering { first, step };
+    let mode = mode_in(files, dir)?;
     for place in 0..bytes.div_ceil(size) {
-        files.rewrite(&dir.join(file_name(numbering.number(place))), 0o600)?;
+        files.rewrite(&dir.join(file_name(numbering.number(place))), mode)?;
     }
     Ok(Some(numbering))
 }

@@ -310,14 +310,16 @@ fn restore_attributes(files: &dyn Files, path: &Path, entry: &FileEntry) -> Resu
     let Some(there) = files.stat(path)? else {
         return Err(Error::corrupt(path, "was removed meanwhile"));
     };
-    files.restore(
-        path,
-        &Stat {
-            mode: recorded.mode & 0o777,
-            mtime: (recorded.mtime_secs, recorded.mtime_nsecs.min(999_999_999)),
-            ..there
-        },
-    )
+    files
+        .restore(
+            path,
+            &Stat {
+                mode: recorded.mode & 0o777,
+                mtime: (recorded.mtime_secs, recorded.mtime_nsecs.min(999_999_999)),
+                ..there
+            },
+        )
+        .map(drop)
 }
 
 /// The error for a file with another content where one is to be extracted.

@@ -4,7 +4,7 @@
 use super::stat_of;
 use crate::format::rank2file::{FileEntry, Segment};
 use crate::prefix::paths::Prefix;
-use crate::store::{Durability, File, FileKind, Files, Lock, Space, Stat};
+use crate::store::{Durability, File, FileKind, Files, Lock, Refused, Space, Stat};
 use crate::system::sync::{Mutex, MutexGuard};
 use crate::{Error, Result, forward};
 use rustix::fd::BorrowedFd;
@@ -144,11 +144,12 @@ impl Files for ContainedFiles<'_> {
         fn make_dirs(&self, path: &Path) -> Result<()>;
         fn make_private_dirs(&self, base: &Path, below: &Path) -> Result<()>;
         fn check_private_dirs(&self, base: &Path, below: &Path) -> Result<()>;
+        fn may_add(&self, dir: &Path) -> Result<()>;
         fn list(&self, path: &Path) -> Result<Vec<OsString>>;
         fn remove_dir(&self, path: &Path) -> Result<bool>;
         fn sync_dir(&self, path: &Path) -> Result<()>;
         fn sync_fs(&self, path: &Path) -> Result<()>;
-        fn restore(&self, path: &Path, stat: &Stat) -> Result<()>;
+        fn restore(&self, path: &Path, stat: &Stat) -> Result<Refused>;
         fn space(&self, path: &Path) -> Result<Space>;
         fn try_lock(&self, path: &Path) -> Result<Option<Box<dyn Lock>>>;
         fn try_lock_shared(&self, path: &Path) -> Result<Option<Box<dyn Lock>>>;
@@ -245,7 +246,7 @@ impl File for ContainedFile {
         Ok(())
     }
 
-    fn restore(&self, _: &Stat) -> Result<()> {
+    fn restore(&self, _: &Stat) -> Result<Refused> {
         self.only_read()
     }
 

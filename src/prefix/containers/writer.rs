@@ -1,6 +1,6 @@
 //! Writes files into containers.
 
-use super::{Numbering, file_name, segments};
+use super::{Numbering, file_name, mode_in, segments};
 use crate::Result;
 use crate::format::rank2file::Segment;
 use crate::store::{File, Files};
@@ -18,6 +18,8 @@ pub struct Writer<'a> {
     numbering: Numbering,
     /// The container that was written last.
     open: Option<(String, Box<dyn File>)>,
+    /// The mode of new containers; `None` until the first one is made.
+    mode: Option<u32>,
 }
 
 impl<'a> Writer<'a> {
@@ -30,6 +32,7 @@ impl<'a> Writer<'a> {
             at: begin,
             numbering: Numbering::ALL,
             open: None,
+            mode: None,
         }
     }
 
@@ -66,8 +69,7 @@ impl<'a> Writer<'a> {
         Ok((found, segments))
     }
 
-    /// The container at this place in the sequence. The first process that needs it makes it. Only the
-    /// user can read it, since the files in it may be private.
+    /// The container at this place in the sequence. The first process that needs it makes it.
     fn container(&mut self, place: u64) -> Result<&dyn File> {
         let name = file_name(self.numbering.number(place));
         let open = match self.open.take() {
@@ -76,7 +78,11 @@ impl<'a> Writer<'a> {
                 if let Some((_, full)) = other {
                     full.sync()?;
                 }
-                let file = self.files.rewrite(&self.dir.join(&name), 0o600)?;
+                let mode = match self.mode {
+                    Some(mode) => mode,
+                    None => *self.mode.insert(mode_in(self.files, &self.dir)?),
+                };
+                let file = self.files.rewrite(&self.dir.join(&name), mode)?;
                 (name, file)
             }
         };

@@ -59,7 +59,7 @@ pub(super) fn verify_files(
     // An earlier rebuild may have been killed after the last byte of a file and before its mode was
     // set.
     let mut each = targets.iter();
-    let restored = each.try_for_each(|t| context.files.restore(&t.path, &t.stat));
+    let restored = each.try_for_each(|t| context.files.restore(&t.path, &t.stat).map(drop));
     restored.ok().map(|()| found)
 }
 

@@ -249,10 +249,13 @@ impl Flushing {
             let interrupted = std::io::ErrorKind::Other.into();
             Err(Error::io("copy", "a part of the dataset", interrupted))
         };
-        run.agree(match self.part.as_ref().map(|part| part.task.take()) {
+        let copied = match self.part.as_ref().map(|part| part.task.take()) {
             Some(done) => done.unwrap_or_else(given_up),
             None => Ok(Copied::default()),
-        })?;
+        };
+        let unkept = run.has_warning(run.unkept.is_untold());
+        let (_, [unkept]) = run.agree_with(copied, [unkept])?.all_done()?;
+        run.tell_unkept(unkept);
         if run.share_from_root(|| self.in_index(run))? {
             Ok(FlushResult::Saved)
         } else {

@@ -259,7 +259,9 @@ impl Flush<'_> {
             (_, Some(place)) => RankFlush::ToContainers(from, place),
         };
         let list = &mut flushable.filemap.files;
-        let entry = copy_together(&access, dataset.id, list, flush, run.settings.crc_on_flush)?;
+        let (entry, unkept) =
+            copy_together(&access, dataset.id, list, flush, run.settings.crc_on_flush)?;
+        run.tell_unkept(unkept);
         // The checksums of the dataset before are recorded in its rank2file beside the copy.
         self.checksums.wait_for_recording();
         let leaves = record_together(&access, dataset.id, &entry, targets)?;

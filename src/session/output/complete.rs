@@ -123,9 +123,12 @@ impl Session {
             Term::Sum(files),
             Term::Sum(bytes),
             Term::Max(new_names.into()),
+            // Of a rebuild or a fetch, after which the ranks have not agreed on it.
+            run.has_warning(run.unkept.is_untold()),
         ];
         let Agreement { verdict, terms } = run.agree_with(list, terms)?;
-        let [files, bytes, new_names] = terms;
+        let [files, bytes, new_names, unkept] = terms;
+        run.tell_unkept(unkept);
         let list = match verdict {
             Ok(list) => list,
             Err(error) => {

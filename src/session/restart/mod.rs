@@ -270,9 +270,12 @@ impl Session {
         };
         let [a, b, c, d] = self.node_copies.terms();
         let bad = Term::Max((read == Verdict::Bad).into());
-        let terms = [a, b, c, d, bad, Term::Max(unread.is_some().into())];
+        let unkept = self.run.has_warning(self.run.unkept.is_untold());
+        let unread_here = Term::Max(unread.is_some().into());
+        let terms = [a, b, c, d, bad, unread_here, unkept];
         let Agreement { mut verdict, terms } = self.run.agree_with(local, terms)?;
-        let [sums @ .., bad, not_given_up] = terms;
+        let [sums @ .., bad, not_given_up, unkept] = terms;
+        self.run.tell_unkept(unkept);
         let (bad, not_given_up) = (bad.on_any(), not_given_up.on_any());
         if not_given_up {
             // Not the lowest rank that failed has the reason, but one that could not read.

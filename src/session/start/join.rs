@@ -19,7 +19,7 @@ use crate::session::ids::Ids;
 use crate::session::log;
 use crate::session::output::stores::confirm_shared;
 use crate::session::run::{Run, Store};
-use crate::store::Lock;
+use crate::store::{Lock, Unkept};
 
 /// A run whose ranks have found each other.
 pub(super) struct Joined {
@@ -110,6 +110,8 @@ impl Joined {
         let survey = AtRoot::new(&*comm, Survey::default);
         let prefix = Prefix::new(&settings.prefix);
         let files = prefix.confine(&*files, stores.iter().map(|store| store.layout.job()));
+        let unkept = Unkept::default();
+        let files = unkept.note(files);
         let mut ids = Ids::default();
         ids.know(info.dataset, Some(info.checkpoint));
         let mut run = Run {
@@ -119,6 +121,7 @@ impl Joined {
             job: info.job,
             comm,
             files,
+            unkept,
             sink,
             speaker,
             settings,

@@ -5,7 +5,7 @@ use crate::site::{Site, content};
 use scr::format::print::{Style, print};
 use scr::format::{Name, decode};
 use scr::store::posix::Posix;
-use scr::store::{Durability, File, Files, Lock, Space, Stat};
+use scr::store::{Durability, File, Files, Lock, Refused, Space, Stat};
 use scr_engine::forward;
 use std::ffi::OsString;
 use std::ops::Range;
@@ -339,7 +339,7 @@ impl File for NotingFile {
         fn data_from(&self, from: u64) -> scr::Result<Option<Range<u64>>>;
         fn start_sync(&self, bytes: Range<u64>) -> scr::Result<()>;
         fn descriptor(&self) -> scr::Result<BorrowedFd<'_>>;
-        fn restore(&self, stat: &Stat) -> scr::Result<()>;
+        fn restore(&self, stat: &Stat) -> scr::Result<Refused>;
     }
 }
 
@@ -403,12 +403,13 @@ impl Files for Noting {
         fn make_dirs(&self, path: &Path) -> scr::Result<()>;
         fn make_private_dirs(&self, base: &Path, below: &Path) -> scr::Result<()>;
         fn check_private_dirs(&self, base: &Path, below: &Path) -> scr::Result<()>;
+        fn may_add(&self, dir: &Path) -> scr::Result<()>;
         fn list(&self, path: &Path) -> scr::Result<Vec<OsString>>;
         fn stat(&self, path: &Path) -> scr::Result<Option<Stat>>;
         fn remove_file(&self, path: &Path) -> scr::Result<()>;
         fn remove_dir(&self, path: &Path) -> scr::Result<bool>;
         fn remove_tree(&self, path: &Path) -> scr::Result<()>;
-        fn restore(&self, path: &Path, stat: &Stat) -> scr::Result<()>;
+        fn restore(&self, path: &Path, stat: &Stat) -> scr::Result<Refused>;
         fn space(&self, path: &Path) -> scr::Result<Space>;
         fn try_lock(&self, path: &Path) -> scr::Result<Option<Box<dyn Lock>>>;
         fn try_lock_shared(&self, path: &Path) -> scr::Result<Option<Box<dyn Lock>>>;

@@ -14,6 +14,8 @@ mod node_copies;
 mod not_read;
 mod other_ranks;
 mod outputs;
+mod refused;
 mod shared_files;
+mod shared_group;
 mod shared_names;
 mod window;

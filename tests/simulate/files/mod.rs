@@ -10,7 +10,7 @@ mod view;
 use crate::faults::Faults;
 use crate::volume::{Errno, Ino, Profile, Volume};
 use open::{SimFile, restore, stat_of};
-use scr::store::{Durability, File, FileKind, Files, Lock, Space, Stat};
+use scr::store::{Durability, File, FileKind, Files, Lock, Refused, Space, Stat};
 use scr::system::simulated::scheduler;
 use scr::system::time::{SystemTime, UNIX_EPOCH, sleep};
 use scr::{Error, Result};
@@ -302,6 +302,10 @@ impl Files for SimFiles {
         }
     }
 
+    fn may_add(&self, _: &Path) -> Result<()> {
+        Ok(())
+    }
+
     fn append(&self, path: &Path, mode: u32, data: &[u8]) -> Result<u64> {
         drop(self.open_to_write(path, mode, false)?);
         self.on("write", path, |volume, below| {
@@ -431,11 +435,12 @@ impl Files for SimFiles {
         })
     }
 
-    fn restore(&self, path: &Path, stat: &Stat) -> Result<()> {
+    fn restore(&self, path: &Path, stat: &Stat) -> Result<Refused> {
         self.on("restore the attributes of", path, |volume, below| {
             let ino = volume.find(below)?;
             restore(volume, ino, stat)
         })
+        .map(|()| None)
     }
 
     fn space(&self, path: &Path) -> Result<Space> {

@@ -2,7 +2,7 @@
 
 use super::{Profile, Shared, SimFiles, failed, locked, time};
 use crate::volume::{Errno, Ino, Volume, taken};
-use scr::store::{File, Lock, Stat};
+use scr::store::{File, Lock, Refused, Stat};
 use scr::system::simulated::scheduler;
 use scr::{Error, Result};
 use std::cell::RefCell;
@@ -193,10 +193,11 @@ impl File for SimFile {
         synced
     }
 
-    fn restore(&self, stat: &Stat) -> Result<()> {
+    fn restore(&self, stat: &Stat) -> Result<Refused> {
         self.on("restore the attributes of", |volume| {
             restore(volume, self.ino, stat)
         })
+        .map(|()| None)
     }
 
     fn descriptor(&self) -> Result<BorrowedFd<'_>> {
