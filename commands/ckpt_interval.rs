@@ -4,9 +4,11 @@ use super::call::{Failure, Invocation};
 use super::log_source::LogSource;
 use super::{Command, CommandGroup, Outcome, RunCommand};
 use scr_engine::log::Totals;
+use scr_engine::policy::hang::time;
 use scr_engine::policy::interval::Formula;
 use std::io::Write;
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// The command.
 pub(super) const COMMAND: Command = Command::of::<Options>(
@@ -35,6 +37,9 @@ struct Options {
     /// Print the percentage of the time that checkpoints then take, for SCR_CHECKPOINT_OVERHEAD
     #[arg(long)]
     percent: bool,
+    /// How often the job fails, such as 24h, in place of what the log has
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    failures_every: Option<Duration>,
     #[command(flatten)]
     source: LogSource,
 }
@@ -66,7 +71,8 @@ impl RunCommand for Options {
         })?;
         totals.end();
         read.warn(call);
-        let (cost, between) = (totals.cost(), totals.between());
+        let every = self.failures_every.map(|every| every.as_secs_f64());
+        let (cost, between) = (totals.cost(), every.unwrap_or_else(|| totals.between()));
         if cost <= 0.0 {
             let what = "it has no checkpoint with its time yet";
             return Err(Failure::said(format!("{}: {what}", read.name)));
@@ -74,7 +80,7 @@ impl RunCommand for Options {
         let interval = self.model.formula().interval(cost, between);
         let percent = cost * 100.0 / interval;
         if self.stats {
-            self.print(call, &totals, interval, percent)?;
+            self.print(call, &totals, between, (interval, percent))?;
         } else if self.percent {
             writeln!(call.out, "{percent:.3}")?;
         } else {
@@ -90,8 +96,8 @@ impl Options {
         &self,
         call: &mut Invocation,
         totals: &Totals,
-        interval: f64,
-        percent: f64,
+        between: f64,
+        (interval, percent): (f64, f64),
     ) -> std::io::Result<()> {
         for (name, sum) in [
             ("Fetch", totals.fetch),
@@ -107,11 +113,7 @@ impl Options {
         writeln!(call.out, "Starts: {}", totals.starts)?;
         writeln!(call.out, "Failures: {}", totals.failures)?;
         writeln!(call.out, "Total time (s): {:.3}", totals.total())?;
-        writeln!(
-            call.out,
-            "Mean time to interrupt (s): {:.3}",
-            totals.between()
-        )?;
+        writeln!(call.out, "Mean time to interrupt (s): {between:.3}")?;
         writeln!(call.out, "Model = {:?}", self.model)?;
         writeln!(call.out, "Checkpoint Interval (s) = {interval:.3}")?;
         writeln!(call.out, "Percent Overhead = {percent:.3}")

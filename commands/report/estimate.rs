@@ -26,8 +26,10 @@ pub(super) struct Estimate {
     pub failures: u64,
     /// All runs together, seconds.
     pub observed: f64,
-    /// Mean time between failures; `None` without a failure.
+    /// Mean time between failures; `None` without a failure, unless the user has given one.
     pub between: Option<f64>,
+    /// The user has given it. Then it has no limits.
+    pub assumed: bool,
     /// Its limits; no upper one without a failure.
     pub between_low: Option<f64>,
     pub between_high: Option<f64>,
@@ -39,12 +41,19 @@ pub(super) struct Estimate {
 }
 
 impl Estimate {
-    pub fn of(runs: &[Run], failures: u64) -> Self {
+    /// From the runs. `every` is a mean time between failures that the user knows, in place of what was seen.
+    pub fn of(runs: &[Run], failures: u64, every: Option<f64>) -> Self {
         let observed: f64 = runs.iter().map(Run::seconds).sum();
         let (fewest, most) = expected_failures(failures);
         let some = |time: f64| Some(time).filter(|time| time.is_finite() && *time > 0.0);
-        let between = some(observed / failures as f64);
-        let (low, high) = (some(observed / most), some(observed / fewest));
+        let (between, low, high) = match every {
+            Some(every) => (some(every), None, None),
+            None => (
+                some(observed / failures as f64),
+                some(observed / most),
+                some(observed / fewest),
+            ),
+        };
         let phases = || runs.iter().flat_map(|run| &run.phases);
         let sum = |wanted: fn(&Phase) -> bool| -> f64 {
             phases().filter(|p| wanted(p)).map(|p| p.seconds).sum()
@@ -62,6 +71,7 @@ impl Estimate {
             failures,
             observed,
             between,
+            assumed: every.is_some(),
             between_low: low,
             between_high: high,
             cost,

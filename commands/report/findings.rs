@@ -217,7 +217,14 @@ pub(super) struct Findings {
 }
 
 impl Findings {
-    pub fn of(mut history: History, source: String, unreadable: u64, ended: bool) -> Self {
+    /// From the history of a log. `every`: see [`Estimate::of`].
+    pub fn of(
+        mut history: History,
+        source: String,
+        unreadable: u64,
+        ended: bool,
+        every: Option<f64>,
+    ) -> Self {
         history.end(ended);
         let goes_on = history.goes_on();
         let mut runs = history.runs;
@@ -238,7 +245,7 @@ impl Findings {
             other: history.other,
             records: history.records,
             unreadable,
-            estimate: Estimate::of(&runs, failures.len() as u64),
+            estimate: Estimate::of(&runs, failures.len() as u64, every),
             hidden,
             scavenges: history.scavenges,
             hangs: history.hangs,

@@ -22,8 +22,10 @@ use super::{Command, CommandGroup, Outcome, RunCommand};
 use findings::Findings;
 use history::History;
 use scr_engine::log::Record;
+use scr_engine::policy::hang::time;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// The command.
 pub(super) const COMMAND: Command = Command::of::<Options>("report", &[], CommandGroup::Inspect);
@@ -49,6 +51,9 @@ struct Options {
     /// No run goes on now: count the last one as killed if it has no end in the log
     #[arg(long)]
     ended: bool,
+    /// How often the job fails, such as 24h: for the best interval before the first failure was seen, or in place of those seen
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    failures_every: Option<Duration>,
     /// Write the report with pictures to this file, too: a page for a browser, which needs no other file
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
@@ -84,7 +89,14 @@ impl Options {
             Ok(())
         })?;
         read.warn(call);
-        Ok(Findings::of(history, read.name, read.not_read, self.ended))
+        let every = self.failures_every.map(|every| every.as_secs_f64());
+        Ok(Findings::of(
+            history,
+            read.name,
+            read.not_read,
+            self.ended,
+            every,
+        ))
     }
 
     fn wants(&self, record: &Record) -> bool {

@@ -140,6 +140,11 @@ impl Run {
         self.read.as_ref().or(self.offered.as_ref())
     }
 
+    /// True if the log has that the program began to read it.
+    pub fn has_read(&self) -> bool {
+        self.read.is_some()
+    }
+
     /// The writing of this checkpoint, if the run was killed before the log had its end.
     pub fn cut_off_checkpoint(&self, id: u64) -> Option<&Phase> {
         let last = self.phases.iter().rev();

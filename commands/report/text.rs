@@ -183,12 +183,18 @@ pub(super) fn run_rows(findings: &Findings) -> Vec<Vec<String>> {
     rows
 }
 
-/// The checkpoint that the run went on from.
+/// The checkpoint that the run went on from. Programs may read one without a record of it, and so may go on from one that was only
+/// offered to them.
 pub(super) fn from(run: &Run) -> String {
-    match run.restart() {
+    let name = match run.restart() {
         Some((_, Some(name))) => name.clone(),
         Some((id, None)) => format!("dataset {id}"),
-        None => "the beginning".to_string(),
+        None => return "the beginning".to_string(),
+    };
+    if run.has_read() {
+        name
+    } else {
+        format!("{name} (offered)")
     }
 }
 
@@ -274,6 +280,11 @@ pub(super) fn interval(findings: &Findings) -> Vec<String> {
     let mut lines = Vec::new();
     let (low, high) = (estimate.between_low, estimate.between_high);
     lines.push(match (estimate.between, low, high) {
+        (Some(mean), ..) if estimate.assumed => format!(
+            "A failure every {} is assumed (--failures-every). Seen were {} in {observed} of runs.",
+            duration(mean),
+            estimate.failures
+        ),
         (Some(mean), Some(low), Some(high)) => format!(
             "A failure comes every {} on average: {} in {observed} of runs. With 95 % confidence it is \
              {} to {}.",
@@ -317,6 +328,12 @@ pub(super) fn interval(findings: &Findings) -> Vec<String> {
                 duration(high),
                 loss(best)
             )),
+            (Some(best), ..) => Some(format!(
+                "Best by {}: every {}, which costs {} of the time.",
+                advice.name,
+                duration(best),
+                loss(best)
+            )),
             (None, Some(low), _) => Some(format!(
                 "By {}: not more often than every {}.",
                 advice.name,
@@ -331,6 +348,13 @@ pub(super) fn interval(findings: &Findings) -> Vec<String> {
         format!(
             "The present interval costs {} of the time, by the same assumptions.",
             percent(loss)
+        )
+    }));
+    let daly = estimate.advice.last().and_then(|advice| advice.best);
+    lines.extend(daly.map(|best| {
+        format!(
+            "In the job script: export SCR_CHECKPOINT_SECONDS={:.0}",
+            best.floor().max(1.0)
         )
     }));
     lines

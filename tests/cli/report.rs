@@ -268,6 +268,57 @@ fn without_a_failure_there_is_a_lower_limit_only() {
     );
 }
 
+/// A job script needs an interval from the first day on, and the machine's operators know how often jobs fail.
+#[test]
+fn an_interval_is_computed_from_failures_that_the_user_knows_of() {
+    let text =
+        log(KILLED) + &line(470, "event=COMPUTE_END, secs=220") + &line(470, "event=END, secs=470");
+    let every = ["--failures-every", "24h"];
+    let report = report(&text, &every);
+    let interval = &report["interval"];
+    assert_eq!(interval["between_failures_assumed"], true);
+    near(&interval["between_failures"], 86400.0);
+    assert_eq!(interval["between_failures_low"], Value::Null);
+    let young = (2.0f64 * 20.0 * 86400.0).sqrt();
+    near(&interval["advice"][0]["interval"], young);
+    let sandbox = Sandbox::empty();
+    let shown = told(&sandbox, &text, &every).out();
+    let daly = interval["advice"][1]["interval"].as_f64().unwrap();
+    for expected in [
+        "A failure every 1 d is assumed (--failures-every). Seen were 0 in 7 min 50 s of runs."
+            .to_string(),
+        "Best by Young: every 30 min 59 s, which costs 2.2 % of the time.".to_string(),
+        format!(
+            "In the job script: export SCR_CHECKPOINT_SECONDS={:.0}",
+            daly.floor()
+        ),
+    ] {
+        assert!(
+            shown.lines().any(|line| line == expected),
+            "{expected}\n{shown}"
+        );
+    }
+    let script = ["ckpt-interval", "--logfile", "l", "--failures-every", "24h"];
+    let one = sandbox.run(&script).out();
+    assert_eq!(one, format!("{:.0}\n", daly.floor()));
+    let error = told(&sandbox, &text, &["--failures-every", "0"]);
+    assert_eq!(error.code, 2, "{error:?}");
+}
+
+/// It began from the beginning, although a checkpoint was there.
+#[test]
+fn what_was_offered_and_not_read_is_said_so() {
+    let text = log(KILLED) + &log(RUN_END) + &log(NEXT);
+    let unread: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.contains("event=RESTART_START") && !line.contains("event=RESTART_END"))
+        .collect();
+    let shown = told(&Sandbox::empty(), &(unread.join("\n") + "\n"), &[]).out();
+    assert!(shown.contains("(offered)"), "{shown}");
+    let shown = told(&Sandbox::empty(), &text, &[]).out();
+    assert!(!shown.contains("(offered)"), "{shown}");
+}
+
 /// What is lost if an older checkpoint is used, if runs fail before they compute, or if all begins again.
 #[test]
 fn work_is_lost_once() {
@@ -414,6 +465,7 @@ fn the_json_is_as_documented() {
     let documents = [
         report(&all, &[]),
         report(&log(CLASSIC), &[]),
+        report(&all, &["--failures-every", "1h"]),
         report("", &[]),
     ];
     as_documented("scr report --json", &documents);
