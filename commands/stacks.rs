@@ -5,12 +5,15 @@ use super::job::Job;
 use super::on_nodes::{print_answer, question_for_nodes, read_answer};
 use super::{Command, CommandGroup, Outcome, RunCommand, place};
 use scr_engine::job::hostlist::{expand, unique};
-use scr_engine::job::ranks::{NodeReport, PATIENCE, RankProcess, Wanted, page, summary};
+use scr_engine::job::ranks::{
+    NodeReport, PATIENCE, RankProcess, Wanted, keep_surest, page, summary,
+};
 use scr_engine::job::{Environment, Launcher, node_name};
 use scr_engine::store::Durability;
 use scr_engine::system::sync::mpsc::channel;
 use scr_engine::system::thread;
-use std::collections::BTreeSet;
+use scr_engine::text::escaped;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -35,7 +38,9 @@ const LINES: usize = 10;
 /// MPI, called from the same place, are alike. Prints at most ten lines: the group that most ranks are in first, then
 /// those that differ, marked with a star. With --long all that is known.
 ///
-/// Ranks are found by what the launcher has told them: Open MPI, MPICH, Slurm, Flux and others that use PMI or PMIx. Stacks
+/// Ranks are found by what the launcher has told them: Open MPI, MPICH, Slurm, Flux and others that use PMI or PMIx. Where no
+/// scheduler tells jobs apart, those are taken that use the prefix directory. If there are none, each launch of another program is
+/// shown for itself. Of each process all threads are looked at: one that is in a call of SCR is told beside the first thread. Stacks
 /// are read by eu-stack (elfutils) or gdb. Without them, or where tracing is forbidden, only what /proc
 /// tells is shown. The processes go on afterwards. Only processes of the same user can be looked at.
 ///
@@ -67,20 +72,26 @@ struct Options {
     /// Prefix directory, instead of SCR_PREFIX or the current directory
     #[arg(short, long, value_name = "DIR")]
     prefix: Option<PathBuf>,
+    /// With --here: a name of the prefix directory of the job
+    #[arg(long, hide = true, value_name = "DIR")]
+    of: Vec<PathBuf>,
 }
 
 impl RunCommand for Options {
     fn run(&self, call: &mut Invocation) -> Outcome {
         if self.here {
             let environment = Environment::of_process();
-            let report = NodeReport::here(&environment, &wanted_here(&environment)?);
+            let wanted = Wanted {
+                prefixes: self.of.clone(),
+                ..wanted_here(&environment)?
+            };
+            let report = NodeReport::here(&environment, &wanted);
             print_answer(call, &report)?;
             return Ok(ExitCode::SUCCESS);
         }
         let job = Job::here(self.prefix.as_deref())?;
         let found = if !self.pid.is_empty() {
-            let report = NodeReport::here(&job.environment, &wanted(&job, &self.pid)?);
-            Stacks::of(vec![report], Vec::new())
+            Stacks::here(&job.environment, wanted(&job, &self.pid)?)?
         } else {
             let nodes = match &self.nodes[..] {
                 [] => job.nodes()?,
@@ -110,10 +121,16 @@ impl RunCommand for Options {
 pub(super) fn wanted(job: &Job, pids: &[u32]) -> Result<Wanted, Failure> {
     Ok(Wanted {
         job: job.id().ok(),
+        prefixes: prefixes(job),
         node: node_name(&job.environment, &|name| job.get(name))?.value,
         pids: pids.to_vec(),
         below: None,
     })
+}
+
+/// The names of the prefix directory, as processes may have them.
+fn prefixes(job: &Job) -> Vec<PathBuf> {
+    vec![job.prefix.root().into(), job.prefix.real().into()]
 }
 
 /// The ranks of the job on this node, by the environment alone. No file is read.
@@ -146,6 +163,7 @@ impl Stacks {
                 processes.push(one.clone());
             }
         }
+        keep_surest(&mut processes, |one| one.belongs);
         processes.sort_by_key(|one| (one.rank, one.pid));
         Stacks {
             reports,
@@ -155,13 +173,27 @@ impl Stacks {
         }
     }
 
+    /// Looks at this node alone, for a limited time: a process that waits for a file system may hold up who asks for its
+    /// environment.
+    pub fn here(environment: &Environment, wanted: Wanted) -> Result<Self, Failure> {
+        let (send, report) = channel();
+        let environment = environment.clone();
+        thread::spawn(move || send.send(NodeReport::here(&environment, &wanted)));
+        let report = report.recv_timeout(PATIENCE + ANSWER);
+        let report = report.map_err(|_| Failure::said("this node does not answer"))?;
+        Ok(Stacks::of(vec![report], Vec::new()))
+    }
+
     /// Looks at all nodes, each for a limited time.
     pub fn collect(
         job: &Job,
         launcher: Option<&Launcher>,
         nodes: &[String],
     ) -> Result<Self, Failure> {
-        let task = question_for_nodes(job, &["stacks", "--here"])?;
+        let mut task = question_for_nodes(job, &["stacks", "--here"])?;
+        for prefix in prefixes(job) {
+            task.command.extend(["--of".into(), prefix.into()]);
+        }
         let (mut reports, mut silent, mut lost) = (Vec::new(), Vec::new(), Vec::new());
         for answer in job.remote(launcher)?.run(nodes, &task, PATIENCE + ANSWER) {
             if answer.code.is_none() {
@@ -206,12 +238,52 @@ impl Stacks {
         lines
     }
 
-    /// At most ten lines.
+    /// At most ten lines, and two for each launch more than one.
     pub fn summary(&self) -> Vec<String> {
-        summary(&self.processes, &self.silent, LINES)
+        let launches = self.launches();
+        if launches.len() <= 1 {
+            return summary(&self.processes, &self.silent, LINES);
+        }
+        let room = (LINES / launches.len()).max(3);
+        let of_one = |(title, processes): (String, Vec<RankProcess>)| {
+            let lines = summary(&processes, &self.silent, room);
+            std::iter::once(title).chain(lines)
+        };
+        launches.into_iter().flat_map(of_one).collect()
     }
 
     fn page(&self) -> String {
-        page(&self.reports, &self.processes, &self.silent)
+        let launches = self.launches();
+        if launches.len() <= 1 {
+            return page(&self.reports, &self.processes, &self.silent);
+        }
+        let of_one = |(title, processes): (String, Vec<RankProcess>)| {
+            let page = page(&self.reports, &processes, &self.silent);
+            format!("{title}\n{page}\n")
+        };
+        launches.into_iter().map(of_one).collect()
+    }
+
+    /// Launches that cannot be one job, as they have a rank twice on a node, with titles. One if there is no such rank.
+    fn launches(&self) -> Vec<(String, Vec<RankProcess>)> {
+        let numbered = self.processes.iter().filter(|one| one.rank.is_some());
+        let mut ranks: Vec<_> = numbered.map(|one| (&one.node, one.rank)).collect();
+        let count = ranks.len();
+        ranks.sort_unstable();
+        ranks.dedup();
+        if ranks.len() == count {
+            return vec![(String::new(), self.processes.clone())];
+        }
+        let mut launches: BTreeMap<(&str, &str), Vec<RankProcess>> = BTreeMap::new();
+        for one in &self.processes {
+            let launcher = one.launcher.as_deref().unwrap_or("unknown");
+            let launch = launches.entry((one.node.as_str(), launcher));
+            launch.or_default().push(one.clone());
+        }
+        let titled = launches.into_iter().map(|((node, launcher), processes)| {
+            let title = format!("launched on {node} by {launcher}:");
+            (escaped(&title).into_owned(), processes)
+        });
+        titled.collect()
     }
 }

@@ -9,7 +9,7 @@ use super::seen::{Seen, Sessions};
 use rustix::process::{Pid, Signal, kill_process};
 use scr_engine::Error;
 use scr_engine::job::program::{code, signal};
-use scr_engine::job::ranks::{NodeReport, Wanted};
+use scr_engine::job::ranks::Wanted;
 use scr_engine::job::{Environment, clock};
 use scr_engine::log::{Record, read_text};
 use scr_engine::prefix::paths::Prefix;
@@ -341,10 +341,13 @@ impl Stage {
                 .into_iter()
                 .filter_map(|(.., pid)| pid.try_into().ok())
                 .collect(),
-            below: None,
+            ..Wanted::default()
         };
-        let report = NodeReport::here(&Environment::of_process(), &wanted);
-        Stacks::of(vec![report], Vec::new()).summary()
+        match Stacks::here(&Environment::of_process(), wanted) {
+            Ok(found) => found.summary(),
+            // The launch hangs, whatever its ranks do.
+            Err(_) => Vec::new(),
+        }
     }
 
     /// Waits until the launcher has ended, and ends what is left.

@@ -19,7 +19,7 @@ use readers::Where;
 use scr_engine::events::Event;
 use scr_engine::job::Environment;
 use scr_engine::job::clock::local_time;
-use scr_engine::job::ranks::{NodeReport, NodeSigns, Wanted, end_leftovers};
+use scr_engine::job::ranks::{NodeSigns, Wanted, end_leftovers};
 use scr_engine::store::{CALLS_FILE, Files, Lock};
 use scr_engine::system::time::{Instant, SystemTime, sleep};
 use scr_engine::text::counted;
@@ -240,8 +240,7 @@ impl WatchedJob {
                 below: Some(pid),
                 ..wanted(&self.job, &[])?
             };
-            let report = NodeReport::here(&self.job.environment, &wanted);
-            Ok(Stacks::of(vec![report], Vec::new()))
+            Stacks::here(&self.job.environment, wanted)
         });
         match found {
             Ok(found) => found

@@ -77,13 +77,35 @@ fn ranges(ranks: &[usize]) -> String {
 }
 
 /// True for a call of MPI, or of this library.
-fn is_call(function: &str) -> bool {
+pub(super) fn is_call(function: &str) -> bool {
     let name = function.strip_prefix(['P', 'p']).unwrap_or(function);
     let of_mpi = name.starts_with("MPI_") || name.starts_with("mpi_");
-    of_mpi
-        || function.starts_with("SCR_")
-        || function.starts_with("scr_")
-        || function.starts_with("scrf::")
+    of_mpi || is_call_of_scr(function)
+}
+
+/// True for a call of this library.
+fn is_call_of_scr(function: &str) -> bool {
+    ["SCR_", "scr_", "scrf::"]
+        .iter()
+        .any(|begin| function.starts_with(begin))
+}
+
+/// The outermost call in a stack: its name, and what comes after it.
+fn call_in(stack: &[Frame]) -> Option<(&str, &[Frame])> {
+    let at = stack.iter().rposition(|frame| is_call(&frame.function))?;
+    Some((&stack.get(at)?.function, stack.get(at + 1..)?))
+}
+
+/// The thread beside the first one whose call tells more than what the first one does: one of this library, or if that is in
+/// no call, one of MPI.
+fn telling_thread(one: &RankProcess) -> Option<(&str, &[Frame])> {
+    let first = call_in(&one.stack);
+    if first.is_some_and(|(call, _)| is_call_of_scr(call)) {
+        return None;
+    }
+    let calls = || one.other_threads.iter().filter_map(|stack| call_in(stack));
+    let of_scr = calls().find(|(call, _)| is_call_of_scr(call));
+    of_scr.or_else(|| calls().next().filter(|_| first.is_none()))
 }
 
 /// `MPI_Barrier` for each of the names that it has in libraries.
@@ -112,26 +134,27 @@ fn is_of_system(frame: &Frame) -> bool {
 
 /// What a rank does, and the functions that lead there.
 fn what(one: &RankProcess) -> (String, Vec<&str>) {
-    let call = one.stack.iter().rposition(|frame| is_call(&frame.function));
-    let begin = call.map_or(0, |call| call + 1);
-    let frames = one.stack.get(begin..).unwrap_or_default();
-    let skipped = match call {
-        Some(_) => 0,
-        None => frames
-            .iter()
-            .take_while(|frame| is_of_system(frame))
-            .count(),
+    let (call, thread) = (call_in(&one.stack), telling_thread(one));
+    let (frames, skipped) = match (call, thread) {
+        (Some((_, after)), _) | (None, Some((_, after))) => (after, 0),
+        (None, None) => {
+            let system = one.stack.iter().take_while(|frame| is_of_system(frame));
+            (&one.stack[..], system.count())
+        }
     };
     let path = frames.iter().skip(skipped).map(|frame| &*frame.function);
     let waits = || one.waits.as_deref().map(|waits| format!(" ({waits})"));
-    let told = match (one.state, call.and_then(|call| one.stack.get(call))) {
+    let mut told = match (one.state, call) {
         ('T', _) => "stopped by a signal".to_string(),
         ('Z' | 'X', _) => "has ended, and was not waited for".to_string(),
         ('D', _) => format!("waits in the kernel{}", waits().unwrap_or_default()),
-        (_, Some(frame)) => format!("in {}", name_of_call(&frame.function)),
+        (_, Some((call, _))) => format!("in {}", name_of_call(call)),
         _ if one.stack.is_empty() => format!("no stack{}", waits().unwrap_or_default()),
         _ => "in the program itself".to_string(),
     };
+    if let Some((call, _)) = thread {
+        told += &format!(", a thread in {}", name_of_call(call));
+    }
     (told, path.collect())
 }
 
@@ -239,6 +262,11 @@ pub fn page(
             let line = format!("  #{depth} {}{}", frame.function, place.unwrap_or_default());
             let _ = writeln!(page, "{}", escaped(&line));
         }
+        for thread in whole.iter().flat_map(|one| &one.other_threads) {
+            let names: Vec<&str> = thread.iter().map(|frame| &*frame.function).collect();
+            let line = format!("  another thread: {}", names.join(" < "));
+            let _ = writeln!(page, "{}", escaped(&line));
+        }
     }
     let _ = writeln!(page, "\nranks");
     for one in processes {
@@ -336,6 +364,28 @@ mod tests {
             ]
         );
         assert_eq!(missing(&processes), [6]);
+    }
+
+    #[test]
+    fn a_thread_that_waits_in_a_call_of_this_library_is_told() {
+        let mut processes: Vec<RankProcess> = (0..3)
+            .map(|number| rank(number, &["poll", "MPI_Recv", "halo", "main"]))
+            .collect();
+        let thread = |functions| rank(0, functions).stack;
+        processes[0].other_threads = vec![thread(&["poll", "SCR_Start_output", "write", "run"])];
+        processes[1].other_threads = vec![thread(&["poll", "MPI_Wait", "run"])];
+        processes[2].stack = thread(&["__sin_fma", "smooth", "main"]);
+        processes[2].other_threads = vec![thread(&["poll", "SCR_Start_output", "write", "run"])];
+        let lines = summary(&processes, &[], 10);
+        assert_eq!(
+            lines[1..4],
+            [
+                "* 1 rank (0; n0): in MPI_Recv, a thread in SCR_Start_output < halo < main",
+                "* 1 rank (1; n0): in MPI_Recv < halo < main",
+                "* 1 rank (2; n1): in the program itself, a thread in SCR_Start_output < write < run",
+            ]
+        );
+        assert!(page(&[], &processes, &[]).contains("another thread: poll < SCR_Start_output"));
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Ends what is left of a launch on a node: a process that was stopped, or that nothing ends any more, still holds the locks of its
 //! run, and may write to its files when it goes on.
 
-use super::processes::{Candidate, Wanted, all_of, started};
+use super::processes::{Candidate, Wanted, all_of};
+use super::stat::started;
 use super::{NodeSigns, UsedTime};
 use crate::job::Environment;
 use crate::system::time::{Instant, sleep};

@@ -2,16 +2,20 @@
 //! For a job that makes no progress, whether the program is linked with the library or not.
 
 mod groups;
+mod launches;
 mod leftovers;
 mod processes;
 mod signs;
 mod stack;
+mod stat;
 mod tree;
 
 pub use groups::{Group, groups, missing, page, summary};
+pub use launches::{Belongs, keep_surest};
 pub use leftovers::end_leftovers;
-pub use processes::{Wanted, age, find, rank_in, started};
+pub use processes::{Wanted, find, rank_in};
 pub use signs::{NodeSigns, UsedTime};
+pub use stat::{age, started};
 pub use tree::ProcessTree;
 
 use crate::job::Environment;
@@ -64,6 +68,18 @@ pub struct RankProcess {
     pub files: Vec<String>,
     /// The stack of its first thread, innermost function first.
     pub stack: Vec<Frame>,
+    /// Those of its other threads that are in a call of MPI or of this library, a few of them.
+    #[serde(default)]
+    pub other_threads: Vec<Vec<Frame>>,
+    /// Why a thread other than the first one cannot be traced, on its node.
+    #[serde(skip)]
+    pub stuck_thread: Option<String>,
+    /// What has launched it on its node, in words.
+    #[serde(default)]
+    pub launcher: Option<String>,
+    /// How it shows that it is of the job.
+    #[serde(default)]
+    pub belongs: Belongs,
     /// Why there is no stack.
     pub no_stack: Option<String>,
 }
@@ -90,7 +106,7 @@ impl NodeReport {
         NodeReport {
             node: wanted.node.clone(),
             load: load.join(" "),
-            free: processes::field(&read("/proc/meminfo"), "MemAvailable") * 1024,
+            free: stat::field(&read("/proc/meminfo"), "MemAvailable") * 1024,
             processes,
         }
     }

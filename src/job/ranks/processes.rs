@@ -1,6 +1,9 @@
 //! Finds the ranks of this node, and reads what /proc has of them.
 
 use super::RankProcess;
+use super::launches::{Belongs, in_words, keep_surest, launcher_above};
+use super::stack::untraceable;
+use super::stat::{Stat, at, field, ticks_per_second};
 use crate::job::{Environment, node_name};
 use crate::system::process;
 use crate::system::time::{Instant, sleep};
@@ -40,8 +43,11 @@ const FILES: usize = 6;
 /// Which processes are looked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// Those of this job; processes that do not tell their job are taken, too.
+    /// Those of this job. If there are none, those that do not tell their job, and not that of another prefix directory, if
+    /// there are such.
     pub job: Option<String>,
+    /// The names of its prefix directory.
+    pub prefixes: Vec<PathBuf>,
     /// Those on the node of this name.
     pub node: String,
     /// These processes, whatever their job and rank. Empty: all ranks.
@@ -59,6 +65,9 @@ pub(super) struct Candidate {
     rank: Option<usize>,
     ranks: Option<usize>,
     node: String,
+    /// The process that has launched it.
+    launcher: Option<u32>,
+    belongs: Belongs,
 }
 
 /// The ranks of this node, or the processes that are asked for, by rank. Only processes of this user. Local.
@@ -85,9 +94,27 @@ pub(super) fn chosen(environment: &Environment, wanted: &Wanted) -> Vec<Candidat
 
 /// All processes of the ranks of a job on a node, also those that have started the programs, or were started by them.
 pub(super) fn all_of(environment: &Environment, wanted: &Wanted) -> Vec<Candidate> {
-    candidates(environment)
-        .filter(|one| one.is_wanted(wanted))
-        .collect()
+    let on_node = candidates(environment)
+        .filter(|one| one.rank.is_some() && one.node == wanted.node)
+        .filter_map(|mut one| {
+            one.belongs = one.belongs(wanted)?;
+            one.launcher = launcher_above(one.parent);
+            Some(one)
+        });
+    let mut all: Vec<Candidate> = on_node.collect();
+    // One of them may have changed its directory since it was launched.
+    let mut launches: BTreeMap<u32, Belongs> = BTreeMap::new();
+    for one in &all {
+        let known = launches.entry(one.launcher.unwrap_or(one.pid));
+        let known = known.or_insert(one.belongs);
+        *known = one.belongs.max(*known);
+    }
+    for one in &mut all {
+        let known = launches.get(&one.launcher.unwrap_or(one.pid));
+        one.belongs = known.copied().unwrap_or(one.belongs);
+    }
+    keep_surest(&mut all, |one| one.belongs);
+    all
 }
 
 /// All other processes of this user on this machine.
@@ -116,30 +143,6 @@ fn programs_below(top: u32, mut all: Vec<Candidate>) -> Vec<Candidate> {
         all.retain(|one| !one.is_starter());
     }
     all
-}
-
-/// When a process was started, in ticks since the machine was: with its id, this names it for ever. `None` if it does not run.
-pub fn started(pid: u32) -> Option<u64> {
-    let stat = Stat::read(pid)?;
-    (!matches!(stat.state, 'Z' | 'X')).then_some(stat.started)
-}
-
-/// How long a process has run. `None` if it does not run.
-pub fn age(pid: u32) -> Option<Duration> {
-    let ticks = started(pid)?;
-    let uptime = std::fs::read_to_string("/proc/uptime").ok()?;
-    let uptime: f64 = uptime.split_whitespace().next()?.parse().ok()?;
-    let seconds = uptime - ticks as f64 / ticks_per_second();
-    Duration::try_from_secs_f64(seconds.max(0.0)).ok()
-}
-
-fn ticks_per_second() -> f64 {
-    // SAFETY: a plain system call on a number.
-    unsafe { libc::sysconf(libc::_SC_CLK_TCK) }.max(1) as f64
-}
-
-fn at(pid: u32, name: &str) -> PathBuf {
-    Path::new("/proc").join(pid.to_string()).join(name)
 }
 
 /// The rank of the process with this environment, and how many ranks there are, as its launcher has told it.
@@ -172,19 +175,32 @@ fn candidate(pid: u32, own: &Environment) -> Option<Candidate> {
         rank: told.map(|(rank, _)| rank),
         ranks: told.and_then(|(_, ranks)| ranks),
         node,
+        launcher: None,
+        belongs: Belongs::Untold,
         environment,
     })
 }
 
 impl Candidate {
-    fn is_wanted(&self, wanted: &Wanted) -> bool {
+    /// How it shows that it is of the job; `None` if it is of another one.
+    fn belongs(&self, wanted: &Wanted) -> Option<Belongs> {
         let told = |name: &&str| self.environment.get(name).filter(|id| !id.is_empty());
         let mut told = JOB.iter().filter_map(told).peekable();
-        let of_job = match &wanted.job {
-            Some(job) if told.peek().is_some() => told.any(|id| id == job),
-            _ => true,
+        if let (Some(job), Some(_)) = (&wanted.job, told.peek()) {
+            return told.any(|id| id == job).then_some(Belongs::ById);
+        }
+        let is_prefix = |dir: &Path| wanted.prefixes.iter().any(|prefix| prefix == dir);
+        let by_prefix = match self.environment.get("SCR_PREFIX") {
+            Some(prefix) if !prefix.is_empty() => is_prefix(Path::new(prefix)),
+            // The link is read and not followed.
+            _ => std::fs::read_link(at(self.pid, "cwd"))
+                .is_ok_and(|dir| dir.ancestors().any(is_prefix)),
         };
-        of_job && self.rank.is_some() && self.node == wanted.node
+        Some(if by_prefix {
+            Belongs::ByPrefix
+        } else {
+            Belongs::Untold
+        })
     }
 
     /// True if it was started with this variable.
@@ -228,46 +244,10 @@ fn without_starters(all: Vec<Candidate>) -> Vec<Candidate> {
     by_pid.into_values().collect()
 }
 
-/// What /proc/PID/stat has.
-pub(super) struct Stat {
-    pub(super) program: String,
-    pub(super) state: char,
-    pub(super) parent: u32,
-    /// Its process group.
-    pub(super) group: u32,
-    threads: u64,
-    /// Time on processors, in ticks.
-    pub(super) ticks: u64,
-    /// When it was started, in ticks since the machine was.
-    pub(super) started: u64,
-}
-
-impl Stat {
-    pub(super) fn read(pid: u32) -> Option<Self> {
-        Self::parse(&std::fs::read_to_string(at(pid, "stat")).ok()?)
-    }
-
-    /// The name may have spaces and parentheses in it.
-    fn parse(text: &str) -> Option<Self> {
-        let (begin, end) = (text.find('(')?, text.rfind(')')?);
-        let rest: Vec<&str> = text.get(end + 1..)?.split_whitespace().collect();
-        let number = |place: usize| rest.get(place)?.parse::<u64>().ok();
-        Some(Stat {
-            program: text.get(begin + 1..end)?.to_string(),
-            state: rest.first()?.chars().next()?,
-            parent: number(1)? as u32,
-            group: number(2)? as u32,
-            threads: number(17)?,
-            ticks: number(11)? + number(12)?,
-            started: number(19)?,
-        })
-    }
-}
-
 fn described(one: Candidate) -> Option<RankProcess> {
     let stat = Stat::read(one.pid)?;
     let status = std::fs::read_to_string(at(one.pid, "status")).unwrap_or_default();
-    let channel = channel(one.pid);
+    let channel = channel(one.pid, "");
     Some(RankProcess {
         rank: one.rank,
         ranks: one.ranks,
@@ -280,17 +260,11 @@ fn described(one: Candidate) -> Option<RankProcess> {
         waits: system_call(one.pid).or_else(|| channel.clone()),
         channel,
         files: open_files(one.pid),
+        stuck_thread: stuck_thread(one.pid),
+        launcher: one.launcher.and_then(in_words),
+        belongs: one.belongs,
         ..RankProcess::default()
     })
-}
-
-/// The number of a line such as `VmRSS:   1234 kB`; 0 without one.
-pub(super) fn field(text: &str, name: &str) -> u64 {
-    let value = text.lines().find_map(|line| {
-        let (key, value) = line.split_once(':')?;
-        (key == name).then(|| value.split_whitespace().next()?.parse().ok())?
-    });
-    value.unwrap_or(0)
 }
 
 /// Measures the share of a processor that each process uses.
@@ -346,9 +320,23 @@ fn system_call(pid: u32) -> Option<String> {
     }))
 }
 
-/// The function of the kernel in which the first thread waits.
-fn channel(pid: u32) -> Option<String> {
-    let name = std::fs::read_to_string(at(pid, "wchan")).ok()?;
+/// Why a thread other than the first one cannot be traced, if there is such a thread: a tracer that wants all of them would
+/// wait as long as it does.
+fn stuck_thread(pid: u32) -> Option<String> {
+    let threads = std::fs::read_dir(at(pid, "task")).ok()?.flatten();
+    let others = threads.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let mut others = others.filter(|thread| *thread != pid);
+    others.find_map(|thread| {
+        let dir = format!("task/{thread}");
+        let stat = std::fs::read_to_string(at(pid, &format!("{dir}/stat")));
+        let state = Stat::parse(&stat.ok()?)?.state;
+        untraceable(state, channel(pid, &dir).as_deref().unwrap_or_default())
+    })
+}
+
+/// The function of the kernel in which a thread waits; `dir` is below the directory of the process.
+fn channel(pid: u32, dir: &str) -> Option<String> {
+    let name = std::fs::read_to_string(at(pid, dir).join("wchan")).ok()?;
     let name = name.trim();
     (!matches!(name, "" | "0")).then(|| name.to_string())
 }
@@ -370,7 +358,7 @@ fn open_files(pid: u32) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Stat, Wanted, field, find, measure};
+    use super::{Wanted, find, measure};
     use crate::job::Environment;
     use std::process::{Child, Command};
 
@@ -432,25 +420,58 @@ mod tests {
         }
     }
 
+    /// Two jobs on a node, without a scheduler that would give them names.
     #[test]
-    fn names_may_have_any_letters() {
-        let rest = "S 12 1 1 0 -1 0 0 0 0 0 7 5 0 0 20 0 3 0 100 0 0";
-        let stat = Stat::parse(&format!("34 (a) b (c) {rest}")).unwrap();
-        let Stat {
-            program,
-            state,
-            parent,
-            group,
-            threads,
-            ticks,
-            started,
-        } = stat;
-        assert_eq!(
-            (&*program, state, parent, group, threads, ticks, started),
-            ("a) b (c", 'S', 12, 1, 3, 12, 100)
-        );
-        assert!(Stat::parse("34 (cut) S 1").is_none());
-        assert_eq!(field("A: 1 kB\nVmRSS:\t 77 kB\n", "VmRSS"), 77);
-        assert_eq!(field("VmRSS: many\n", "VmRSS"), 0);
+    fn ranks_that_tell_no_job_are_those_of_the_prefix_directory() {
+        let dir = tempfile::tempdir().unwrap();
+        let node = format!("apart-{}", std::process::id());
+        let launch = |name: &str| {
+            let run = dir.path().join(name);
+            std::fs::create_dir_all(run.join("deeper")).unwrap();
+            // One of its ranks has gone elsewhere.
+            let script = "for rank in 0 1; do PMI_RANK=$rank sleep 600 & cd /; done; wait";
+            let launcher = dir.path().join("mpiexec");
+            let mut command = Command::new("sh");
+            let made = format!("ln -sf /bin/sh {}", launcher.display());
+            assert!(command.args(["-c", &made]).status().unwrap().success());
+            let mut command = Command::new(launcher);
+            command.args(["-c", script]).current_dir(run.join("deeper"));
+            for name in ["SCR_JOB_ID", "SCR_PREFIX", "PMI_SIZE"] {
+                command.env_remove(name);
+            }
+            let child = command.env("SCR_NODE_NAME", &node).spawn().unwrap();
+            (child, run)
+        };
+        let mut jobs = ["a", "b"].map(launch);
+        let environment = Environment::of_process();
+        let mut wanted = Wanted {
+            job: Some("derived".to_string()),
+            node: node.clone(),
+            ..Wanted::default()
+        };
+        // Without the directory all are taken. Each has its launcher.
+        let mut all = Vec::new();
+        while all.len() < 4 {
+            all = find(&environment, &wanted);
+            all.retain(|one| one.program == "sleep");
+        }
+        for (child, run) in &jobs {
+            wanted.prefixes = vec![run.clone()];
+            let found = find(&environment, &wanted);
+            let ranks: Vec<_> = found.iter().map(|one| one.rank).collect();
+            assert_eq!(ranks, [Some(0), Some(1)], "{found:?}");
+            let launcher = format!("process {} (mpiexec) in ", child.id());
+            let is_ours = |one: &super::RankProcess| {
+                let told = one.launcher.as_deref().unwrap_or_default();
+                told.starts_with(&launcher)
+            };
+            assert!(found.iter().all(is_ours), "{found:?}");
+        }
+        for one in &all {
+            let _ = Command::new("kill").arg(one.pid.to_string()).status();
+        }
+        for (child, _) in &mut jobs {
+            child.wait().unwrap();
+        }
     }
 }

@@ -1,7 +1,8 @@
 //! What a node shows of the progress of a job: the calls of the library, and the processor time of its ranks.
 
 use super::Wanted;
-use super::processes::{Stat, chosen};
+use super::processes::chosen;
+use super::stat::Stat;
 use crate::job::{Environment, is_of_job};
 use crate::system::time::SystemTime;
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,6 @@
 //! The stacks of processes, as eu-stack or gdb tell them.
 
+use super::groups::is_call;
 use super::{Frame, RankProcess};
 use crate::job::Environment;
 use crate::job::program::{self, find};
@@ -19,6 +20,9 @@ const LONGEST: Duration = Duration::from_secs(20);
 /// Most frames of a stack that are kept.
 const DEEPEST: usize = 64;
 
+/// Most threads of a process that are kept beside the first one.
+const THREADS: usize = 4;
+
 /// What the kernel calls waits for a server of FUSE or Lustre. A tracer makes them waits without interruption.
 const UNTRACEABLE: [&str; 3] = ["request_wait_answer", "ptlrpc_set_wait", "cl_sync_io_wait"];
 
@@ -35,11 +39,15 @@ impl Tracer {
         eu_stack.or_else(|| find(environment, "gdb").map(Tracer::Gdb))
     }
 
-    fn read(&self, process: &RankProcess, limit: Duration) -> Result<Vec<Frame>, String> {
+    /// The stacks of the threads, the first thread first.
+    fn read(&self, process: &RankProcess, limit: Duration) -> Result<Vec<Vec<Frame>>, String> {
         let pid = process.pid.to_string();
-        let (path, arguments): (_, Vec<&str>) = match self {
-            Tracer::EuStack(path) => (path, vec!["-1", "-s", "-p", &pid]),
-            Tracer::Gdb(path) => {
+        let (path, arguments): (_, Vec<&str>) = match (self, &process.stuck_thread) {
+            // It attaches to the first thread only.
+            (Tracer::EuStack(path), Some(_)) => (path, vec!["-1", "-s", "-p", &pid]),
+            (Tracer::Gdb(_), Some(why)) => return Err(format!("a thread of it: {why}")),
+            (Tracer::EuStack(path), None) => (path, vec!["-s", "-p", &pid]),
+            (Tracer::Gdb(path), None) => {
                 let quiet = [
                     "-nx",
                     "-batch",
@@ -50,9 +58,7 @@ impl Tracer {
                 ];
                 let print = [
                     "-ex",
-                    "thread 1",
-                    "-ex",
-                    "backtrace -frame-arguments none 64",
+                    "thread apply all -ascending backtrace -frame-arguments none 64",
                     "-p",
                     &pid,
                 ];
@@ -61,9 +67,10 @@ impl Tracer {
         };
         let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
         let done = program::run(path, &arguments, &[], limit).map_err(|error| error.to_string())?;
-        let frames = parse(&done.out);
-        if !frames.is_empty() {
-            return Ok(frames);
+        // Of one that took too long what it has told, the first threads, is kept.
+        let stacks = parse(&done.out);
+        if !stacks.is_empty() {
+            return Ok(stacks);
         }
         let refused = |text: &str| {
             let text = text.to_ascii_lowercase();
@@ -96,7 +103,7 @@ pub(super) fn read_all(environment: &Environment, processes: &mut [RankProcess],
                 while let Some(one) = take() {
                     let left = end.saturating_duration_since(Instant::now());
                     match read(&tracer, one, left) {
-                        Ok(frames) => one.stack = frames,
+                        Ok(stacks) => (one.stack, one.other_threads) = of_threads(stacks),
                         Err(why) => one.no_stack = Some(why),
                     }
                 }
@@ -105,25 +112,58 @@ pub(super) fn read_all(environment: &Environment, processes: &mut [RankProcess],
     });
 }
 
-fn read(tracer: &Tracer, one: &RankProcess, left: Duration) -> Result<Vec<Frame>, String> {
+fn read(tracer: &Tracer, one: &RankProcess, left: Duration) -> Result<Vec<Vec<Frame>>, String> {
     let channel = one.channel.as_deref().unwrap_or_default();
+    if let Some(why) = untraceable(one.state, channel) {
+        return Err(why);
+    }
     match one.state {
-        // It could not be stopped, and the tracer would wait as long as it does.
-        'D' | 'I' => Err("it waits in the kernel, where it cannot be traced".to_string()),
-        'S' if UNTRACEABLE.contains(&channel) => Err(format!(
-            "it waits for a file system ({channel}), where it cannot be traced"
-        )),
         'Z' | 'X' => Err("it has ended".to_string()),
         _ if left.is_zero() => Err("there was no time for it".to_string()),
         _ => tracer.read(one, left.min(LONGEST)),
     }
 }
 
-/// The frames in the output of eu-stack or gdb: lines such as `#1  0x00007f34 in f (a=1) at f.c:7`, or
-/// `#1  0x00007f34 f`, the second with the place in the next line.
-fn parse(text: &str) -> Vec<Frame> {
-    let mut frames: Vec<Frame> = Vec::new();
+/// Why a thread in this state, which waits in this function of the kernel, cannot be traced: it could not be stopped, and the tracer
+/// would wait as long as it does.
+pub(super) fn untraceable(state: char, channel: &str) -> Option<String> {
+    match state {
+        'D' | 'I' => Some("it waits in the kernel, where it cannot be traced".to_string()),
+        'S' if UNTRACEABLE.contains(&channel) => Some(format!(
+            "it waits for a file system ({channel}), where it cannot be traced"
+        )),
+        _ => None,
+    }
+}
+
+/// The stack of the first thread, and those of others that are in a call.
+fn of_threads(stacks: Vec<Vec<Frame>>) -> (Vec<Frame>, Vec<Vec<Frame>>) {
+    let mut stacks = stacks.into_iter();
+    let first = stacks.next().unwrap_or_default();
+    let in_call = |stack: &Vec<Frame>| stack.iter().any(|frame| is_call(&frame.function));
+    (first, stacks.filter(in_call).take(THREADS).collect())
+}
+
+/// The stacks of the threads in the output of eu-stack or gdb.
+fn parse(text: &str) -> Vec<Vec<Frame>> {
+    let mut parts = vec![Vec::new()];
     for line in text.lines() {
+        let of_gdb = line.starts_with("Thread ") && line.contains("(LWP ");
+        if line.starts_with("TID ") || of_gdb {
+            parts.push(Vec::new());
+        } else if let Some(part) = parts.last_mut() {
+            part.push(line);
+        }
+    }
+    let stacks = parts.into_iter().map(frames_of);
+    stacks.filter(|frames| !frames.is_empty()).collect()
+}
+
+/// The frames in the output for a thread: lines such as `#1  0x00007f34 in f (a=1) at f.c:7`, or
+/// `#1  0x00007f34 f`, the second with the place in the next line.
+fn frames_of(lines: Vec<&str>) -> Vec<Frame> {
+    let mut frames: Vec<Frame> = Vec::new();
+    for line in lines {
         let Some(rest) = line.trim_start().strip_prefix('#') else {
             // `    /home/u/f.c:7` belongs to the frame before.
             let place = line.trim();
@@ -240,7 +280,7 @@ mod tests {
             frame("heat::exchange", "heat.cpp:88"),
             frame("main", "heat.cpp:30"),
         ];
-        assert_eq!(parse(gdb), expected);
+        assert_eq!(parse(gdb), [expected]);
         let eu_stack = "\
 PID 12 - process
 TID 12:
@@ -251,11 +291,54 @@ TID 12:
 #3  0x0000561234 main
 #4  0x00007fd389 __libc_start_call_main
 ";
-        let found: Vec<Frame> = parse(eu_stack);
+        let found = parse(eu_stack).remove(0);
         let names: Vec<&str> = found.iter().map(|one| &*one.function).collect();
         assert_eq!(names.len(), 4);
         assert_eq!(found[2], frame("heat::exchange", "heat.f90:88"));
         assert!(parse("ptrace: Operation not permitted.\n").is_empty());
+    }
+
+    /// A program may leave its checkpoints to a thread of its own.
+    #[test]
+    fn a_thread_that_waits_in_a_call_is_kept() {
+        let gdb = "\
+[New LWP 13]
+0x00007f31b9 in sin () from /lib/libm.so.6
+
+Thread 1 (Thread 0x7f31 (LWP 12) \"heat\"):
+#0  0x00007f31b9 in sin () from /lib/libm.so.6
+#1  main (argc=..., argv=...) at heat.cpp:30
+
+Thread 2 (Thread 0x7f32 (LWP 13) \"heat\"):
+#0  0x00007f31b9 in poll () from /lib/libc.so.6
+#1  0x00007f31b9 in start_thread () from /lib/libc.so.6
+
+Thread 3 (Thread 0x7f33 (LWP 14) \"heat\"):
+#0  0x00007f31b9 in poll () from /lib/libc.so.6
+#1  0x00007f31c0 in SCR_Complete_output () from /lib/libscr.so
+#2  write_behind (arg=...) at heat.cpp:9
+";
+        let eu_stack = "\
+PID 12 - process
+TID 12:
+#0  0x00007f31b9 sin
+#1  0x0000561234 main
+TID 13:
+#0  0x00007f31b9 poll
+TID 14:
+#0  0x00007f31b9 poll
+#1  0x00007f31c0 - 1 SCR_Complete_output
+#2  0x0000561234 - 1 write_behind
+";
+        for text in [gdb, eu_stack] {
+            let (first, others) = super::of_threads(parse(text));
+            let names = |stack: &[Frame]| -> Vec<String> {
+                stack.iter().map(|one| one.function.clone()).collect()
+            };
+            assert_eq!(names(&first), ["sin", "main"]);
+            let others: Vec<_> = others.iter().map(|one| names(one)).collect();
+            assert_eq!(others, [["poll", "SCR_Complete_output", "write_behind"]]);
+        }
     }
 
     /// A tracer would wait as long as the file system hangs.
@@ -273,6 +356,18 @@ TID 12:
         assert!(why('S', "request_wait_answer").contains("file system (request_wait_answer)"));
         assert!(why('D', "io_schedule").contains("in the kernel"));
         assert!(why('S', "do_poll").contains("/no/tracer"));
+        // gdb stops all threads, and would wait for this one.
+        let one = RankProcess {
+            state: 'S',
+            stuck_thread: super::untraceable('D', "io_schedule"),
+            ..RankProcess::default()
+        };
+        let gdb = Tracer::Gdb("/no/tracer".into());
+        let why = read(&gdb, &one, Duration::from_secs(60)).unwrap_err();
+        assert!(
+            why.starts_with("a thread of it: it waits in the kernel"),
+            "{why}"
+        );
     }
 
     #[test]

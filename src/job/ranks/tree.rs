@@ -1,6 +1,6 @@
 //! A process and all that it has started, to be ended together.
 
-use super::processes::{Stat, started};
+use super::stat::{Stat, started};
 use crate::system::process;
 use crate::text::counted;
 use rustix::process::{Pid, Signal, kill_process};
