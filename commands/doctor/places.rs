@@ -202,6 +202,7 @@ fn file_system(dir: &Path) -> (&'static str, Reach) {
 /// Reports the datasets of the prefix directory, and what there keeps a run from starting.
 pub(super) fn prefix(job: &Job, settings: &Settings, report: &mut DoctorReport) {
     report.section("Prefix directory");
+    obstacles(job, report);
     if !job.prefix.meta().is_dir() {
         report.fact("datasets", "none: SCR has not used it yet");
         return;
@@ -240,6 +241,23 @@ pub(super) fn prefix(job: &Job, settings: &Settings, report: &mut DoctorReport) 
             ),
         ),
         Err(failure) => report.wrong(failure, "run: scr halt --remove"),
+    }
+}
+
+/// Reports directories in the prefix directory to which no dataset can be flushed: links, and those that this user may not
+/// write to.
+fn obstacles(job: &Job, report: &mut DoctorReport) {
+    // A directory with very many is one of data.
+    const MOST: usize = 1000;
+    let files = place::files(&job.prefix);
+    let names = files.list(job.prefix.root()).unwrap_or_default();
+    for name in names.iter().take(MOST) {
+        let path = job.prefix.root().join(name);
+        let is_dir = std::fs::metadata(&path).is_ok_and(|meta| meta.is_dir());
+        if let (true, Err(error)) = (is_dir, files.may_add(&path)) {
+            let text = format!("no dataset with files in it can be flushed: {error}");
+            report.fact("in the way", text);
+        }
     }
 }
 

@@ -145,6 +145,15 @@ explained! {
          holes. Object stores, CIFS and FUSE do. The copy counts: its content is compared and on stable storage.",
         remedy: "None, if nobody needs them. `SCR_COPY_METADATA=0` does not ask for mode, owner and times.",
     }
+    NO_WAY = 322 {
+        title: "A dataset cannot be saved where its files belong",
+        text: "cannot be saved in the prefix directory as it is now: ...",
+        cause: "On the way to a file in the prefix directory there is a link, or a file in place of a directory, \
+         or a directory in which this user may not write; or the file system has less room than the dataset \
+         needs. It is found before anything is copied there, and the checkpoint is in the cache.",
+        remedy: "Remove that cause while the job runs: the next flush saves the dataset. A link to another file \
+         system does not serve; mount that directory there, or set `SCR_PREFIX` to it.",
+    }
     TOO_MANY_FILES = 330 {
         title: "Too many open files",
         text: "...: this process may have ... of them (ulimit -n); raise that limit",

@@ -95,16 +95,18 @@ impl Prefix {
         let path = fold_dots(&cwd.join(name));
         let below = path
             .strip_prefix(&self.root)
-            .or_else(|_| path.strip_prefix(&self.real));
+            .or_else(|_| path.strip_prefix(&self.real))
+            .ok()
+            .or_else(|| self.under_another_name(&path));
         match below {
-            Ok(rest) if rest.starts_with(".scr") => Err(Error::usage(
+            Some(rest) if rest.starts_with(".scr") => Err(Error::usage(
                 "SCR_Route_file",
                 format!(
                     "{} is in SCR's own directory; choose another name",
                     path.display()
                 ),
             )),
-            Ok(rest) if !rest.as_os_str().is_empty() => Ok(rest.to_path_buf()),
+            Some(rest) if !rest.as_os_str().is_empty() => Ok(rest.to_path_buf()),
             _ => Err(Error::usage(
                 "SCR_Route_file",
                 format!(
@@ -114,6 +116,16 @@ impl Prefix {
                 ),
             )),
         }
+    }
+
+    /// The rest of a path that leads through this directory under a third name: through a link in the path of the
+    /// working directory, which a program may know by `PWD` alone.
+    fn under_another_name<'a>(&self, path: &'a Path) -> Option<&'a Path> {
+        let mut above: Vec<&Path> = path.ancestors().skip(1).collect();
+        above.reverse();
+        let is_this = |dir: &Path| std::fs::canonicalize(dir).is_ok_and(|dir| dir == self.real);
+        let same = above.into_iter().find(|dir| is_this(dir))?;
+        path.strip_prefix(same).ok()
     }
 
     /// The absolute path of a relative one. It was read from a file, so it may be hostile.

@@ -58,6 +58,7 @@ use ids::Ids;
 use output::OpenDataset;
 use output::interval::CheckpointInterval;
 use output::shared_names::NameForms;
+use output::ways::Ways;
 use restart::node_copies::NodeCopies;
 use restart::restart_list::RestartLists;
 use run::Run;
@@ -90,6 +91,8 @@ pub struct Session {
     open: Option<OpenDataset>,
     /// Which names of files were compared between ranks.
     name_forms: NameForms,
+    /// Which directories in the prefix directory were looked at.
+    ways: Ways,
     interval: CheckpointInterval,
     fields: FieldsState,
     halt: HaltState,

@@ -460,6 +460,7 @@ impl<F: Files + ?Sized> Files for Faulty<F> {
 
     fn may_add(&self, dir: &Path) -> Result<()> {
         self.faults.look("write to directory", dir)?;
+        self.faults.refusal("write to directory", dir)?;
         self.inner.may_add(dir)
     }
 

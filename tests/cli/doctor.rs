@@ -52,6 +52,22 @@ fn problems(said: Said) -> String {
     problems.to_string()
 }
 
+#[test]
+fn a_link_in_the_way_of_datasets_is_shown() {
+    let sandbox = Sandbox::empty();
+    std::fs::create_dir(sandbox.path().join("input")).unwrap();
+    let scratch = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(scratch.path(), sandbox.path().join("output")).unwrap();
+    let out = good(doctor(&sandbox, &[], &[]));
+    let target = scratch.path().display();
+    let lines = [
+        "no dataset with files in it can be flushed: ",
+        &format!("output is a symbolic link to {target}"),
+    ];
+    has(&out, &lines);
+    assert!(!out.contains("input"), "{out}");
+}
+
 fn has(text: &str, lines: &[&str]) {
     for line in lines {
         assert!(text.contains(line), "there is no `{line}` in\n{text}");

@@ -1,6 +1,6 @@
 //! Completing a dataset: `SCR_Complete_output`, `SCR_Complete_checkpoint`.
 
-use super::shared_names;
+use super::{shared_names, ways};
 use crate::cache::plan::Slot;
 use crate::comm::{Agreement, Local, Term, VerdictExt};
 use crate::events::{Event, Severity};
@@ -119,15 +119,20 @@ impl Session {
         let store = open.target.location.store();
         let outside = run.descriptors.stores[store].outlives_nodes();
         let new_names = apart && (outside || self.name_forms.are_new(open));
+        let obstacle = list
+            .is_ok()
+            .then(|| self.ways.obstacle(run, open))
+            .flatten();
         let terms = [
             Term::Sum(files),
             Term::Sum(bytes),
             Term::Max(new_names.into()),
             // Of a rebuild or a fetch, after which the ranks have not agreed on it.
             run.has_warning(run.unkept.is_untold()),
+            run.has_warning(obstacle.is_some()),
         ];
         let Agreement { verdict, terms } = run.agree_with(list, terms)?;
-        let [files, bytes, new_names, unkept] = terms;
+        let [files, bytes, new_names, unkept, obstructed] = terms;
         run.tell_unkept(unkept);
         let list = match verdict {
             Ok(list) => list,
@@ -149,6 +154,12 @@ impl Session {
         open.dataset.files = Some(files.count());
         open.dataset.size = Some(bytes.count());
         open.dataset.complete = Some(true);
+        if let Some(cause) = obstacle.filter(|_| run.warns_first(obstructed)) {
+            run.tell(Severity::Warning, ways::warning(open, cause));
+        }
+        if let Some(cause) = self.ways.lack_of_room(run, open) {
+            run.tell(Severity::Warning, ways::warning(open, cause));
+        }
         Ok((list, names))
     }
 

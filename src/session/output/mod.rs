@@ -7,6 +7,7 @@ pub(super) mod reuse;
 pub(super) mod route;
 pub(super) mod shared_names;
 pub(super) mod stores;
+pub(super) mod ways;
 
 use super::Session;
 use crate::cache::dataset;

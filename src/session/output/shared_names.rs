@@ -39,7 +39,8 @@ impl NameForms {
     }
 }
 
-fn form(name: &Path) -> u64 {
+/// A number that is the same for names that differ in numbers only.
+pub(super) fn form(name: &Path) -> u64 {
     let mut hasher = DefaultHasher::new();
     let mut in_number = false;
     for byte in name.as_os_str().as_encoded_bytes() {

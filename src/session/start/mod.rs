@@ -29,6 +29,7 @@ use crate::session::halt::HaltState;
 use crate::session::output::failures::FailureRate;
 use crate::session::output::interval::CheckpointInterval;
 use crate::session::output::shared_names::NameForms;
+use crate::session::output::ways::Ways;
 use crate::session::restart::node_copies::NodeCopies;
 use crate::session::restart::restart_list::RestartLists;
 use crate::session::start::join::Joined;
@@ -155,6 +156,7 @@ impl Session {
             node_copies: NodeCopies::default(),
             open: None,
             name_forms: NameForms::default(),
+            ways: Ways::default(),
             interval: CheckpointInterval::new(None),
             fields: FieldsState::default(),
             halt: HaltState::new(environment),

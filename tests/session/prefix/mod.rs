@@ -18,4 +18,5 @@ mod refused;
 mod shared_files;
 mod shared_group;
 mod shared_names;
+mod ways;
 mod window;
