@@ -54,9 +54,8 @@ impl Drop for LockDirectory {
             // A thread that has panicked writes nothing any more.
             let _ = thread.join();
         }
-        if holder(&*self.files, &self.place).as_ref() == Some(&self.token)
-            && self.files.rename(&self.place, &self.own).is_ok()
-        {
+        let holder = self.files.read(&self.place.join(HOLDER), 64);
+        if holder.as_ref() == Ok(&self.token) && self.files.rename(&self.place, &self.own).is_ok() {
             // What is left has no meaning.
             let _ = self.files.remove_tree(&self.own);
         }
@@ -67,7 +66,7 @@ impl Drop for LockDirectory {
 /// time. Local.
 ///
 /// # Errors
-/// The directory is missing, or cannot be written.
+/// The directory is missing, or cannot be written; or it cannot be read who has the lock.
 pub fn lock_by_directory(
     files: &dyn Files,
     dir: &Path,
@@ -128,6 +127,9 @@ fn show_until(files: &dyn Files, path: &Path, ended: &Receiver<()>) {
 }
 
 /// Renames `own` to `place`. False if others were there until the time `until`.
+///
+/// # Errors
+/// It cannot be renamed, or until then it could not be read who was there.
 fn take(
     files: &dyn Files,
     (own, place): (&Path, &Path),
@@ -142,7 +144,7 @@ fn take(
         }
         let now = life(files, place);
         let since = match (&seen, &now) {
-            (Some((before, since)), Some(now)) if before == now => *since,
+            (Some((before, since)), Ok(Some(now))) if before == now => *since,
             _ => Instant::now(),
         };
         if since.elapsed() >= abandoned {
@@ -151,9 +153,10 @@ fn take(
                 let _ = files.remove_tree(&broken);
             }
         } else if Instant::now() >= until {
-            return Ok(false);
+            // Perhaps nobody has it, and what cannot be read is in the way.
+            return now.map(|_| false);
         }
-        seen = now.map(|now| (now, since));
+        seen = now.ok().flatten().map(|now| (now, since));
         sleep(PAUSE);
     }
 }
@@ -161,16 +164,13 @@ fn take(
 /// The holder, and its last sign of life.
 type Life = (Vec<u8>, Option<Vec<u8>>);
 
-fn life(files: &dyn Files, place: &Path) -> Option<Life> {
-    Some((
-        holder(files, place)?,
-        files.read(&place.join(ALIVE), 64).ok(),
-    ))
-}
-
-/// What tells the holder from others; `None` if nobody holds it, or that cannot be read.
-fn holder(files: &dyn Files, place: &Path) -> Option<Vec<u8>> {
-    files.read(&place.join(HOLDER), 64).ok()
+/// `None` if nobody holds it.
+fn life(files: &dyn Files, place: &Path) -> Result<Option<Life>> {
+    match files.read(&place.join(HOLDER), 64) {
+        Ok(holder) => Ok(Some((holder, files.read(&place.join(ALIVE), 64).ok()))),
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 #[cfg(test)]
@@ -223,5 +223,16 @@ mod tests {
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
         let missing = lock_by_directory(&Posix, &dir.path().join("none"), until);
         assert!(missing.err().unwrap().is_not_found());
+    }
+
+    /// As after an error of the file system when it was freed: no process is to be ended.
+    #[test]
+    fn what_cannot_be_read_is_named_and_no_other_process() {
+        let dir = tempfile::tempdir().unwrap();
+        let holder = dir.path().join(NAME).join(HOLDER);
+        fs::create_dir_all(&holder).unwrap();
+        let refused = lock_by_directory(&Posix, dir.path(), Instant::now());
+        let error = refused.err().unwrap().to_string();
+        assert!(error.contains(&*holder.to_string_lossy()), "{error}");
     }
 }
