@@ -66,17 +66,17 @@ impl Session {
         };
         let called = Instant::now();
         let list = list_files(&self.run, &open)?.result();
-        let list = list.and_then(|list| {
-            if valid {
-                Ok(list)
-            } else {
-                Err(Error::dataset(
-                    open.dataset.id,
-                    open.dataset.name.to_string(),
-                    self.invalid(call),
-                ))
-            }
-        });
+        // A reason that this rank has given tells more than a file that is missing therefore.
+        let reason = self.why_invalid.is_some();
+        let list = match list {
+            Err(error) if valid || !reason => Err(error),
+            Ok(list) if valid => Ok(list),
+            _ => Err(Error::dataset(
+                open.dataset.id,
+                open.dataset.name.to_string(),
+                self.invalid(call),
+            )),
+        };
         let location = open.target.location;
         let list = list.map_err(|error| self.cached.explain_full(&self.run, location, error));
         let (files, names) = self.agree_on_files(&mut open, list)?;
