@@ -46,8 +46,6 @@ pub struct AllRuns {
     pub fetch: bool,
     /// Checkpoints are flushed.
     pub flush: bool,
-    /// No run flushes in the background.
-    pub foreground: bool,
 }
 
 impl Plan {
@@ -121,7 +119,6 @@ impl Plan {
             window: windows.filter(|size| *size > 0).min().unwrap_or(0) as usize,
             fetch: runs().all(|run| self.fetch_in(run) && !run.purges_prefix()),
             flush: runs().all(|run| self.flush_in(run) > 0),
-            foreground: runs().all(|run| !self.background_in(run)),
         }
     }
 

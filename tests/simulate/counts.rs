@@ -1,5 +1,5 @@
 //! What simulations have reached: how often each promise was checked, which faults hit, which features
-//! were drawn.
+//! were drawn, and what was excused.
 
 use std::collections::BTreeMap;
 
@@ -11,6 +11,8 @@ pub struct Reached {
     pub promises: Counts,
     pub faults: Counts,
     pub features: Counts,
+    /// 1 for each excuse without which a job would have broken a promise.
+    pub excuses: Counts,
 }
 
 impl Reached {
@@ -27,6 +29,7 @@ impl Reached {
             (&mut self.promises, &other.promises),
             (&mut self.faults, &other.faults),
             (&mut self.features, &other.features),
+            (&mut self.excuses, &other.excuses),
         ] {
             for (name, count) in other {
                 *sum.entry(name).or_default() += count;
@@ -40,6 +43,7 @@ impl Reached {
             ("promise", &self.promises),
             ("fault", &self.faults),
             ("feature", &self.features),
+            ("jobs with the excuse", &self.excuses),
         ];
         let line = |kind, (name, count)| format!("{count:10} {kind}: {name}");
         let of = tables

@@ -4,7 +4,7 @@ use crate::job::PREFIX;
 use crate::places::LOCAL;
 use scr::system::simulated::Random;
 use scr::system::simulated::scheduler::{self, ProcessId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Mutex;
 use std::time::Duration;
@@ -145,6 +145,10 @@ struct State {
     server: Option<Server>,
     slow: Option<Slow>,
     hit: Vec<String>,
+    /// The error numbers of all that have hit in this run.
+    numbers: BTreeSet<i32>,
+    /// Those of earlier runs.
+    earlier: BTreeSet<i32>,
     /// How often some processes have created, written and renamed.
     changes: BTreeMap<ProcessId, u64>,
 }
@@ -179,6 +183,8 @@ impl Faults {
     pub fn set(&self, budget: Budget, slow: Option<Slow>) {
         let mut state = self.0.lock().unwrap();
         (state.budget, state.slow) = (budget, slow);
+        let numbers = std::mem::take(&mut state.numbers);
+        state.earlier.extend(numbers);
     }
 
     /// The faults since the last call.
@@ -233,6 +239,19 @@ impl Faults {
         !self.0.lock().unwrap().hit.is_empty()
     }
 
+    /// True if these words name an error that has hit in this run, or, if that is `over`, in any.
+    pub fn explain(&self, why: &str, over: bool) -> bool {
+        let state = self.0.lock().unwrap();
+        let names = |number: &i32| why.contains(&format!("(os error {number})"));
+        state.numbers.iter().any(names) || (over && state.earlier.iter().any(names))
+    }
+
+    /// True if there was one in this run or in an earlier one.
+    pub fn ever_hit(&self) -> bool {
+        let state = self.0.lock().unwrap();
+        !state.numbers.is_empty() || !state.earlier.is_empty()
+    }
+
     /// The program reads a checkpoint.
     pub fn restarts(&self) {
         self.0.lock().unwrap().budget.in_restart = false;
@@ -266,6 +285,7 @@ impl Faults {
             return Ok(());
         };
         state.budget.left -= 1;
+        state.numbers.insert(errno);
         if state.hit.len() < TOLD {
             let process = scheduler::current_process().unwrap_or(0);
             let path = path.display();

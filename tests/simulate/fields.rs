@@ -3,7 +3,7 @@
 use crate::acts::Output;
 use crate::content::{Key, content, fields_of, mesh_of, whole_of};
 use crate::job::PREFIX;
-use crate::oracle::Answer;
+use crate::oracle::{Answer, Excuse, Promise};
 use crate::places::Place as Where;
 use crate::program::{Go, Program, id_in};
 use scr::fields::{Element, List, Options, Pass, Place, Slice, Spec, checkpoint, restore};
@@ -13,6 +13,9 @@ use scr::store::Files;
 use std::cell::RefCell;
 use std::ops::Range;
 use std::path::Path;
+
+/// What is in the memory of a field that was never read. Nobody has drawn so many bytes of it.
+const POISON: u8 = 0xa5;
 
 /// What a rank has read of a checkpoint.
 #[derive(Default)]
@@ -28,6 +31,18 @@ struct State {
     whole: usize,
     place: Option<Where>,
 }
+
+impl State {
+    /// No byte of a field was changed.
+    fn is_untouched(&self) -> bool {
+        let fields = self.own.iter().map(|(_, own, _)| own);
+        let mut bytes = fields.chain([&self.part]).flatten();
+        self.key == POISONED && bytes.all(|byte| *byte == POISON)
+    }
+}
+
+/// The key that was never read.
+const POISONED: [i64; 1] = [i64::from_ne_bytes([POISON; 8])];
 
 /// A rank's part of a whole.
 fn share(whole: usize, rank: usize, size: usize) -> Range<usize> {
@@ -73,7 +88,7 @@ impl Program {
     ) -> scr::Result<()> {
         let name = output.name.as_str();
         let whole = content(key, &whole_of(name));
-        let range = share(whole.len(), self.rank, self.size());
+        let range = share(whole.len(), self.place(), self.size());
         let mut routine = |list: &mut List<'_>| {
             let path = list.file("mesh")?;
             let place = self.places.place_of(&path, Path::new(PREFIX));
@@ -99,6 +114,29 @@ impl Program {
         )
     }
 
+    /// Which of the parts of a whole is that of this rank.
+    fn place(&self) -> usize {
+        (self.rank + self.run.turn) % self.size()
+    }
+
+    /// A checkpoint was listed, and not restored: then its fields are as they were.
+    fn was_refused(&self, state: &State) {
+        if state.writers == 0 {
+            return;
+        }
+        let untouched = state.is_untouched();
+        let mut oracle = self.oracle.borrow_mut();
+        // What is not kept between the check and the use is read once more.
+        let excused = !untouched && (oracle.has_failed() || self.is_broken());
+        oracle.check(Promise::Memory, untouched || excused, || {
+            let rank = self.rank;
+            format!("memory of rank {rank} has changed by a checkpoint that was not restored")
+        });
+        if excused {
+            oracle.excuse(Excuse::ReadTwice);
+        }
+    }
+
     /// The list of a checkpoint that is compared and read.
     fn list_stored(&self, list: &mut List<'_>, state: &mut State) -> scr::Result<()> {
         let (me, size) = (self.rank, self.size());
@@ -112,8 +150,10 @@ impl Program {
                     old % size == me
                 }
             });
+            self.was_refused(state);
             *state = State {
                 writers,
+                key: POISONED,
                 own: old.map(|old| (old, Vec::new(), Vec::new())).collect(),
                 ..State::default()
             };
@@ -127,7 +167,7 @@ impl Program {
             list.next(options);
             if compares {
                 let stored = list.stored("own")?;
-                *own = vec![0; stored.map_or(0, |stored| stored.extents[0] as usize)];
+                *own = vec![POISON; stored.map_or(0, |stored| stored.extents[0] as usize)];
             }
             list_array(list, "own", own, Place::Own)?;
             if list.pass() == Pass::Read {
@@ -145,8 +185,8 @@ impl Program {
             state.whole = stored.map_or(0, |stored| {
                 stored.whole.first().copied().unwrap_or(0) as usize
             });
-            state.range = share(state.whole, me, size);
-            state.part = vec![0; state.range.len()];
+            state.range = share(state.whole, self.place(), size);
+            state.part = vec![POISON; state.range.len()];
         }
         list_part(list, &mut state.part, state.whole, &state.range)
     }
@@ -161,9 +201,13 @@ impl Program {
             Ok(None) => Answer::None,
             Err(error) => Answer::Failed(error.to_string()),
         };
+        self.hear();
         self.tell(&format!("SCR_Restore: {answer:?}"));
         if matches!(answer, Answer::Failed(_)) && self.is_broken() {
             return Go::Away;
+        }
+        if !matches!(answer, Answer::Offered(_)) {
+            self.was_refused(&state);
         }
         let told = answer == Answer::None && self.is_told("starts from the beginning");
         let mut oracle = self.oracle.borrow_mut();

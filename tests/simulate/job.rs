@@ -6,6 +6,7 @@ use crate::faults::Faults;
 use crate::files::{Shared, SimFiles, View};
 use crate::launch::{Launch, REPAIRED};
 use crate::machine::{Disks, Hit};
+use crate::messages::Messages;
 use crate::oracle::left::{FOREIGN_LOCAL, FOREIGN_SHARED, put_foreign};
 use crate::oracle::{Oracle, Promise};
 use crate::orphan::{Disturbs, Orphan};
@@ -15,7 +16,6 @@ use crate::process::Handle;
 use crate::program::Program;
 use crate::volume::Volume;
 use crate::world::World;
-use scr::events::Memory;
 use scr::format::index::Index;
 use scr::job::Environment;
 use scr::store::Files;
@@ -58,7 +58,7 @@ pub struct Machine {
     pub shared: Shared,
     pub local: Vec<Shared>,
     faults: Arc<Faults>,
-    events: Arc<Memory>,
+    events: Arc<Messages>,
     pub oracle: Rc<RefCell<Oracle>>,
     story: Rc<RefCell<Vec<String>>>,
     /// How many events the story has.
@@ -98,12 +98,13 @@ pub fn simulate_in_order(seed: u64, order: u64, change: impl FnOnce(&mut Plan)) 
         scheduler::draw(Random::number);
     }
     let faults = Arc::new(Faults::default());
+    let events = Arc::new(Messages::default());
     let mut machine = Machine {
         shared: volume(plan.shared),
         local: (0..plan.nodes).map(|_| volume(plan.local)).collect(),
         faults: faults.clone(),
-        events: Arc::default(),
-        oracle: Rc::new(RefCell::new(Oracle::new(&plan, faults))),
+        events: events.clone(),
+        oracle: Rc::new(RefCell::new(Oracle::new(&plan, faults, events))),
         story: Rc::default(),
         told: Cell::new(0),
         views: (0..plan.nodes).map(|_| Arc::default()).collect(),
@@ -197,6 +198,9 @@ impl Machine {
         let survivors = launch.end(&disturbs);
         self.orphan.replace(disturbs.end(simulation));
         beside.end_run(simulation);
+        self.oracle
+            .borrow_mut()
+            .are_flushed(self.events.take_flushed());
         let panics = simulation.take_panics();
         let fine = panics.is_empty();
         let mut oracle = self.oracle.borrow_mut();
@@ -251,7 +255,6 @@ impl Machine {
         let node = run.node_of[rank];
         Program {
             asks_to_exit: self.plan.runs.iter().any(|run| run.beside.halts()),
-            hands_over: self.plan.beside.poststage,
             run: run.clone(),
             number,
             rank,
@@ -413,7 +416,8 @@ impl Machine {
 
     /// What a rank of this run tells from now on is not heard: nobody waits for it any more.
     fn stop_listening(&mut self, number: usize) {
-        let mut unheard = Oracle::new(&self.plan, self.faults.clone());
+        let events = self.events.clone();
+        let mut unheard = Oracle::new(&self.plan, self.faults.clone(), events);
         unheard.starts(number);
         let oracle = self.oracle.replace(unheard);
         self.oracle = Rc::new(RefCell::new(oracle));

@@ -1,10 +1,11 @@
 //! Jobs of many seeds, on all cores.
 //!
 //! `SCR_SIM_SEED`: this one alone, with its story. `SCR_SIM_JOBS`: so many. `SCR_SIM_MINUTES`: for so long, from
-//! a new seed on. `SCR_SIM_FAILURES`: until so many have failed. `SCR_SIM_SHRINK=0`: no smaller job is looked for.
+//! a new seed on. `SCR_SIM_FEATURE`: only jobs with this feature. `SCR_SIM_FAILURES`: until so many have failed. `SCR_SIM_SHRINK=0`: no smaller job is looked for.
 
 use crate::counts::Reached;
 use crate::job::{Outcome, simulate};
+use crate::plan::Plan;
 use crate::shrink;
 use std::panic::catch_unwind;
 use std::process::Command;
@@ -79,9 +80,19 @@ impl Total {
     }
 }
 
+/// The plan of a seed has this feature, if one is given.
+fn is_wanted(seed: u64, feature: Option<&str>) -> bool {
+    feature.is_none_or(|feature| {
+        let mut reached = Reached::default();
+        Plan::of_seed(seed).count(&mut reached);
+        reached.features.keys().any(|name| *name == feature)
+    })
+}
+
 /// Simulates jobs on all cores, each with the next seed.
 fn many(first: u64, jobs: u64, until: Option<Instant>) -> Total {
     let enough = number("SCR_SIM_FAILURES").unwrap_or(ENOUGH) as usize;
+    let feature = std::env::var("SCR_SIM_FEATURE").ok();
     let next = AtomicU64::new(first);
     let total = Mutex::new(Total::default());
     let work = || {
@@ -90,6 +101,9 @@ fn many(first: u64, jobs: u64, until: Option<Instant>) -> Total {
             let over = until.is_some_and(|until| Instant::now() >= until);
             if seed - first >= jobs || over || total.lock().unwrap().failed.len() >= enough {
                 return;
+            }
+            if !is_wanted(seed, feature.as_deref()) {
+                continue;
             }
             let outcome = catch_unwind(|| simulate(seed)).ok();
             total.lock().unwrap().add(seed, outcome);

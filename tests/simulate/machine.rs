@@ -26,6 +26,8 @@ pub enum Loss {
     Old,
     /// Something at rest is damaged: in the prefix directory, or else in the cache of a node.
     Damage(Damage, bool),
+    /// A file of fields in the prefix directory is damaged.
+    Fields(Damage),
 }
 
 impl Loss {
@@ -51,7 +53,7 @@ impl Loss {
         match self {
             Loss::Nodes(count) | Loss::PowerOf(count) => count,
             Loss::Old | Loss::Damage(_, false) => 1,
-            Loss::Nothing | Loss::Power | Loss::Swap | Loss::Damage(_, true) => 0,
+            Loss::Nothing | Loss::Power | Loss::Swap | Loss::Damage(_, true) | Loss::Fields(_) => 0,
         }
     }
 
@@ -67,6 +69,7 @@ impl Loss {
             Loss::Damage(Damage::Bit, _) => "flipped bit",
             Loss::Damage(Damage::Sector, _) => "lost sector",
             Loss::Damage(Damage::Entry, _) => "lost entry of a directory",
+            Loss::Fields(_) => "damaged file of fields",
         }
     }
 }
@@ -289,12 +292,13 @@ impl Disks<'_> {
                     }
                 }
             }
-            Loss::Damage(damage, shared) => {
-                let (volume, of_scr): (_, fn(&Path) -> bool) = if shared {
-                    (self.shared, is_of_prefix)
-                } else {
-                    (&self.local[first], is_of_cache)
+            Loss::Damage(damage, _) | Loss::Fields(damage) => {
+                let (volume, of_scr): (_, fn(&Path) -> bool) = match loss {
+                    Loss::Fields(_) => (self.shared, is_of_fields),
+                    Loss::Damage(_, true) => (self.shared, is_of_prefix),
+                    _ => (&self.local[first], is_of_cache),
                 };
+                let shared = !matches!(loss, Loss::Damage(_, false));
                 let mut volume = volume.lock().unwrap();
                 match scheduler::draw(|random| volume.damage(damage, of_scr, random)) {
                     None => hits.clear(),
@@ -330,6 +334,10 @@ fn is_foreign(path: &Path, all: &[&str]) -> bool {
 fn is_of_prefix(path: &Path) -> bool {
     let own = path.starts_with("prefix") && path != Path::new("prefix/.scrconf");
     own && !is_foreign(path, &FOREIGN_SHARED)
+}
+
+fn is_of_fields(path: &Path) -> bool {
+    is_of_prefix(path) && path.extension().is_some_and(|name| name == "fields")
 }
 
 fn is_of_cache(path: &Path) -> bool {

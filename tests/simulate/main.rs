@@ -22,6 +22,7 @@ mod jobs;
 mod launch;
 mod locks;
 mod machine;
+mod messages;
 mod oracle;
 mod orphan;
 mod places;

@@ -8,11 +8,14 @@ use crate::faults::Budget;
 use crate::machine::Disturbance;
 pub use crate::machine::Loss;
 use crate::places::Places;
-use crate::volume::Profile;
+use crate::volume::{Damage, Profile};
 use scr::system::simulated::Random;
 
 /// Most ranks of a run.
 const RANKS: usize = 12;
+
+/// A bit pattern by which the numbers for damaged fields differ from those that the scheduler draws.
+const FIELDS: u64 = 0x6669_656c_6473_2121;
 
 /// When a run is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +54,8 @@ pub struct Run {
     pub loss: Loss,
     /// Daemons and commands during it and after it.
     pub beside: BesideRun,
+    /// With fields: by so many ranks the parts of a whole are turned.
+    pub turn: usize,
     /// Parameters in place of those of the job.
     pub changes: Vec<(&'static str, String)>,
 }
@@ -137,6 +142,7 @@ impl Plan {
             plan.make_of_fields();
         }
         plan.draw_changes(random);
+        plan.draw_damaged_fields(random);
         plan
     }
 
@@ -146,6 +152,33 @@ impl Plan {
         self.fields = true;
         for run in &mut self.runs {
             run.beside.events.retain(|event| !event.is_command());
+        }
+    }
+
+    /// Lets the runs of half of the programs with fields have other parts of the wholes, and damages such fields where
+    /// only their own checksums show it. `random` goes on as if nothing had been drawn.
+    fn draw_damaged_fields(&mut self, random: &Random) {
+        let mut random = Random::new(random.clone().number() ^ FIELDS);
+        if !self.fields || random.once_in(2) {
+            return;
+        }
+        for run in &mut self.runs {
+            run.turn = random.below(run.node_of.len() as u64) as usize;
+        }
+        self.small |= random.once_in(2);
+        if random.once_in(3) {
+            return;
+        }
+        self.more.push(("SCR_CRC_ON_FLUSH", "0".to_string()));
+        let not_so = ["SCR_CRC_ON_FLUSH", "SCR_USE_CONTAINERS"];
+        self.more
+            .retain(|(name, value)| !not_so.contains(name) || value == "0");
+        let number = random.below(self.runs.len() as u64 - 1) as usize;
+        let run = &mut self.runs[number];
+        run.loss = Loss::Fields(*random.one_of(&[Damage::Bit, Damage::Sector]));
+        if random.once_in(2) && run.repairs.is_none() {
+            // Not too early.
+            (run.kill, run.finalizes) = (Kill::Never, true);
         }
     }
 
@@ -275,6 +308,10 @@ impl Plan {
         for (name, is_so) in [
             ("containers", self.is_set("SCR_USE_CONTAINERS")),
             ("fields", self.fields),
+            (
+                "damaged fields",
+                runs.clone().any(|run| matches!(run.loss, Loss::Fields(_))),
+            ),
             ("flush in the background", self.background),
             ("lines of stores and descriptors", self.places.lines),
             ("several stores", self.places.stores.len() > 1),
@@ -412,6 +449,7 @@ impl Run {
             shared_room: None,
             loss: Loss::Nothing,
             beside: BesideRun::default(),
+            turn: 0,
             changes: Vec::new(),
         }
     }
@@ -473,6 +511,7 @@ impl Run {
             shared_room: random.once_in(16).then(|| random.below(20_000)),
             loss,
             beside: BesideRun::default(),
+            turn: 0,
             changes: Vec::new(),
         }
     }

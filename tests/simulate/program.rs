@@ -4,12 +4,12 @@ use crate::acts::{Act, Output, Said};
 use crate::content::{Key, content, files_of};
 use crate::files::SimFiles;
 use crate::job::PREFIX;
-use crate::oracle::{Answer, Oracle, Promise};
+use crate::messages::Messages;
+use crate::oracle::{Answer, Excuse, Oracle, Promise};
 use crate::places::Places;
 use crate::plan::Run;
 use crate::process::Process;
 use crate::world::World;
-use scr::events::Memory;
 use scr::format::Name;
 use scr::format::file::decode;
 use scr::format::index::Index;
@@ -28,8 +28,6 @@ use std::time::Duration;
 pub struct Program {
     /// It calls SCR_Should_exit after each dataset.
     pub asks_to_exit: bool,
-    /// SCR_FLUSH_POSTSTAGE.
-    pub hands_over: bool,
     pub run: Run,
     pub number: usize,
     pub rank: usize,
@@ -40,7 +38,7 @@ pub struct Program {
     pub places: Places,
     pub files: SimFiles,
     pub environment: Environment,
-    pub events: Arc<Memory>,
+    pub events: Arc<Messages>,
     /// How many messages there were before this run.
     pub told: usize,
     pub oracle: Rc<RefCell<Oracle>>,
@@ -141,13 +139,17 @@ impl Program {
     ) -> End {
         let mut session = match self.begin(number, world, process) {
             Ok(Some(session)) => session,
-            Ok(None) => return self.ends_early("SCR_Init", "SCR is disabled", false),
+            Ok(None) => return self.ends_early("SCR_Init", "SCR is disabled", None),
             Err(_) if self.is_broken() => return End::Broken,
             Err(error) => {
                 let oracle = self.oracle.borrow();
                 // A person deletes what is being purged.
                 let meanwhile = self.run.purges_prefix() && oracle.people_delete();
-                let other_reason = oracle.locked || meanwhile;
+                let other_reason = if oracle.locked {
+                    Some(Excuse::Locked)
+                } else {
+                    meanwhile.then_some(Excuse::TakenOut)
+                };
                 drop(oracle);
                 return self.ends_early("SCR_Init", &error.to_string(), other_reason);
             }
@@ -169,16 +171,12 @@ impl Program {
         self.answered("SCR_Finalize", &done);
         match done {
             Ok(()) => self.oracle.borrow_mut().finalizes(number),
-            Err(error) => {
-                // A flush that is handed over needs some room on each node.
-                let tight = self.hands_over && self.oracle.borrow().is_tight();
-                return self.ends_early("SCR_Finalize", &error.to_string(), tight);
-            }
+            Err(error) => return self.ends_early("SCR_Finalize", &error.to_string(), None),
         }
         End::Normal
     }
 
-    fn ends_early(&self, call: &str, why: &str, other_reason: bool) -> End {
+    fn ends_early(&self, call: &str, why: &str, other_reason: Option<Excuse>) -> End {
         self.reason(call, why, other_reason);
         End::Early
     }
@@ -238,7 +236,10 @@ impl Program {
                 let meanwhile = self.oracle.borrow().people_delete();
                 match done {
                     Ok(()) => self.oracle.borrow_mut().has_deleted(name),
-                    Err(error) => self.reason(&call, &error.to_string(), meanwhile),
+                    Err(error) => {
+                        let meanwhile = meanwhile.then_some(Excuse::TakenOut);
+                        self.reason(&call, &error.to_string(), meanwhile);
+                    }
                 }
                 Go::On
             }
@@ -267,8 +268,15 @@ impl Program {
         if exits { Go::ToEnd } else { Go::On }
     }
 
+    /// Tells the oracle what SCR has said to be flushed.
+    pub fn hear(&self) {
+        let flushed = self.events.take_flushed();
+        self.oracle.borrow_mut().are_flushed(flushed);
+    }
+
     /// All ranks must be told the same, unless some find out before others that a process has died.
     fn answered<T: std::fmt::Debug>(&self, call: &str, answer: &scr::Result<T>) {
+        self.hear();
         let answer = match answer {
             Ok(value) => format!("{value:?}"),
             Err(error) => {
@@ -283,15 +291,16 @@ impl Program {
     }
 
     /// A call has failed: that needs a reason, such as an error of a file system.
-    fn reason(&self, call: &str, why: &str, other_reason: bool) {
-        let other_reason = other_reason || self.is_broken();
+    fn reason(&self, call: &str, why: &str, other_reason: Option<Excuse>) {
+        let broken = self.is_broken().then_some(Excuse::Broken);
+        let other_reason = other_reason.or(broken);
         let mut oracle = self.oracle.borrow_mut();
         oracle.call_failed(call, why, other_reason);
     }
 
     fn must_work(&self, call: &str, error: Option<scr::Error>) {
         if let Some(error) = error {
-            self.reason(call, &error.to_string(), false);
+            self.reason(call, &error.to_string(), None);
         }
     }
 
@@ -311,6 +320,7 @@ impl Program {
             Ok(None) => Answer::None,
             Err(error) => Answer::Failed(error.to_string()),
         };
+        self.hear();
         self.tell(&format!("SCR_Have_restart: {answer:?}"));
         if matches!(answer, Answer::Failed(_)) && self.is_broken() {
             return (answer, usize::MAX);
@@ -378,7 +388,10 @@ impl Program {
         let started = session.start_restart().map(|name| name.to_string());
         self.answered("SCR_Start_restart", &started);
         let mut verdict = says.by(self.rank, self.size());
-        let taken_out = |program: &Self| program.oracle.borrow().is_taken_out(call);
+        let taken_out = |program: &Self| {
+            let taken_out = program.oracle.borrow().is_taken_out(call);
+            taken_out.then_some(Excuse::TakenOut)
+        };
         match self.read_files(session, call, name) {
             Err(_) if self.is_broken() => {
                 // The ranks cannot agree, so that nobody rejects it.
@@ -482,14 +495,17 @@ impl Program {
                 // The phase has begun all the same, and must be ended.
                 let _ = session.complete_output(false);
                 let oracle = self.oracle.borrow();
-                let other = oracle.is_tight() || oracle.is_name_of_other_ranks(name);
+                let other = oracle.is_name_of_other_ranks(name);
+                let other = other.then_some(Excuse::RanksDiffer);
                 drop(oracle);
                 self.reason("SCR_Start_output", &error.to_string(), other);
                 return Go::On;
             }
             let written = self.write_files(session, key, name);
-            if written.is_ok() && !is_bad {
-                self.oracle.borrow_mut().ends(key);
+            match &written {
+                Ok(()) if !is_bad => self.oracle.borrow_mut().ends(key),
+                Ok(()) => {}
+                Err(_) => self.oracle.borrow_mut().is_unwritten(key),
             }
             let done = session.complete_output(written.is_ok() && !is_bad);
             self.answered(&format!("SCR_Complete_output({name})"), &done);
@@ -501,12 +517,11 @@ impl Program {
         } else {
             oracle.completed(key, done.is_ok(), session.must_exit());
         }
-        let deleted = oracle.is_taken_out_by_people(name);
-        let others = self.fields && oracle.is_name_of_other_ranks(name);
-        let reason = oracle.is_tight() || output.bad.is_some() || deleted || others;
         drop(oracle);
         if let Err(error) = written.and(done) {
-            self.reason("SCR_Complete_output", &error.to_string(), reason);
+            let why = error.to_string();
+            let reason = self.oracle.borrow().not_completed(key, output, &why);
+            self.reason("SCR_Complete_output", &why, reason);
         }
         self.look_at_index();
         if output.probes {

@@ -105,6 +105,9 @@ fn smaller(plan: &Plan) -> Vec<Plan> {
         }
         (0..run.changes.len())
             .for_each(|change| with(&|plan| drop(plan.runs[at].changes.remove(change))));
+        if run.turn > 0 {
+            with(&|plan| plan.runs[at].turn = 0);
+        }
         if run.again.is_some() {
             with(&|plan| plan.runs[at].again = None);
         }

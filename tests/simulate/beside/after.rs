@@ -328,9 +328,6 @@ impl Beside {
 
     /// What the index says must be true. Daemons go on.
     fn check(&mut self, simulation: &Simulation) {
-        if !self.login.oracle.borrow().is_clear() {
-            return;
-        }
         let mut fuse = Fuse {
             left: None,
             killed: false,

@@ -2,7 +2,7 @@
 //! that name in `commands` calls.
 
 use super::Site;
-use crate::oracle::Promise;
+use crate::oracle::{Excuse, Promise};
 use scr::daemon::clean::{self, Done};
 use scr::daemon::service::{Finished, Process};
 use scr::format::filemap::Filemap;
@@ -456,7 +456,7 @@ impl Site {
         let mut texts = Vec::new();
         for one in cleaned {
             if one.files > 0 || !one.problems.is_empty() || matches!(one.done, Done::Removed) {
-                self.oracle.borrow_mut().caches_lost();
+                self.oracle.borrow_mut().caches_lost(Excuse::Cleaned);
             }
             if let Some(problem) = one.problems.into_iter().next() {
                 return Err(problem);

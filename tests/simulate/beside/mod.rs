@@ -10,7 +10,7 @@ pub use draw::{After, BesidePlan, BesideRun};
 use draw::{Event, What};
 
 use crate::files::SimFiles;
-use crate::oracle::{Oracle, Promise};
+use crate::oracle::{Excuse, Oracle, Promise};
 use crate::places::LOCAL;
 use crate::volume::Damage;
 use commands::Command;
@@ -279,7 +279,7 @@ impl Beside {
     fn killed(&self, id: ProcessId, command: &Command) {
         self.login.tell(&format!("process {id} is killed"));
         if matches!(command, Command::Clean(_)) {
-            self.login.oracle.borrow_mut().caches_lost();
+            self.login.oracle.borrow_mut().caches_lost(Excuse::Cleaned);
         }
     }
 

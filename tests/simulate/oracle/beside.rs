@@ -1,39 +1,41 @@
 //! What daemons and commands tell, beside the program.
 
 use super::dataset::{Dataset, Fate};
-use super::{Oracle, Promise};
+use super::refusals::is_full;
+use super::{Excuse, Oracle, Promise};
+use crate::plan::Run;
 use crate::volume::Profile;
 
 impl Oracle {
     /// No file system has failed or been full in this job, so nothing may fail.
     pub fn is_clear(&self) -> bool {
         let mut runs = self.plan.runs.iter().take(self.run + 1);
-        runs.all(|run| run.faults.one_in == 0 && !run.is_tight())
+        !self.faults.ever_hit() && !runs.any(Run::is_tight)
     }
 
-    /// A command has failed, and nothing else had.
+    /// A command has failed: its words must name the reason.
     pub fn command_failed(&mut self, what: &str) {
         let mut runs = self.plan.runs.iter().take(self.run + 1);
-        let damaged = runs.any(|run| run.beside.damages_orders());
-        let damaged = damaged && what.contains("transfer.scrinfo");
+        let (damaged, tight) = (
+            runs.clone().any(|run| run.beside.damages_orders()),
+            runs.any(Run::is_tight),
+        );
         // Another person has dropped or deleted it.
         let is_gone =
             self.people_delete() && what.contains("is not the name of a checkpoint there");
-        let stopped = self.is_locked_by_stopped(what);
-        let excused = damaged || is_gone || stopped || !self.is_clear();
-        self.check(Promise::Command, excused, || what.to_string());
-    }
-
-    /// A call has failed: that needs a reason, such as an error of a file system.
-    pub fn call_failed(&mut self, call: &str, why: &str, other_reason: bool) {
-        let run = self.plan.runs.get(self.run);
-        let damaged = run.is_some_and(|run| run.beside.damages_orders());
-        let of_orders = damaged && why.contains("transfer.scrinfo");
-        // A hand-over only writes records in the cache, which may be full.
-        let not_handed = self.is_tight() && why.contains("could not be handed over");
-        let locked = self.is_locked_by_stopped(why);
-        let reason = other_reason || of_orders || not_handed || locked || self.is_excused();
-        self.check(Promise::Reason, reason, || format!("{call}: {why}"));
+        let excuse = if self.faults.explain(what, true) {
+            Some(Excuse::Refused)
+        } else if tight && is_full(what) {
+            Some(Excuse::Full)
+        } else if damaged && what.contains("transfer.scrinfo") {
+            Some(Excuse::Orders)
+        } else if is_gone {
+            Some(Excuse::TakenOut)
+        } else {
+            self.is_locked_by_stopped(what).then_some(Excuse::Locked)
+        };
+        self.check(Promise::Command, excuse.is_some(), || what.to_string());
+        excuse.into_iter().for_each(|excuse| self.excuse(excuse));
     }
 
     /// True if this error names a lock that a stopped process may have kept.
@@ -55,12 +57,19 @@ impl Oracle {
         let finished = |one: &Dataset| same(one) && one.is_finished();
         let at = self.datasets.iter().rposition(finished);
         self.check(Promise::Finished, at.is_some(), || {
-            format!("a command calls {name} complete, which not all ranks had finished")
+            format!("{name} is said to be complete, which not all ranks had finished")
         });
         if let Some(at) = at {
             let one = &mut self.datasets[at];
             one.saved |= one.fate == Fate::Counts && !one.damaged;
         }
+    }
+
+    /// SCR has said that these datasets were flushed.
+    pub fn are_flushed(&mut self, these: Vec<(u64, String)>) {
+        these
+            .iter()
+            .for_each(|(id, name)| self.reported_as_saved(*id, name));
     }
 
     /// A person is about to take a dataset out of the index, or has done so.
@@ -77,11 +86,6 @@ impl Oracle {
             }
         }
         (self.chosen, self.chosen_is_known) = (None, false);
-    }
-
-    /// A person of this run has deleted an older dataset of this name, whose files are those that are written now.
-    pub fn is_taken_out_by_people(&self, name: &str) -> bool {
-        self.people.contains(name)
     }
 
     /// A person of this run has deleted or dropped something.
@@ -147,7 +151,8 @@ impl Oracle {
 
     /// It could not be made again, perhaps because a stopped process has locked it.
     pub fn index_stays_lost(&mut self) {
-        self.datasets.iter_mut().for_each(|one| one.saved = false);
+        let all = self.datasets.iter_mut();
+        all.for_each(|one| one.lose_prefix(Excuse::IndexLost));
     }
 
     /// A rank of the run before goes on. Rank 0 may announce again the flush of what that run wrote last, which
@@ -159,6 +164,7 @@ impl Oracle {
             self.prefix_damaged = true;
             for at in self.with_names_of_earlier_runs() {
                 self.is_damaged_in_prefix(at);
+                self.datasets[at].prefix_lost = Some(Excuse::EarlierRank);
             }
         }
         if rank > 0 {
@@ -168,7 +174,8 @@ impl Oracle {
         let mut newest = self.datasets.iter_mut().rev();
         let last = newest.find(|one| Some(one.run) == before && one.is_finished());
         if let Some(last) = last.filter(|last| last.saved) {
-            (last.saved, last.damaged) = (false, true);
+            last.lose_prefix(Excuse::EarlierRank);
+            last.damaged = true;
             self.prefix_damaged = true;
         }
     }
@@ -184,10 +191,8 @@ impl Oracle {
     }
 
     /// What was in the caches of nodes may be gone.
-    pub fn caches_lost(&mut self) {
-        self.datasets
-            .iter_mut()
-            .for_each(|one| one.cache_lost = true);
+    pub fn caches_lost(&mut self, why: Excuse) {
+        self.datasets.iter_mut().for_each(|one| one.lose_cache(why));
     }
 
     /// The checkpoint that must be offered now, if no file system has failed.

@@ -1,7 +1,7 @@
 //! What a run excuses whose parameters are not those of the job.
 
-use super::Oracle;
 use super::dataset::{Dataset, Fate};
+use super::{Excuse, Oracle};
 
 impl Oracle {
     /// A session of this run begins: what its parameters remove then, and the checkpoint that SCR_CURRENT names. Called
@@ -11,12 +11,13 @@ impl Oracle {
         let (cache, prefix) = (run.purges_cache(), run.purges_prefix());
         let name = run.current().map(str::to_string);
         if cache {
-            self.caches_lost();
+            self.caches_lost(Excuse::Purged);
         }
         if prefix {
             for one in &mut self.datasets {
                 // The end of the run does not bring deleted output back.
-                (one.saved, one.output) = (false, false);
+                one.lose_prefix(Excuse::Purged);
+                one.output = false;
             }
         }
         let Some(name) = name else {

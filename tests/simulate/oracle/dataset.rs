@@ -1,5 +1,6 @@
 //! A dataset that the program has begun, as far as the oracle knows it.
 
+use super::Excuse;
 use crate::acts::Output;
 use crate::content::Key;
 use crate::places::Place;
@@ -38,6 +39,8 @@ pub struct Dataset {
     pub good: usize,
     pub failed: usize,
     pub fate: Fate,
+    /// It was deleted or rejected, and may be offered all the same.
+    pub turns_up: Option<Excuse>,
     /// Ranks for which the call that takes it away has returned.
     pub taken_away: usize,
     /// A person has made it the current one since the last call that takes it away was begun.
@@ -50,8 +53,12 @@ pub struct Dataset {
     pub at: Vec<BTreeSet<usize>>,
     /// For each rank, whether such a node was lost since.
     pub lost: Vec<bool>,
-    /// The caches that had it have lost power, or may have been emptied.
-    pub cache_lost: bool,
+    /// No cache need have it any more.
+    pub cache_lost: Option<Excuse>,
+    /// It was in the prefix directory, and need not be any more.
+    pub prefix_lost: Option<Excuse>,
+    /// This one and these newer checkpoints are as many as SCR_FLUSH says, so that one of them was flushed.
+    pub due: Vec<Key>,
     /// It was damaged in the prefix directory.
     pub damaged: bool,
     /// It was damaged where no checksum may be recorded: nobody can notice.
@@ -79,13 +86,16 @@ impl Dataset {
             good: 0,
             failed: 0,
             fate: Fate::Counts,
+            turns_up: None,
             taken_away: 0,
             wanted_again: false,
             saved: false,
             nodes: vec![node_of.to_vec()],
             at: node_of.iter().map(|node| BTreeSet::from([*node])).collect(),
             lost: vec![false; node_of.len()],
-            cache_lost: false,
+            cache_lost: None,
+            prefix_lost: None,
+            due: Vec::new(),
             damaged: false,
             unnoticed: false,
         }
@@ -97,7 +107,7 @@ impl Dataset {
         let lost: Vec<usize> = (0..self.ranks()).filter(|rank| self.lost[*rank]).collect();
         format!(
             "{} of run {}, id {:?}, in {:?}, complete on {} of {} ranks, {:?}, saved: {}; ranks at nodes {}, \
-             lost: {lost:?}, cache lost: {}",
+             lost: {lost:?}, cache lost: {:?}",
             self.name,
             self.run,
             self.id,
@@ -121,9 +131,21 @@ impl Dataset {
         self.ended == self.ranks()
     }
 
-    /// All ranks were told that it is complete, and nobody has given it up.
+    /// All ranks were told that it is complete, or one that it is saved, and nobody has given it up.
     pub fn is_whole(&self) -> bool {
-        self.good == self.ranks() && self.fate == Fate::Counts
+        (self.good == self.ranks() || self.saved) && self.fate == Fate::Counts
+    }
+
+    /// Nothing of it need be in a cache any more.
+    pub fn lose_cache(&mut self, why: Excuse) {
+        self.cache_lost.get_or_insert(why);
+    }
+
+    /// It need not be in the prefix directory any more.
+    pub fn lose_prefix(&mut self, why: Excuse) {
+        self.prefix_lost = Some(why);
+        self.saved = false;
+        self.due.clear();
     }
 
     /// A restart may be offered it.
@@ -168,7 +190,7 @@ impl Dataset {
             Place::Store(_) => {
                 self.at = node_of.iter().map(|node| BTreeSet::from([*node])).collect();
                 self.lost.fill(false);
-                self.cache_lost = false;
+                self.cache_lost = None;
                 // It was fetched, and has redundancy for these nodes, or it was in the cache.
                 if !self.nodes.iter().any(|nodes| nodes == node_of) {
                     self.nodes.push(node_of.to_vec());

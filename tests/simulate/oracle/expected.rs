@@ -1,7 +1,7 @@
 //! Which checkpoint the failure model promises at least.
 
-use super::Oracle;
 use super::dataset::{Dataset, Fate};
+use super::{Excuse, Oracle};
 use crate::places::Place;
 use crate::plan::Run;
 
@@ -15,10 +15,24 @@ impl Oracle {
 
     pub(super) fn is_promised(&self, at: usize) -> bool {
         let one = &self.datasets[at];
-        let kept = self.is_in_prefix(at) || self.is_in_cache(at);
+        one.checkpoint && one.is_whole() && self.excuse_of(at).is_none()
+    }
+
+    /// What excuses that a whole checkpoint is not offered.
+    pub(super) fn excuse_of(&self, at: usize) -> Option<Excuse> {
+        let one = &self.datasets[at];
         // The checksums of fields show damage that no checksum of files shows.
-        let noticed = self.plan.fields && one.unnoticed;
-        one.checkpoint && one.is_whole() && self.fits(one) && kept && !noticed
+        if self.plan.fields && one.unnoticed {
+            return Some(Excuse::Unnoticed);
+        }
+        if !self.fits(one) {
+            return Some(Excuse::OtherRanks);
+        }
+        let (prefix, cache) = (self.excuse_in_prefix(at)?, self.excuse_in_cache(at)?);
+        Some(match one.place {
+            Some(Place::Store(_)) => cache,
+            _ => prefix,
+        })
     }
 
     /// The program can restart from it with the ranks of this run.
@@ -26,10 +40,30 @@ impl Oracle {
         !self.plan.anew || one.ranks() == self.node_of.len()
     }
 
-    /// It was reported as saved, and is not outside of the sliding window.
+    /// It, or one that is newer, was reported as saved, or flushed as SCR_FLUSH says, and is not outside of the sliding
+    /// window.
     pub(super) fn is_in_prefix(&self, at: usize) -> bool {
+        self.excuse_in_prefix(at).is_none()
+    }
+
+    /// One of the checkpoints that were completed one after the other from this one on was flushed.
+    pub(super) fn is_due(&self, at: usize) -> bool {
+        let due = &self.datasets[at].due;
+        let mut row = self.datasets.iter().filter(|one| due.contains(&one.key));
+        let stands =
+            |one: &Dataset| one.fate == Fate::Counts && !one.damaged && one.prefix_lost.is_none();
+        !due.is_empty() && row.all(stands)
+    }
+
+    fn excuse_in_prefix(&self, at: usize) -> Option<Excuse> {
+        let one = &self.datasets[at];
+        if !one.saved && !self.is_due(at) {
+            return Some(one.prefix_lost.unwrap_or(Excuse::NotFlushed));
+        }
+        if !self.plan.fetch_in(&self.plan.runs[self.run]) {
+            return Some(Excuse::NoFetch);
+        }
         let window = self.all_runs.window;
-        let fetch = self.plan.fetch_in(&self.plan.runs[self.run]);
         let newer = self.datasets.iter().skip(at + 1);
         // While one of these may be offered, it does not matter that they push this one out.
         let may_be_offered = |one: &Dataset| {
@@ -37,20 +71,20 @@ impl Oracle {
             one.fate == Fate::Counts && !damaged && self.fits(one)
         };
         let gone = newer.filter(|one| one.checkpoint && one.is_finished() && !may_be_offered(one));
-        self.datasets[at].saved && fetch && (window == 0 || gone.count() < window)
+        (window > 0 && gone.count() >= window).then_some(Excuse::Window)
     }
 
-    /// It is still in the cache, and can be read or rebuilt there.
-    fn is_in_cache(&self, at: usize) -> bool {
+    /// It may have left the cache, or cannot be read or rebuilt there.
+    fn excuse_in_cache(&self, at: usize) -> Option<Excuse> {
         let (one, places) = (&self.datasets[at], &self.all_runs.places);
         let Some(Place::Store(store)) = one.place else {
-            return false;
+            return Some(Excuse::NotFlushed);
         };
-        if one.cache_lost {
-            return false;
+        if one.cache_lost.is_some() {
+            return one.cache_lost;
         }
         if self.has_lost_too_much(one, store) {
-            return false;
+            return Some(Excuse::LostNodes);
         }
         // One that was read in the prefix directory may still be here, too.
         let here = |other: &&Dataset| match other.place {
@@ -67,14 +101,37 @@ impl Oracle {
         let harmless = |other: &Dataset| !other.checkpoint && newest && saved;
         let after = newer.filter(here).filter(|other| !harmless(other)).count();
         let count = places.stores[store].count as usize;
-        // The oldest leaves first, where all are protected alike, and none is being flushed.
-        let alike = |other: &Dataset| other.nodes == one.nodes;
-        let all_alike = places.is_even(store) && self.datasets.iter().filter(here).all(alike);
+        let since = self.plan.runs.get(one.run..=self.run).unwrap_or_default();
         // A global restart brings only the newest to the prefix directory, unless it seems to be there, and empties
         // the cache.
-        let kept = (newest && !one.damaged) || !self.plan.is_set("SCR_GLOBAL_RESTART");
-        let room = newest || (self.runs_without_limit() && self.all_runs.foreground);
-        kept && (after == 0 || (after < count && all_alike && room))
+        let global = since
+            .iter()
+            .any(|run| self.plan.is_set_in(run, "SCR_GLOBAL_RESTART"));
+        if global && (!newest || one.damaged) {
+            return Some(Excuse::GlobalRestart);
+        }
+        if after == 0 {
+            return None;
+        }
+        // The oldest leaves first, where all are protected alike, and none is being flushed.
+        let alike = |other: &Dataset| other.nodes == one.nodes;
+        if !places.is_even(store) || !self.datasets.iter().filter(here).all(alike) {
+            return Some(Excuse::Uneven);
+        }
+        if after >= count {
+            return Some(Excuse::Evicted);
+        }
+        if newest {
+            return None;
+        }
+        if since.iter().any(Run::is_tight) {
+            return Some(Excuse::NoRoom);
+        }
+        let background = since.iter().any(|run| self.plan.background_in(run));
+        let older = self.datasets[..at].iter().filter(here);
+        let stays = older.filter(|older| !older.saved && older.fate != Fate::Gone);
+        let stays = if background { stays.count() } else { 0 };
+        (after + stays >= count).then_some(Excuse::OnTheWay)
     }
 
     /// With the nodes of this run it cannot be rebuilt in a store.
@@ -93,12 +150,9 @@ impl Oracle {
             _ => false,
         };
         let aside: Vec<bool> = self.datasets.iter().map(is_set_aside).collect();
-        for (one, is_aside) in self.datasets.iter_mut().zip(aside) {
-            one.cache_lost |= is_aside;
+        let all = self.datasets.iter_mut().zip(aside);
+        for (one, _) in all.filter(|(_, is_aside)| *is_aside) {
+            one.lose_cache(Excuse::SetAside);
         }
-    }
-
-    fn runs_without_limit(&self) -> bool {
-        !self.plan.runs.iter().any(Run::is_tight)
     }
 }

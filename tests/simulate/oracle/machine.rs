@@ -1,7 +1,7 @@
 //! What the loss of nodes, power and bytes excuses.
 
-use super::Oracle;
 use super::dataset::{Dataset, Fate};
+use super::{Excuse, Oracle};
 use crate::machine::Hit;
 use crate::places::Place;
 use std::path::Path;
@@ -39,7 +39,7 @@ impl Oracle {
         // What was renamed or removed in a cache without a sync may be there again.
         self.may_turn_up();
         self.may_be_torn();
-        self.caches_lost();
+        self.caches_lost(Excuse::PowerLost);
     }
 
     /// The bytes of files in a cache may be others, with the right sizes.
@@ -53,7 +53,10 @@ impl Oracle {
     pub(super) fn may_turn_up(&mut self) {
         let gone = |one: &&mut Dataset| one.fate == Fate::Gone;
         let gone = self.datasets.iter_mut().filter(gone);
-        gone.for_each(|one| one.fate = Fate::GivenUp);
+        for one in gone {
+            one.fate = Fate::GivenUp;
+            one.turns_up = Some(Excuse::ThereAgain);
+        }
     }
 
     /// True if no checksums of its files may be recorded. In bypass and with SINGLE they are taken in the
@@ -63,8 +66,7 @@ impl Oracle {
         let mut later = self.datasets.iter().skip(at + 1);
         let later = later.any(|other| other.run == one.run && other.good > 0);
         // An I/O error may have kept them from being taken.
-        let mut runs = self.plan.runs.iter().take(self.run + 1);
-        let taken = later && runs.all(|run| run.faults.one_in == 0);
+        let taken = later && !self.faults.ever_hit();
         let at_once = match one.place {
             Some(Place::Store(store)) => {
                 let tolerates = |nodes| self.all_runs.places.tolerates(store, nodes);
@@ -84,7 +86,9 @@ impl Oracle {
         let one = &mut self.datasets[at];
         one.unnoticed |= !checksums || lacks;
         // What is in the prefix directory need not be in the cache any more.
-        (one.saved, one.cache_lost, one.damaged) = (false, true, true);
+        one.lose_prefix(Excuse::Damaged);
+        one.lose_cache(Excuse::DamageUnread);
+        one.damaged = true;
     }
 
     /// Below this path, which begins with the prefix directory.

@@ -6,13 +6,16 @@ mod answers;
 mod beside;
 mod changes;
 mod dataset;
+mod excuses;
 mod expected;
 pub mod left;
 mod machine;
 mod promises;
+mod refusals;
 mod restarts;
 
 pub use answers::Answer;
+pub use excuses::Excuse;
 pub use promises::Promise;
 
 use crate::acts::Output;
@@ -20,6 +23,7 @@ use crate::changes::AllRuns;
 use crate::content::Key;
 use crate::counts::Reached;
 use crate::faults::Faults;
+use crate::messages::Messages;
 use crate::places::Place;
 use crate::plan::{Plan, Run};
 use answers::Answers;
@@ -32,6 +36,9 @@ pub struct Oracle {
     plan: Plan,
     all_runs: AllRuns,
     faults: Arc<Faults>,
+    messages: Arc<Messages>,
+    /// How many messages there were when this run began.
+    told: usize,
     /// Oldest first.
     datasets: Vec<Dataset>,
     /// The number of the run that goes on.
@@ -43,6 +50,8 @@ pub struct Oracle {
     answers: Answers,
     /// What was offered in this run, by the number of the call.
     readings: BTreeMap<usize, Reading>,
+    /// Datasets of which the program could not write a file.
+    unwritten: BTreeSet<Key>,
     /// Calls that take something away and that a rank has begun.
     begun: BTreeSet<Key>,
     /// The checkpoint that SCR_Current has named in this run, until something else is done; and whether it
@@ -74,19 +83,22 @@ pub struct Oracle {
 }
 
 impl Oracle {
-    pub fn new(plan: &Plan, faults: Arc<Faults>) -> Self {
+    pub fn new(plan: &Plan, faults: Arc<Faults>, messages: Arc<Messages>) -> Self {
         let mut reached = Reached::default();
         plan.count(&mut reached);
         Oracle {
             plan: plan.clone(),
             all_runs: plan.of_all_runs(),
             faults,
+            messages,
+            told: 0,
             datasets: Vec::new(),
             run: 0,
             node_of: Vec::new(),
             used: BTreeSet::new(),
             answers: Answers::default(),
             readings: BTreeMap::new(),
+            unwritten: BTreeSet::new(),
             begun: BTreeSet::new(),
             chosen: None,
             chosen_is_known: false,
@@ -108,11 +120,20 @@ impl Oracle {
     /// Checks a promise.
     pub fn check(&mut self, promise: Promise, holds: bool, what: impl FnOnce() -> String) {
         *self.reached.promises.entry(promise.text()).or_default() += 1;
-        let excused = self.broken && !promise.is_safety();
-        if !holds && !excused {
+        if holds {
+            return;
+        }
+        if self.broken && !promise.is_safety() {
+            self.excuse(Excuse::BrokenRecords);
+        } else {
             self.violations
                 .push(format!("promise {}\n  {}", promise.text(), what()));
         }
+    }
+
+    /// Notes that something was not as without this excuse.
+    pub fn excuse(&mut self, excuse: Excuse) {
+        self.reached.excuses.insert(excuse.text(), 1);
     }
 
     pub fn violations(&self) -> &[String] {
@@ -124,10 +145,16 @@ impl Oracle {
         self.reports
     }
 
-    /// A file system has failed in this run, or the shared one may be full.
+    /// A file system has failed in this run, or the shared one may be full. That excuses no failure of a call; but what
+    /// was to be recorded may not be.
     pub fn is_excused(&self) -> bool {
         let run = self.plan.runs.get(self.run);
         self.faults.any_hit() || run.is_some_and(|run| run.shared_room.is_some())
+    }
+
+    /// A file system has failed in this run.
+    pub fn has_failed(&self) -> bool {
+        self.faults.any_hit()
     }
 
     /// There is less room than is needed.
@@ -150,9 +177,10 @@ impl Oracle {
             // Another number of ranks has read it through the prefix directory, and left nothing in the cache.
             let ranks = self.node_of.len();
             let others = self.datasets.iter_mut().filter(|one| one.ranks() != ranks);
-            others.for_each(|one| one.cache_lost = true);
+            others.for_each(|one| one.lose_cache(Excuse::NoFetch));
         }
         self.run = number;
+        self.told = self.messages.count();
         self.node_of.clone_from(&self.plan.runs[number].node_of);
         self.used = self.node_of.iter().copied().collect();
         self.answers = Answers::new(self.node_of.len());
@@ -242,6 +270,7 @@ impl Oracle {
     pub fn completed(&mut self, key: Key, worked: bool, exits: bool) {
         let run = &self.plan.runs[self.run];
         let (flush, background) = (self.plan.flush_in(run), self.plan.background_in(run));
+        let alone = !run.beside.has_people();
         let poststage = self.plan.beside.poststage;
         let Some(one) = self.dataset(key) else {
             return;
@@ -255,9 +284,30 @@ impl Oracle {
         let due = one.output || (one.checkpoint && flush == 1);
         let at_end = one.checkpoint && flush > 0 && exits && !poststage;
         let saved = in_place || at_end || (due && !background);
-        if one.good == one.ranks() && saved && one.fate == Fate::Counts {
+        if one.good != one.ranks() || one.fate != Fate::Counts {
+            return;
+        }
+        if saved {
             one.saved = true;
             self.reports += 1;
+        } else if one.checkpoint && flush > 0 && !background && alone {
+            self.completes_row(key, flush as usize);
+        }
+    }
+
+    /// A checkpoint is complete: if it is the last of `flush` that were completed one after the other in a session, one
+    /// of these was flushed.
+    fn completes_row(&mut self, key: Key, flush: usize) {
+        let of_session = |one: &&Dataset| one.key >> 8 == key >> 8;
+        let until = self.datasets.iter().rev().skip_while(|one| one.key != key);
+        let row = until.take_while(of_session).filter(|one| one.checkpoint);
+        let row = row.take_while(|one| one.good == one.ranks());
+        let mut row: Vec<Key> = row.take(flush).map(|one| one.key).collect();
+        row.reverse();
+        if row.len() == flush
+            && let Some(first) = self.dataset(row[0])
+        {
+            first.due = row;
         }
     }
 
@@ -273,20 +323,20 @@ impl Oracle {
     pub fn is_finalizing(&mut self) {
         // Nobody reads it there, so that damage is not noticed.
         for one in self.datasets.iter_mut().filter(|one| one.damaged) {
-            one.cache_lost = true;
+            one.lose_cache(Excuse::DamageUnread);
         }
         let finished = |one: &Dataset| one.checkpoint && one.is_finished();
         if let Some(newest) = self.datasets.iter().rposition(finished)
             && self.all_runs.window > 0
         {
             let older = self.datasets[..newest].iter_mut();
-            older.for_each(|one| one.cache_lost = true);
+            older.for_each(|one| one.lose_cache(Excuse::Window));
         }
         // A later run that does not fetch, or deletes it in the prefix directory, does not find it here either.
         let run = &self.plan.runs[self.run];
         let leaves = self.plan.fetch_in(run) && !run.purges_prefix();
         if !self.all_runs.fetch && leaves {
-            self.caches_lost();
+            self.caches_lost(Excuse::Emptied);
         }
     }
 
@@ -326,15 +376,14 @@ impl Oracle {
         if self.all_runs.window > 0 {
             // What has left the sliding window leaves the cache with what is in it.
             let older = self.datasets[..newest].iter_mut();
-            older.for_each(|one| one.cache_lost = true);
+            older.for_each(|one| one.lose_cache(Excuse::Window));
         }
     }
 
     /// A dataset is about to be deleted, dropped or rejected.
     fn takes_away(&mut self, these: impl Fn(&Dataset) -> bool, fate: Fate) {
         for one in self.datasets.iter_mut().filter(|one| these(one)) {
-            one.saved = false;
-            one.wanted_again = false;
+            (one.saved, one.wanted_again) = (false, false);
             if one.fate != Fate::Gone {
                 one.fate = fate;
             }
@@ -351,8 +400,15 @@ impl Oracle {
             let found = one.saved || one.ranks() == size;
             // A node that is not in this run may come back with its cache.
             let all_here = one.has_been_on(used);
-            if one.taken_away % size == 0 && !excused && !one.wanted_again && found && all_here {
+            if one.taken_away % size != 0 || one.wanted_again {
+                continue;
+            }
+            if excused {
+                one.turns_up = Some(Excuse::NotNoted);
+            } else if found && all_here {
                 one.fate = Fate::Gone;
+            } else {
+                one.turns_up = Some(Excuse::TakenAwayWithout);
             }
         }
     }

@@ -27,6 +27,8 @@ pub enum Promise {
     Postrun,
     Halt,
     Clean,
+    Flushed,
+    Memory,
 }
 
 impl Promise {
@@ -53,7 +55,9 @@ impl Promise {
             Promise::Newest => {
                 "4: nothing older than the newest checkpoint that is promised is offered"
             }
-            Promise::Saved => "5: what was reported as saved survives the loss of all nodes",
+            Promise::Saved => {
+                "5: what was reported as saved, or said to be flushed, survives the loss of all nodes"
+            }
             Promise::NotGivenUp => {
                 "6: an error of a file system does not cost the newest checkpoint"
             }
@@ -78,6 +82,10 @@ impl Promise {
             Promise::Postrun => "21: scr postrun saves what a restart would have offered",
             Promise::Halt => "22: SCR_Should_exit says so after scr halt",
             Promise::Clean => "23: scr clean leaves nothing of the job",
+            Promise::Flushed => {
+                "24: of as many checkpoints as SCR_FLUSH says one survives the loss of all nodes"
+            }
+            Promise::Memory => "25: a restore that is refused changes no memory",
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What is offered for a restart, and what is read.
 
 use super::dataset::Fate;
-use super::{Answer, Oracle, Promise};
+use super::{Answer, Excuse, Oracle, Promise};
 use crate::content::{Key, content};
 use crate::places::Place;
 use scr::format::index::{Index, IndexEntry};
@@ -82,14 +82,23 @@ impl Oracle {
             format!("{name} is offered, which was deleted or rejected")
         });
         self.check_newest(Some(newest), expected, &format!("{name} is offered"));
-        // On a full disk a newer one may lack its entry in the index, and get it after SCR_Current.
-        let chosen = self.chosen.filter(|_| !self.is_excused());
-        let chosen = expected.filter(|at| chosen == Some(self.datasets[*at].key));
+        let stays_away = |at: &usize| self.datasets[*at].fate == Fate::Counts;
+        if !gone && !all.iter().any(stays_away) {
+            let excuses = all.iter().filter_map(|at| self.datasets[*at].turns_up);
+            let excuse = excuses.last();
+            excuse.into_iter().for_each(|excuse| self.excuse(excuse));
+        }
+        let chosen = expected.filter(|at| self.chosen == Some(self.datasets[*at].key));
         if let Some(at) = chosen {
             let wanted = self.datasets[at].name.clone();
-            self.check(Promise::Chosen, wanted == name, || {
-                format!("{name} is offered, and SCR_Current has named {wanted}")
-            });
+            // On a full disk a newer one may lack its entry in the index, and get it after SCR_Current.
+            if wanted != name && self.is_excused() {
+                self.excuse(Excuse::NotNoted);
+            } else {
+                self.check(Promise::Chosen, wanted == name, || {
+                    format!("{name} is offered, and SCR_Current has named {wanted}")
+                });
+            }
         }
         let ranks = self.datasets[newest].ranks();
         let may = takes_others || ranks == self.ranks();
@@ -122,7 +131,7 @@ impl Oracle {
         let mut others = newer.filter(|one| one.may_be_offered() && one.ranks() != size);
         let refused = !self.plan.takes_other_ranks(run) && !self.plan.anew;
         let of_other_ranks = refused && others.next().is_some();
-        let required = expected.is_none() && self.plan.is_set("SCR_REQUIRE_RESTART");
+        let required = expected.is_none() && self.plan.is_set_in(run, "SCR_REQUIRE_RESTART");
         // Plain files of an older dataset of a name are in the way of what comes out of containers.
         let has_older = |(at, one): (usize, &super::Dataset)| {
             let mut older = self.datasets[..at].iter();
@@ -130,15 +139,21 @@ impl Oracle {
         };
         let replaced = self.datasets.iter().enumerate().any(has_older);
         // So are damaged ones that came out of them.
-        let in_the_way =
-            (replaced || self.prefix_damaged) && self.plan.is_set("SCR_USE_CONTAINERS");
-        let locked = self.is_locked_by_stopped(why);
-        let reason = self.not_read || self.is_excused() || self.is_tight() || in_the_way || locked;
-        self.check(
-            Promise::Reason,
-            reason || of_other_ranks || required,
-            || format!("SCR_Have_restart: {why}"),
-        );
+        let in_the_way = why.contains("another file is there");
+        let excuse = if let Some(excuse) = self.refusal(why) {
+            Some(excuse)
+        } else if of_other_ranks {
+            Some(Excuse::RanksDiffer)
+        } else if required {
+            Some(Excuse::Required)
+        } else if in_the_way && replaced {
+            Some(Excuse::OlderInTheWay)
+        } else if in_the_way && self.prefix_damaged {
+            Some(Excuse::DamagedInTheWay)
+        } else {
+            self.not_read.then_some(Excuse::NotRead)
+        };
+        self.fails_for(excuse, || format!("SCR_Have_restart: {why}"));
     }
 
     /// The program writes, and a restart after the loss of all nodes would have no more than what this index has.
@@ -146,8 +161,7 @@ impl Oracle {
         let run = &self.plan.runs[self.run];
         let newest = |at: &usize| self.is_promised(*at) && self.is_in_prefix(*at);
         let expected = (0..self.datasets.len()).rev().find(newest);
-        if expected.is_none() || run.beside.has_people() || run.faults.one_in > 0 || self.is_tight()
-        {
+        if expected.is_none() || run.beside.has_people() {
             return;
         }
         let good = |id: &u64| index.get(*id).is_some_and(IndexEntry::is_good);
@@ -164,11 +178,19 @@ impl Oracle {
         let right = at >= expected;
         let should = expected.map_or(String::new(), |at| self.datasets[at].told());
         let text = |why| format!("{what}, and {why} this, or a newer one, should be: {should}");
-        let runs = &self.plan.runs[..=self.run];
-        if runs.iter().any(|run| run.faults.one_in > 0) {
+        let passed = at.map_or(0, |at| at + 1)..self.datasets.len();
+        let whole = |at: &usize| self.datasets[*at].checkpoint && self.datasets[*at].is_whole();
+        let excuses: Vec<Excuse> = passed
+            .filter(whole)
+            .filter_map(|at| self.excuse_of(at))
+            .collect();
+        excuses.into_iter().for_each(|excuse| self.excuse(excuse));
+        if self.faults.ever_hit() {
             self.check(Promise::NotGivenUp, right, || text("in spite of errors"));
-        } else if expected.is_some_and(|at| self.is_in_prefix(at)) {
+        } else if expected.is_some_and(|at| self.datasets[at].saved && self.is_in_prefix(at)) {
             self.check(Promise::Saved, right, || text("as it was saved"));
+        } else if expected.is_some_and(|at| self.is_in_prefix(at)) {
+            self.check(Promise::Flushed, right, || text("as SCR_FLUSH says"));
         } else {
             self.check(Promise::Newest, right, || text("by the failure model"));
         }
