@@ -10,7 +10,6 @@ use scr::fields::{Element, List, Options, Pass, Place, Slice, Spec, checkpoint, 
 use scr::format::Name;
 use scr::session::{Session, Verdict};
 use scr::store::Files;
-use std::cell::RefCell;
 use std::ops::Range;
 use std::path::Path;
 

@@ -4,9 +4,10 @@ use super::Wanted;
 use super::processes::chosen;
 use super::stat::Stat;
 use crate::job::{Environment, is_of_job};
-use crate::system::time::SystemTime;
+use crate::system::time::{SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 use std::io::Read;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -94,9 +95,14 @@ fn calls(path: &Path) -> Option<(u64, Duration)> {
 fn count_in(path: &Path) -> Option<(u64, Duration)> {
     let mut text = String::new();
     let file = std::fs::File::open(path).ok()?;
-    let written = file.metadata().and_then(|stat| stat.modified()).ok()?;
-    // One of the future is of now.
-    let age = SystemTime::now().duration_since(written);
+    let stat = file.metadata().ok()?;
+    let seconds = u64::try_from(stat.mtime()).unwrap_or_default();
+    let written = Duration::new(
+        seconds,
+        u32::try_from(stat.mtime_nsec()).unwrap_or_default(),
+    );
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
     file.take(64).read_to_string(&mut text).ok()?;
-    Some((text.trim().parse().ok()?, age.unwrap_or_default()))
+    // One of the future is of now.
+    Some((text.trim().parse().ok()?, now.saturating_sub(written)))
 }

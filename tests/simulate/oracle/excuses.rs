@@ -83,7 +83,7 @@ excuses! {
     ReadTwice "an error of a file system between the check of fields and their use"
         "What is beyond is read twice.";
     Full "a call names a file system that is full"
-        "if only the last good one is left, that checkpoint fails, as a rule before it is begun";
+        "the new checkpoint fails, as a rule before it is begun";
     Locked "a stopped process has kept a lock"
         "it waits, then fails and names the process.";
     Orders "the transfer file was damaged"
