@@ -2,7 +2,7 @@
 # Usage: threads.sh sessions|turns SEEDS LAUNCHES THREADS LAUNCHER...
 # Random programs of sessions in threads, or of the calls without a session by two threads in turns (tests/mpi/threads.c):
 # SEEDS of them, each launched LAUNCHES times. All launches but the last are killed at a random moment. SCR_TEST_SEED is the
-# first seed (1), SCR_TEST_SEEDS another number of seeds, SCR_TEST_STEPS the calls of a thread (30). Run through
+# first seed (1), SCR_TEST_SEEDS another number of seeds, SCR_TEST_STEPS the calls of a thread (20). Run through
 # tests/in_empty_directory.sh.
 set -euo pipefail
 
@@ -14,7 +14,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 # Threads that wait in MPI leave the processors to others.
 export OMPI_MCA_mpi_yield_when_idle=1
-first=${SCR_TEST_SEED:-1} steps=${SCR_TEST_STEPS:-30}
+first=${SCR_TEST_SEED:-1} steps=${SCR_TEST_STEPS:-20}
 top=$PWD killed=0 most=$((steps * 3))
 [[ $mode == sessions ]] || most=$steps
 RANDOM=$first
