@@ -6,7 +6,7 @@
 use super::code::Code;
 use super::logical::{LogicalReader, same_crc, total_size};
 use super::member_io::{MemberIo, places};
-use super::parity_file::{ParityWriter, header};
+use super::parity_file::{Blocks, ParityWriter, header};
 use super::pipeline::{self, PieceTask, Route};
 use super::{Context, FAILURE_LIMIT, FirstError, RankRecord};
 use crate::format::files::RankFiles;
@@ -32,11 +32,13 @@ pub fn encode(
     let Announced { sizes, partners } = exchange_lists(context, code, record, &mut local)?;
     local.chunk = code.chunk(&sizes);
     let header = partners.map(|partners| header(context, record, local.chunk, partners));
+    let list = context.paths(&record.files);
     if let Some(header) = &header {
-        let output = ParityWriter::recycling(context.files, path, header);
+        let own = list.as_ref().map_or(&[][..], Vec::as_slice);
+        let blocks = Blocks::of(context.files, own);
+        let output = ParityWriter::recycling(context.files, path, header, blocks);
         local.output = local.error.keep(output.map(WriteBehind::direct));
     }
-    let list = context.paths(&record.files);
     let reader = list.and_then(|list| LogicalReader::new(context.files, list, true));
     local.own.reader = local.error.keep(reader);
 

@@ -3,7 +3,7 @@
 
 use super::pipeline;
 use super::sums::{BLOCK, Checksums};
-use crate::store::{File, Files, Stat};
+use crate::store::{File, Files, Stat, reach, write_with_holes};
 use crate::system::limits::share_of_open_files;
 use crate::system::size::scaled;
 use crate::{Error, Result};
@@ -255,7 +255,7 @@ impl<'a> LogicalWriter<'a> {
             }
             let (here, rest) = data.split_at(missing.min(data.len() as u64) as usize);
             if !here.is_empty() {
-                file.write_at(*at, here)?;
+                write_with_holes(&**file, *at, here)?;
                 hasher.update(here);
                 *at += here.len() as u64;
             }
@@ -281,9 +281,8 @@ impl<'a> LogicalWriter<'a> {
         };
         self.files.remove_file(&target.path)?;
         let file = self.files.create(&target.path, 0o600)?;
-        let size = target.stat.size;
-        let (_, file, ..) = self.current.insert((target, file, 0, Hasher::new()));
-        file.allocate(size)?;
+        // No space is reserved: the file may have holes.
+        self.current = Some((target, file, 0, Hasher::new()));
         Ok(true)
     }
 
@@ -291,8 +290,10 @@ impl<'a> LogicalWriter<'a> {
         let Some((target, file, _, hasher)) = self.current.take() else {
             return Ok(());
         };
+        let whole = reach(&*file, target.stat.size);
         drop(file);
-        same_crc(&target.path, hasher.finalize(), target.crc)
+        whole
+            .and_then(|()| same_crc(&target.path, hasher.finalize(), target.crc))
             .and_then(|()| self.files.restore(&target.path, &target.stat).map(drop))
             .inspect_err(|_| {
                 let _ = self.files.remove_file(&target.path);

@@ -9,7 +9,7 @@ use super::{Context, RankRecord, Set, scheme_and_set};
 use crate::format::parity::{Group, ParityHeader};
 use crate::format::scheme::Scheme;
 use crate::format::{encode_record, files::RankFiles, read_header};
-use crate::store::{File, FileKind, Files};
+use crate::store::{File, FileKind, Files, reach, write_with_holes};
 use crate::text::list_of_ranks;
 use crate::{Error, Result};
 use crc32fast::Hasher;
@@ -119,6 +119,35 @@ pub fn final_name(name: &OsStr) -> &OsStr {
     bare.map_or(name, OsStr::from_bytes)
 }
 
+/// What the blocks of a redundancy file are expected to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Blocks {
+    /// Data: their space is reserved, so that a full disk is noticed early.
+    AreData,
+    /// They may be zeros for the most part, as those of files with holes, and stay holes.
+    MayBeHoles,
+}
+
+impl Blocks {
+    /// What those of files with these paths and sizes (bytes) are expected to be: the files of all members of a
+    /// set are mostly alike. Small ones are not looked at.
+    pub fn of(files: &dyn Files, list: &[(PathBuf, u64)]) -> Self {
+        let large = list.iter().filter(|(_, size)| *size >= LARGE);
+        let has_holes = |path: &Path, size: u64| {
+            let stat = files.stat(path).ok().flatten();
+            stat.is_some_and(|stat| stat.blocks < size / 2)
+        };
+        let mut sparse = large.filter(|(path, size)| has_holes(path, *size));
+        match sparse.next() {
+            Some(_) => Blocks::MayBeHoles,
+            None => Blocks::AreData,
+        }
+    }
+}
+
+/// Files of at least so many bytes may have holes that are worth a look.
+const LARGE: u64 = 1 << 20;
+
 /// A redundancy file that is being written, each block front to back. It has a [`temporary_name`]
 /// until [`ParityWriter::finish`].
 pub struct ParityWriter {
@@ -139,12 +168,17 @@ impl ParityWriter {
     pub fn create(files: &dyn Files, path: PathBuf, header: &ParityHeader) -> Result<Self> {
         // A stopped process of an earlier run may have it open.
         files.remove_tree(&temporary_path(&path))?;
-        Self::recycling(files, path, header)
+        Self::recycling(files, path, header, Blocks::MayBeHoles)
     }
 
     /// Starts the successor of the file `path` as [`create`](Self::create) does, but over a file that has the
     /// [`temporary_name`] already, so that its space is used again.
-    pub fn recycling(files: &dyn Files, path: PathBuf, header: &ParityHeader) -> Result<Self> {
+    pub fn recycling(
+        files: &dyn Files,
+        path: PathBuf,
+        header: &ParityHeader,
+        blocks: Blocks,
+    ) -> Result<Self> {
         let start = encode_record(header)?.len() as u64;
         let bounds = bounds(header)?;
         let size = total_size([start, bounds.last().copied().unwrap_or(0)])?;
@@ -156,13 +190,24 @@ impl ParityWriter {
         }
         let temporary = temporary_path(&path);
         let file = files.rewrite(&temporary, 0o600)?;
-        match file.allocate(size) {
-            // There is room for one of them.
-            Err(error) if error.is_full() => {
-                files.remove_tree(&path)?;
-                file.allocate(size)?;
+        match blocks {
+            Blocks::AreData => match file.allocate(size) {
+                // There is room for one of them.
+                Err(error) if error.is_full() => {
+                    files.remove_tree(&path)?;
+                    file.allocate(size)?;
+                }
+                other => other?,
+            },
+            // How much is needed is known only when it is written.
+            Blocks::MayBeHoles => {
+                if there.is_some() && files.space(&temporary).is_ok_and(|space| space.free < size) {
+                    files.remove_tree(&path)?;
+                }
+                if file.size()? > size {
+                    file.set_size(size)?;
+                }
             }
-            other => other?,
         }
         let blocks = header.partners().map(|_| (0, Hasher::new())).collect();
         Ok(ParityWriter {
@@ -181,7 +226,7 @@ impl ParityWriter {
         else {
             return Err(self.unplanned());
         };
-        self.file.write_at(self.start + from + *at, data)?;
+        write_with_holes(&*self.file, self.start + from + *at, data)?;
         hasher.update(data);
         *at += data.len() as u64;
         Ok(())
@@ -196,6 +241,8 @@ impl ParityWriter {
             return Err(self.unplanned());
         }
         self.file.write_at(0, &bytes)?;
+        let end = self.bounds.last().copied().unwrap_or(0);
+        reach(&*self.file, self.start.saturating_add(end))?;
         if sync {
             self.file.sync()?;
         }

@@ -9,6 +9,7 @@ pub mod block_signals;
 pub mod counting;
 mod file;
 mod forward;
+mod holes;
 mod lock;
 mod lock_directory;
 pub mod posix;
@@ -19,6 +20,7 @@ mod unkept;
 mod watch;
 pub mod write_behind;
 
+pub use holes::{reach, write_with_holes};
 pub use lock::{LockAttempt, wait_for_lock, without_locks};
 pub use lock_directory::{NAME as LOCK_DIRECTORY, lock_by_directory};
 pub use posix::sync_fs_tells_errors;

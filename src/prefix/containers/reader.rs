@@ -4,7 +4,7 @@
 use crate::format::Name;
 use crate::format::rank2file::{BASE, FileEntry, RankEntry, Segment};
 use crate::messages::{FILE_IN_THE_WAY, WRONG_CHECKSUM};
-use crate::store::{File, FileKind, Files, Stat};
+use crate::store::{File, FileKind, Files, Stat, reach, write_with_holes};
 use crate::transfer::copy::{Content, Copier};
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
@@ -131,13 +131,12 @@ impl<'a> Reader<'a> {
         // A private file is private from the beginning.
         let mode = entry.attributes.map_or(0o666, |a| a.mode & 0o777);
         let target = files.create(to, mode | 0o600)?;
-        let done = target
-            .allocate(size)
-            .and_then(|()| {
-                self.pass(name, entry, checksums, buffer, &mut |offset, data| {
-                    target.write_at(offset, data)
-                })
+        // No space is reserved: the file may have holes.
+        let done = self
+            .pass(name, entry, checksums, buffer, &mut |offset, data| {
+                write_with_holes(&*target, offset, data)
             })
+            .and_then(|found| reach(&*target, size).map(|()| found))
             .and_then(|found| restore_attributes(files, to, entry).map(|()| found));
         if done.is_err() {
             // The first error is reported.

@@ -169,6 +169,25 @@ struct ContainedFile {
 
 impl ContainedFile {
     fn read_segment(&self, segment: &Segment, offset: u64, buffer: &mut [u8]) -> Result<()> {
+        let at = segment.offset.saturating_add(offset);
+        self.in_container(segment, |container| container.read_at(at, buffer))
+    }
+
+    /// The first run of data of a segment, from `offset` in it on, likewise counted.
+    fn data_in(&self, segment: &Segment, offset: u64) -> Result<Option<Range<u64>>> {
+        let at = segment.offset.saturating_add(offset);
+        let run = self.in_container(segment, |container| container.data_from(at))?;
+        let inside = |place: u64| place.saturating_sub(segment.offset).min(segment.length);
+        let run = run.map(|run| inside(run.start)..inside(run.end));
+        Ok(run.filter(|run| run.start < run.end))
+    }
+
+    /// Gives `work` the container of a segment, which stays open.
+    fn in_container<T>(
+        &self,
+        segment: &Segment,
+        work: impl FnOnce(&dyn File) -> Result<T>,
+    ) -> Result<T> {
         let path = segment.container.below(&self.dir)?;
         let mut open = self.open.borrow_mut();
         let (_, container) = match open.take().filter(|(open, _)| *open == path) {
@@ -178,7 +197,7 @@ impl ContainedFile {
                 open.insert((path, file))
             }
         };
-        container.read_at(segment.offset.saturating_add(offset), buffer)
+        work(&**container)
     }
 
     fn only_read<T>(&self) -> Result<T> {
@@ -230,7 +249,28 @@ impl File for ContainedFile {
     }
 
     fn data_from(&self, from: u64) -> Result<Option<Range<u64>>> {
-        Ok((from < self.size).then_some(from..self.size))
+        let (mut begin, mut found) = (0u64, None::<Range<u64>>);
+        for segment in &self.segments {
+            let end = begin.saturating_add(segment.length);
+            let from = found.as_ref().map_or(from, |run| run.end);
+            if from < end {
+                let run = self.data_in(segment, from.saturating_sub(begin))?;
+                let run = run.map(|run| begin + run.start..begin + run.end);
+                found = match (found, run) {
+                    (None, run) => run,
+                    // It goes on in the next segment.
+                    (Some(so_far), Some(run)) if run.start == so_far.end => {
+                        Some(so_far.start..run.end)
+                    }
+                    (so_far, _) => return Ok(so_far),
+                };
+                if found.as_ref().is_some_and(|run| run.end < end) {
+                    return Ok(found);
+                }
+            }
+            begin = end;
+        }
+        Ok(found)
     }
 
     fn copy_from(&self, _: &dyn File, _: Range<u64>) -> Result<bool> {

@@ -3,7 +3,7 @@
 use super::{Numbering, file_name, mode_in, segments};
 use crate::Result;
 use crate::format::rank2file::Segment;
-use crate::store::{File, Files};
+use crate::store::{File, Files, write_with_holes};
 use crate::transfer::copy::{Content, Copier};
 use std::path::{Path, PathBuf};
 
@@ -55,12 +55,19 @@ impl<'a> Writer<'a> {
         crc: bool,
     ) -> Result<(Content, Vec<Segment>)> {
         let segments = segments(self.at, recorded.size, self.size, self.numbering);
+        let last = self.at.saturating_add(recorded.size);
         let found = copier.read(from, recorded, crc, |mut piece| {
             while !piece.is_empty() {
-                let (number, offset) = (self.at / self.size, self.at % self.size);
+                let (at, room_end) = (self.at, self.size);
+                let (number, offset) = (at / room_end, at % room_end);
                 let room = usize::try_from(self.size - offset).unwrap_or(usize::MAX);
                 let (now, rest) = piece.split_at(room.min(piece.len()));
-                self.container(number)?.write_at(offset, now)?;
+                let container = self.container(number)?;
+                write_with_holes(container, offset, now)?;
+                let end = offset + now.len() as u64;
+                if end == room_end || at + now.len() as u64 == last {
+                    reach(container, end)?;
+                }
                 self.at += now.len() as u64;
                 piece = rest;
             }
@@ -99,4 +106,13 @@ impl<'a> Writer<'a> {
             None => Ok(()),
         }
     }
+}
+
+/// Makes a container at least so long. Others write to it, and may have made it longer: so a byte is written,
+/// and the size is not set.
+fn reach(container: &dyn File, end: u64) -> Result<()> {
+    if end > 0 && container.size()? < end {
+        container.write_at(end - 1, &[0])?;
+    }
+    Ok(())
 }

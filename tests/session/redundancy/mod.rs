@@ -2,6 +2,7 @@
 
 mod damage;
 mod descriptors;
+mod holes;
 mod lost_record;
 mod offline;
 mod open_files;
