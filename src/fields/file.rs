@@ -208,10 +208,16 @@ fn decode_file(file: &dyn File) -> Result<Table> {
     let (offset, length, list) = (trailer.u64()?, trailer.u64()?, trailer.u64()?);
     let (whole, count, crc) = (trailer.u64()?, trailer.u32()?, trailer.u32()?);
     let same_counts = trailer.u32()? != 0;
-    if whole != size || offset.checked_add(length) != Some(at) {
+    if whole != size {
         return Err(Error::format(
             at,
             format!("the file has {size} bytes and should have {whole}"),
+        ));
+    }
+    if offset.checked_add(length) != Some(at) {
+        return Err(Error::format(
+            at,
+            format!("the table of {length} bytes from {offset} on does not end at the trailer"),
         ));
     }
     let mut bytes = vec![0; usize::try_from(length).map_err(|_| cut())?];

@@ -191,3 +191,19 @@ fn records_that_cannot_be_are_refused() {
         }
     }
 }
+
+/// The size is right, and is not what the message names.
+#[test]
+fn a_table_at_another_place_is_told_and_no_size() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = write(dir.path());
+    let mut bytes = std::fs::read(&path).unwrap();
+    let trailer = bytes.len() - 64;
+    bytes[trailer + 16] ^= 8;
+    let sum = crc32fast::hash(&bytes[trailer..trailer + 60]);
+    bytes[trailer + 60..].copy_from_slice(&sum.to_le_bytes());
+    std::fs::write(&path, &bytes).unwrap();
+    let error = read(&path).unwrap_err().to_string();
+    assert!(error.contains("does not end at the trailer"), "{error}");
+    assert!(!error.contains("should have"), "{error}");
+}

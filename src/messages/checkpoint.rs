@@ -162,6 +162,15 @@ explained! {
         remedy: "`ulimit -n 1024` in the job script, before the program is started; or let the program close files before it \
          calls SCR.",
     }
+    DIRECTORY_ROUTED = 331 {
+        title: "A directory is routed",
+        text: "is a directory, and only files can be routed; route each file in it by its own name",
+        cause: "The program has routed the name of a directory, such as that of ADIOS2 BP or Zarr, and its library has made \
+         files in it.",
+        remedy: "Route each of these files: `ck.1/data.bp/data.0` and not `ck.1/data.bp`. If their names are not known \
+         before they are written, let the library write where SCR has put the first of them, and route the others before \
+         `SCR_Complete_output`. With `SCR_CACHE_BYPASS=1` ranks may share them.",
+    }
     AFTER_REFUSED_RESTART = 340 {
         title: "Nothing is written after a restart that failed",
         text: "nothing is written, as SCR_Restore has failed, and the program would take the place of the checkpoints that it \

@@ -17,6 +17,7 @@ use crate::format::index::{Index, IndexEntry};
 use crate::format::rank2file::RankEntry;
 use crate::format::summary::Summary;
 use crate::format::{self, Dataset, flush_file};
+use crate::messages::WRONG_SIZE;
 use crate::prefix::records;
 use crate::store::{Durability, FileKind, Files};
 use crate::text::option;
@@ -338,17 +339,45 @@ pub fn check_files(
         if recorded.segments.is_some() {
             continue;
         }
-        let same = has_size(files, &path, recorded.size)?;
-        if !same {
-            let what = format!("is missing, or its size differs from the record{so}");
-            return Err(Error::corrupt(path, what));
+        if let Some(differs) = difference(files, &path, recorded.size)? {
+            return Err(Error::corrupt(path, format!("{differs}{so}")));
         }
     }
     Ok(())
 }
 
-fn has_size(files: &dyn Files, path: &Path, size: Option<u64>) -> Result<bool> {
+/// In what a file differs from its record; `None` if it is there with its size.
+fn difference(files: &dyn Files, path: &Path, size: Option<u64>) -> Result<Option<String>> {
     let stat = super::paths::seen_by_program(files, path, |path| files.stat(path))?;
-    let stat = stat.filter(|stat| stat.kind == FileKind::File);
-    Ok(stat.is_some_and(|stat| size.is_none_or(|size| size == stat.size)))
+    Ok(match (stat, size) {
+        (None, _) => Some("is missing".to_string()),
+        (Some(stat), _) if stat.kind != FileKind::File => Some("is not a regular file".to_string()),
+        (Some(stat), Some(size)) if stat.size != size => Some(format!(
+            "has {} bytes, {size} were recorded ({WRONG_SIZE})",
+            stat.size
+        )),
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::difference;
+    use crate::store::posix::Posix;
+
+    #[test]
+    fn a_size_is_named_only_where_it_differs() {
+        let dir = tempfile::tempdir().unwrap();
+        let differs = |name: &str, size| difference(&Posix, &dir.path().join(name), size).unwrap();
+        std::fs::write(dir.path().join("file"), "12345").unwrap();
+        std::fs::create_dir(dir.path().join("dir")).unwrap();
+        assert_eq!(
+            (differs("file", Some(5)), differs("file", None)),
+            (None, None)
+        );
+        let told = differs("file", Some(6)).unwrap();
+        assert!(told.starts_with("has 5 bytes, 6 were recorded"), "{told}");
+        assert_eq!(differs("dir", Some(5)).unwrap(), "is not a regular file");
+        assert_eq!(differs("none", Some(5)).unwrap(), "is missing");
+    }
 }

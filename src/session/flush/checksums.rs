@@ -20,7 +20,7 @@ use crate::system::thread::lower_priority;
 use crate::transfer::copy::{Content, Copier};
 use crate::transfer::worker::{Cancel, Task, Worker};
 use crate::{Error, Result};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -50,6 +50,8 @@ struct Recording {
 /// The files of a rank whose checksums are being taken.
 struct Pending {
     dataset: Dataset,
+    /// Its directory in the cache.
+    dir: Option<PathBuf>,
     /// `None` if no thread could be started.
     task: Option<Task<Result<Filemap>>>,
 }
@@ -61,6 +63,13 @@ impl Pending {
 
     fn cancel(&self) {
         self.task.iter().for_each(Task::cancel);
+    }
+
+    /// True if the cache has lost the dataset: another rank of the node has emptied it, as all ranks do when it is in
+    /// the prefix directory, or evicted it.
+    fn is_gone(&self, run: &Run) -> bool {
+        let there = self.dir.as_ref().map(|dir| run.files.stat(dir));
+        matches!(there, Some(Ok(None)))
     }
 }
 
@@ -85,13 +94,14 @@ impl BackgroundChecksums {
         let (files, buffer) = (run.files.clone(), run.settings.file_buf_size);
         let filemap = filemap.clone();
         let dataset = filemap.dataset.clone();
+        let dir = Some(layout.dataset(dataset.id));
         let work = move |cancel: &Cancel| {
             let filemap = with_checksums(&files, filemap, &data, buffer, cancel)?;
             dataset::write_record(&*files, &layout, &filemap)?;
             Ok(filemap)
         };
         let task = self.submit(run, work);
-        self.cached.push(Pending { dataset, task });
+        self.cached.push(Pending { dataset, dir, task });
     }
 
     /// Takes the checksums of this rank's files of a dataset in the prefix directory. Local; all ranks
@@ -103,7 +113,8 @@ impl BackgroundChecksums {
         let dataset = filemap.dataset.clone();
         let work = move |cancel: &Cancel| with_checksums(&files, filemap, &root, buffer, cancel);
         let task = self.submit(run, work);
-        self.bypass = Some(Pending { dataset, task });
+        let dir = None;
+        self.bypass = Some(Pending { dataset, dir, task });
     }
 
     fn submit(
@@ -153,6 +164,7 @@ impl BackgroundChecksums {
             }
             match pending.task.as_ref().and_then(Task::take) {
                 Some(Ok(filemap)) => cached.set_filemap(filemap),
+                Some(Err(_)) if pending.is_gone(run) => {}
                 Some(Err(error)) => {
                     let named = title(&pending.dataset);
                     let text = format!(
@@ -346,5 +358,41 @@ impl Session {
         self.checksums.record_bypass(run, true)?;
         self.checksums.end_recording(run);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::BackgroundChecksums;
+    use crate::format::{FileMeta, Name};
+    use crate::session::datasets::cached::CachedDatasets;
+    use crate::session::testing::{recovered, run_in};
+
+    /// The first rank of a node may empty the cache while another one still reads there.
+    #[test]
+    fn a_cache_that_was_emptied_is_no_reason_for_a_warning_and_a_file_that_is_gone_is() {
+        for emptied in [true, false] {
+            let dir = tempfile::tempdir().unwrap();
+            let (run, messages) = run_in(&dir, &[]);
+            let mut cached = CachedDatasets::default();
+            let mut one = recovered(1);
+            let own = one.own.as_mut().unwrap();
+            let stat = run.files.stat(dir.path()).unwrap().unwrap();
+            let name = Name::from("f");
+            own.filemap.files.files = vec![FileMeta::new(name.clone(), name, &stat)];
+            let filemap = own.filemap.clone();
+            cached.insert(one);
+            if !emptied {
+                std::fs::create_dir_all(run.stores[0].layout.data(1, 0)).unwrap();
+            }
+            let mut checksums = BackgroundChecksums::default();
+            checksums.start_cached(&run, 0, &filemap);
+            checksums.collect_cached(&run, &mut cached, true);
+            let warned = messages
+                .lines()
+                .iter()
+                .any(|line| line.contains("has no checksums"));
+            assert_eq!(warned, !emptied, "{:?}", messages.lines());
+        }
     }
 }

@@ -6,7 +6,7 @@ use crate::comm::{Agreement, Local, Term, VerdictExt};
 use crate::events::{Event, Severity};
 use crate::format::flush_file;
 use crate::format::{Dataset, FileMeta, Name, RankFiles};
-use crate::messages::{DROPPED, NOT_WRITTEN};
+use crate::messages::{DIRECTORY_ROUTED, DROPPED, NOT_WRITTEN};
 use crate::policy::flush;
 use crate::prefix::names::owners;
 use crate::prefix::paths::seen_by_program;
@@ -405,6 +405,10 @@ fn list_files(run: &Run, open: &OpenDataset) -> Result<Local<Vec<FileMeta>>> {
                 list.push(FileMeta::new(name, original.clone(), &stat));
                 continue;
             }
+            Ok(Some(stat)) if stat.kind == FileKind::Directory => format!(
+                "is a directory, and only files can be routed; route each file in it by its own name \
+                 ({DIRECTORY_ROUTED})"
+            ),
             Ok(Some(_)) => "is not a regular file, though it was routed as one".to_string(),
             Ok(None) => format!("was routed but not written ({NOT_WRITTEN})"),
             Err(error) => return Ok(Err(error).into()),

@@ -165,7 +165,7 @@ fn a_file_that_was_not_written_fails_the_dataset_only() {
                 }
                 let text = rank.session.complete_output(true).unwrap_err().to_string();
                 let why = if make {
-                    "is not a regular file"
+                    "is a directory, and only files can be routed; route each file in it"
                 } else {
                     "was routed but not written"
                 };
@@ -537,4 +537,36 @@ fn what_can_be_done_instead_is_done_and_said() {
     let site = Site::new().set("SCR_GROUP", "WORLD");
     assert_eq!(kept(&site), "");
     assert_eq!(site.heard("all ranks are in one failure group").len(), 1);
+}
+
+/// The files of a library that makes a directory of them: those that it has made are routed when their names are known.
+#[test]
+fn files_in_a_directory_are_routed_after_the_library_has_written_them() {
+    for bypass in ["0", "1"] {
+        let site = Site::new().set("SCR_CACHE_BYPASS", bypass);
+        site.run(&NODES, |rank| {
+            let (me, session) = (rank.rank, &mut rank.session);
+            session
+                .start_output(Some("ck".into()), true, false)
+                .unwrap();
+            let name = |file: &str| format!("ck/{me}.bp/{file}");
+            let first = session.route(Path::new(&name("data.0"))).unwrap();
+            for file in ["data.0", "md.idx"] {
+                std::fs::write(first.with_file_name(file), file).unwrap();
+            }
+            let second = session.route(Path::new(&name("md.idx"))).unwrap();
+            assert_eq!(std::fs::read(second).unwrap(), b"md.idx");
+            session.complete_output(true).unwrap();
+        });
+        site.run(&NODES, |rank| {
+            let (me, session) = (rank.rank, &mut rank.session);
+            assert!(session.have_restart().unwrap().is_some());
+            session.start_restart().unwrap();
+            let path = session
+                .route(Path::new(&format!("ck/{me}.bp/md.idx")))
+                .unwrap();
+            assert_eq!(std::fs::read(path).unwrap(), b"md.idx");
+            session.complete_restart(true).unwrap();
+        });
+    }
 }
