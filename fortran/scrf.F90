@@ -2315,6 +2315,10 @@ module scrf
             integer(c_int) :: before
         end function c_session_enter
 
+        !> Messages have the names of this module from now on.
+        subroutine c_words() bind(C, name="scr_fortran_words")
+        end subroutine c_words
+
         !> Makes the list of fields fail, for a reason that only Fortran sees.
         subroutine c_fail(state, reason) bind(C, name="scr_fortran_fail")
             import :: c_char, c_ptr
@@ -5978,6 +5982,7 @@ contains
         integer(c_int) :: status
 
         running%state%handle = handle
+        call c_words()
         status = c_order(handle, COLUMN_MAJOR)
         if (associated(running%routine)) then
             call running%routine(running%state)

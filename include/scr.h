@@ -136,7 +136,7 @@ typedef enum SCR_Option {
 } SCR_Option;
 
 /*
- The list of a program's state, while its routine runs.
+ The list of a program's state, while its routine runs. After that each call with it fails.
  */
 typedef struct SCR_State SCR_State;
 
@@ -392,7 +392,8 @@ int SCR_Checkpoint_if_needed(SCR_List_fn list,
  Returns 1 if checkpoints are there, and none has the fields of this program, or one cannot be read for a
  reason that may pass. If the routine returns another number than 0, that says nothing of the checkpoint:
  it is kept, and no other one is offered in this run. Then `found` is 0, and no field was changed unless the
- message says so.
+ message says so. After it has returned 1 no dataset can be started, so that the program does not replace the
+ checkpoints that it has not restored, until it returns 0 or SCR_START_ANEW is set.
  */
 int SCR_Restore(SCR_List_fn list,
                 void *context,

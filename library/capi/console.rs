@@ -1,8 +1,46 @@
-//! Messages of a session with a name.
+//! Messages of a session, in the words of the program's language.
 
 use crate::events::{Console, Message, Sink, Speaker};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// Standard error, with the name of the session in each line.
+/// The program lists its state in Fortran.
+static IN_FORTRAN: AtomicBool = AtomicBool::new(false);
+
+/// What a user of the Fortran module reads in place of the names of C. Of two that begin alike the longer is first.
+const FORTRAN: [(&str, &str); 17] = [
+    (
+        "set SCR_KEEP_IF_MISSING for it",
+        "list it with missing=\"keep\"",
+    ),
+    ("SCR_KEEP_IF_MISSING", "missing=\"keep\""),
+    ("SCR_CONVERT", "kind=\"convert\""),
+    ("SCR_Checkpoint_if_needed", "scr_checkpoint_if_needed"),
+    ("SCR_Checkpoint", "scr_checkpoint"),
+    ("SCR_Restore", "scr_restore"),
+    ("SCR_Field", "s%field"),
+    ("SCR_Same", "s%same"),
+    ("SCR_Count", "s%count"),
+    ("SCR_From_rank", "s%from_rank"),
+    ("SCR_Gone", "s%gone"),
+    ("SCR_Begin_list", "s%begin_list"),
+    ("SCR_End_list", "s%end_list"),
+    ("SCR_Stored_ranks", "s%stored_ranks"),
+    ("SCR_Stored", "s%stored"),
+    ("SCR_State_file", "s%file"),
+    ("SCR_Delete", "scr_delete"),
+];
+
+/// From now on messages have the names of the Fortran module.
+pub(super) fn speak_fortran() {
+    IN_FORTRAN.store(true, Relaxed);
+}
+
+fn in_fortran(text: &str) -> String {
+    let replace = |text: String, (c, fortran): &(&str, &str)| text.replace(c, fortran);
+    FORTRAN.iter().fold(text.to_string(), replace)
+}
+
+/// Standard error, with the name of the session in each line, if it has one.
 pub(super) struct NamedConsole {
     name: String,
     console: Console,
@@ -19,12 +57,31 @@ impl NamedConsole {
 
 impl Sink for NamedConsole {
     fn take(&self, speaker: &Speaker, message: &Message) {
-        let mut named = message.clone();
-        named.text = format!("session {}: {}", self.name, message.text);
-        self.console.take(speaker, &named);
+        let mut told = message.clone();
+        if IN_FORTRAN.load(Relaxed) {
+            told.text = in_fortran(&told.text);
+        }
+        if !self.name.is_empty() {
+            told.text = format!("session {}: {}", self.name, told.text);
+        }
+        self.console.take(speaker, &told);
     }
 
     fn set_debug(&self, level: u8) {
         self.console.set_debug(level);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_fortran;
+
+    #[test]
+    fn a_program_in_fortran_reads_the_names_of_its_module() {
+        let c = "SCR_Restore: field \"x\" is not in the checkpoint; if it may be missing, set SCR_KEEP_IF_MISSING for it; \
+                 SCR_CONVERT converts it; SCR_Stored_ranks and SCR_START_ANEW=1";
+        let told = "scr_restore: field \"x\" is not in the checkpoint; if it may be missing, list it with missing=\"keep\"; \
+                    kind=\"convert\" converts it; s%stored_ranks and SCR_START_ANEW=1";
+        assert_eq!(in_fortran(c), told);
     }
 }

@@ -5,13 +5,15 @@
 //! `list.rs`, and any other call of SCR inside of it is refused.
 
 use super::guard::guard;
+use super::handles::Handle;
 use super::process::Reply;
-use super::{FAILURE, calls, done, flags_of, routine, text};
+use super::{FAILURE, calls, done, flags_of, routine, table, text};
 use crate::fields::{List, checkpoint, checkpoint_if_needed, restore};
 use crate::format::Name;
 use crate::session::state::Call;
 use crate::{Error, Result};
 use std::ffi::{c_char, c_int, c_void};
+use std::ptr;
 
 /// The types of elements of a field. A text of n characters is SCR_CHARACTER + n, and a record of n
 /// bytes that only the program understands, without pointers in it, is SCR_BYTES + n. The type long double
@@ -66,11 +68,11 @@ pub enum SCR_Option {
     SCR_PASS_READ = 34,
 }
 
-/// The list of a program's state, while its routine runs.
+/// The list of a program's state, while its routine runs. After that each call with it fails.
 #[allow(non_camel_case_types)]
 pub struct SCR_State {
-    /// A [`List`].
-    pub(super) list: *mut c_void,
+    // A pointer to it is the number of a `Handle`.
+    _private: [u8; 0],
 }
 
 /// The routine of a program that lists its state: it calls SCR_Field and the like for each part of it, and
@@ -88,11 +90,12 @@ unsafe fn call_routine(
     context: *mut c_void,
     list: &mut List<'_>,
 ) -> Result<()> {
-    let mut state = SCR_State {
-        list: (&raw mut *list).cast(),
-    };
-    // SAFETY: the caller's promise. The state lives until the call returns.
-    let (returned, refused) = routine::run(|| unsafe { function(&raw mut state, context) });
+    let handle = Handle::new(list);
+    let state: *mut SCR_State = ptr::without_provenance_mut(handle.number());
+    // SAFETY: the caller's promise. The state is valid until the call returns.
+    let call = || routine::run(|| unsafe { function(state, context) });
+    let (returned, refused) = table::in_routine(call);
+    drop(handle);
     if let Some(refused) = refused {
         list.fail(refused);
     }
@@ -137,10 +140,11 @@ pub unsafe extern "C" fn SCR_Checkpoint(
         let name = unsafe { text::bytes(name) }.map(Name::from);
         let flags = flags_of(call, flags);
         let reply = calls::with(call, |session| {
+            let given = list.ok_or_else(|| no_routine(call));
+            let flags = flags.and_then(|flags| given.clone().map(|_| flags));
             checkpoint(session, name, flags, &mut |fields| {
-                let routine = list.ok_or_else(|| no_routine(call))?;
                 // SAFETY: the caller's promise.
-                unsafe { call_routine(routine, context, fields) }
+                unsafe { call_routine(given.clone()?, context, fields) }
             })
         })?;
         Ok(done(reply))
@@ -166,10 +170,11 @@ pub unsafe extern "C" fn SCR_Checkpoint_if_needed(
         // SAFETY: the caller's promise.
         unsafe { text::set(stop_now, 0) };
         let reply = calls::with(call, |session| {
-            let (written, stop) = checkpoint_if_needed(session, &mut |fields| {
-                let routine = list.ok_or_else(|| no_routine(call))?;
+            let given = list.ok_or_else(|| no_routine(call));
+            let ready = given.clone().map(drop);
+            let (written, stop) = checkpoint_if_needed(session, ready, &mut |fields| {
                 // SAFETY: the caller's promise.
-                unsafe { call_routine(routine, context, fields) }
+                unsafe { call_routine(given.clone()?, context, fields) }
             })?;
             // SAFETY: the caller's promise.
             unsafe { text::set(stop_now, stop.into()) };
@@ -191,7 +196,8 @@ pub unsafe extern "C" fn SCR_Checkpoint_if_needed(
 /// Returns 1 if checkpoints are there, and none has the fields of this program, or one cannot be read for a
 /// reason that may pass. If the routine returns another number than 0, that says nothing of the checkpoint:
 /// it is kept, and no other one is offered in this run. Then `found` is 0, and no field was changed unless the
-/// message says so.
+/// message says so. After it has returned 1 no dataset can be started, so that the program does not replace the
+/// checkpoints that it has not restored, until it returns 0 or SCR_START_ANEW is set.
 ///
 /// # Safety
 /// `list` is NULL or a function that takes `context`, and `found` is NULL or points to an int.

@@ -2,7 +2,7 @@
 //! program that passes no `ierror`, and memory. Not in `scr.h`.
 
 use super::fields::SCR_State;
-use super::{calls, guard::guard, list::with_list, text};
+use super::{calls, console, guard::guard, list::with_list, text};
 use crate::{Error, Result};
 use std::ffi::{c_char, c_void};
 
@@ -31,6 +31,12 @@ pub unsafe extern "C" fn scr_fortran_stop(call: *const c_char, reason: *const c_
     guard((), || -> Result<()> {
         calls::stop_fortran(&call.unwrap_or_default(), &reason.unwrap_or_default())
     });
+}
+
+/// A list of fields begins, whose messages are to have the names of the Fortran module. Local.
+#[unsafe(no_mangle)]
+pub extern "C" fn scr_fortran_words() {
+    console::speak_fortran();
 }
 
 /// Makes a list of fields fail, for a reason that only the Fortran module or the program sees. Local.

@@ -3,7 +3,7 @@
 
 use super::fields::{SCR_Option, SCR_State};
 use super::guard::guard;
-use super::{FAILURE, SCR_SUCCESS, text};
+use super::{FAILURE, SCR_SUCCESS, handles, text};
 use crate::fields::{Kind, List, Memory, Options, Order, Pass, Place, Spec};
 use crate::{Error, Result};
 use std::ffi::{c_char, c_int, c_void};
@@ -31,22 +31,13 @@ impl Memory for RawMemory {
     }
 }
 
-/// Runs `work` on the list of a state.
-///
-/// # Safety
-/// `state` is NULL, or was given to the routine that runs now.
-pub(super) unsafe fn with_list(
+/// Runs `work` on the list of a state. One that was not given to a routine that runs now is an error.
+pub(super) fn with_list(
     state: *mut SCR_State,
     work: impl FnOnce(&mut List<'_>) -> Result<()>,
 ) -> c_int {
     guard(FAILURE, || {
-        if state.is_null() {
-            return Ok(FAILURE);
-        }
-        // SAFETY: by the caller's promise this is the state in `call_routine`, and its list is borrowed there
-        // for as long as the routine runs. Only one call at a time reaches it.
-        let list = unsafe { &mut *(*state).list.cast::<List<'_>>() };
-        work(list).map(|()| SCR_SUCCESS)
+        handles::with(state.addr(), work).map(|()| SCR_SUCCESS)
     })
 }
 
@@ -237,50 +228,38 @@ pub unsafe extern "C" fn SCR_Count(
 
 /// Sets `options` of the next field or count: SCR_KEEP_IF_MISSING and SCR_CONVERT, or-ed. Local. Not in SCR
 /// v3.1.0.
-///
-/// # Safety
-/// `state` was given to the routine that runs now.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn SCR_Next_field(state: *mut SCR_State, options: c_int) -> c_int {
-    // SAFETY: the caller's promise.
-    unsafe {
-        with_list(state, |list| {
-            if options & !(KEEP_IF_MISSING | CONVERT) != 0 {
-                let what = format!("options {options} has bits that are no option");
-                return Err(failed(list, Error::usage("SCR_Next_field", what)));
-            }
-            list.next(Options {
-                keep_if_missing: options & KEEP_IF_MISSING != 0,
-                convert: options & CONVERT != 0,
-                ..list.options()
-            });
-            Ok(())
-        })
-    }
+pub extern "C" fn SCR_Next_field(state: *mut SCR_State, options: c_int) -> c_int {
+    with_list(state, |list| {
+        if options & !(KEEP_IF_MISSING | CONVERT) != 0 {
+            let what = format!("options {options} has bits that are no option");
+            return Err(failed(list, Error::usage("SCR_Next_field", what)));
+        }
+        list.next(Options {
+            keep_if_missing: options & KEEP_IF_MISSING != 0,
+            convert: options & CONVERT != 0,
+            ..list.options()
+        });
+        Ok(())
+    })
 }
 
 /// Makes the next field, count or SCR_Stored that of process `rank` of the run that wrote the checkpoint:
 /// for fields without a whole that another number of processes reads. Local; only when the state is read
 /// (SCR_Stored_ranks). The same name may be listed once for each old process. Not in SCR v3.1.0.
-///
-/// # Safety
-/// `state` was given to the routine that runs now.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn SCR_From_rank(state: *mut SCR_State, rank: i64) -> c_int {
-    // SAFETY: the caller's promise.
-    unsafe {
-        with_list(state, |list| {
-            let Ok(rank) = u64::try_from(rank) else {
-                let what = format!("there is no process {rank}");
-                return Err(failed(list, Error::usage("SCR_From_rank", what)));
-            };
-            list.next(Options {
-                from: Some(rank),
-                ..list.options()
-            });
-            Ok(())
-        })
-    }
+pub extern "C" fn SCR_From_rank(state: *mut SCR_State, rank: i64) -> c_int {
+    with_list(state, |list| {
+        let Ok(rank) = u64::try_from(rank) else {
+            let what = format!("there is no process {rank}");
+            return Err(failed(list, Error::usage("SCR_From_rank", what)));
+        };
+        list.next(Options {
+            from: Some(rank),
+            ..list.options()
+        });
+        Ok(())
+    })
 }
 
 /// Says that the program no longer has the field or count `name`, so that a checkpoint with it can be restored.
@@ -316,39 +295,29 @@ pub unsafe extern "C" fn SCR_Begin_list(state: *mut SCR_State, name: *const c_ch
 }
 
 /// Ends the list that was begun last. Local. Not in SCR v3.1.0.
-///
-/// # Safety
-/// `state` was given to the routine that runs now.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn SCR_End_list(state: *mut SCR_State) -> c_int {
-    // SAFETY: the caller's promise.
-    unsafe { with_list(state, |list| list.end()) }
+pub extern "C" fn SCR_End_list(state: *mut SCR_State) -> c_int {
+    with_list(state, |list| list.end())
 }
 
 /// Sets in which `order` the dimensions of the following fields are named: SCR_ROW_MAJOR, as at the beginning, or
 /// SCR_COLUMN_MAJOR. Local. The array a(3,2) of Fortran is the array a[2][3] of C: each can read the other's.
 /// Not in SCR v3.1.0.
-///
-/// # Safety
-/// `state` was given to the routine that runs now.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn SCR_Order(state: *mut SCR_State, order: c_int) -> c_int {
+pub extern "C" fn SCR_Order(state: *mut SCR_State, order: c_int) -> c_int {
     const ROW: c_int = SCR_Option::SCR_ROW_MAJOR as c_int;
     const COLUMN: c_int = SCR_Option::SCR_COLUMN_MAJOR as c_int;
-    // SAFETY: the caller's promise.
-    unsafe {
-        with_list(state, |list| {
-            match order {
-                ROW => list.set_order(Order::Row),
-                COLUMN => list.set_order(Order::Column),
-                other => {
-                    let what = format!("{other} is no order");
-                    return Err(failed(list, Error::usage("SCR_Order", what)));
-                }
+    with_list(state, |list| {
+        match order {
+            ROW => list.set_order(Order::Row),
+            COLUMN => list.set_order(Order::Column),
+            other => {
+                let what = format!("{other} is no order");
+                return Err(failed(list, Error::usage("SCR_Order", what)));
             }
-            Ok(())
-        })
-    }
+        }
+        Ok(())
+    })
 }
 
 /// Tells what the checkpoint that is read has of the field `name`, so that the program can allocate it. Local.

@@ -12,11 +12,14 @@ mod console;
 mod fields;
 mod fortran;
 mod guard;
+mod handles;
 mod list;
 mod process;
+mod repeated;
 mod routine;
 mod sessions;
 mod signals;
+mod slot;
 mod table;
 mod text;
 

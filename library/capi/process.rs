@@ -2,11 +2,12 @@
 
 use super::around::{disabled, environment_print, launched_rank};
 use super::console::NamedConsole;
+use super::repeated::LastFailure;
 use super::signals;
 use crate::comm::mpi::Mpi;
 use crate::comm::{Communicator, Term, collective, solo::Solo};
 use crate::config::Config;
-use crate::events::{Console, Message, Severity, Sink, Speaker};
+use crate::events::{Message, Severity, Sink, Speaker};
 use crate::job::Environment;
 use crate::session::state::{Call, State};
 use crate::session::{Member, Session, Setup, load};
@@ -41,6 +42,8 @@ pub(super) struct Process {
     told: bool,
     /// Why a file of this phase has no path, if this rank has not told it yet. Rank 0 tells at once.
     pub(super) held: Option<String>,
+    /// An error of fields is told in full once.
+    failed: LastFailure,
     /// The environment with which `config` was loaded.
     variables: Option<u64>,
     /// The run began in a repair, and the program has not called `SCR_Init` since.
@@ -227,10 +230,11 @@ impl Process {
             name: String::new(),
             config: Config::new(),
             rank: launched_rank(),
-            sink: Arc::new(Console::default()),
+            sink: Arc::new(NamedConsole::new("")),
             run: RunState::None(State::Uninit),
             told: false,
             held: None,
+            failed: LastFailure::default(),
             variables: None,
             joined: false,
         }
@@ -322,7 +326,7 @@ impl Process {
             };
             self.told = true;
         }
-        let text = error.to_string();
+        let text = self.failed.text(call, &error);
         let rank = self.speaker().rank;
         let event = match &self.run {
             RunState::Active(session) if matches!(error, Error::Comm { .. }) => {

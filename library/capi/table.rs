@@ -2,11 +2,12 @@
 
 use super::process::Process;
 use super::routine;
+use super::slot::Slot;
 use crate::{Error, Result};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::c_int;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The number of a session. It is given once in a process.
 pub(super) type Number = c_int;
@@ -25,7 +26,7 @@ static SESSIONS: Mutex<Table> = Mutex::new(Table {
 struct Table {
     /// The highest number that was given.
     last: Number,
-    live: BTreeMap<Number, Arc<Mutex<Process>>>,
+    live: BTreeMap<Number, Arc<Slot>>,
 }
 
 thread_local! {
@@ -38,17 +39,17 @@ pub(super) fn current() -> Number {
     CURRENT.get()
 }
 
-/// Runs `work` on the session of this thread's calls. It is locked meanwhile.
+/// Runs `work` on the session of this thread's calls. No other thread is in it meanwhile.
 ///
 /// # Errors
-/// The session has ended, or the call is not allowed here.
+/// The session has ended, or the call is not allowed here, or another thread is in the program's routine.
 pub(super) fn on_current<T>(work: impl FnOnce(&mut Process) -> Result<T>) -> Result<T> {
     if let Some(refused) = routine::refuse() {
         return Err(refused);
     }
     let number = current();
     if let Some(session) = find(number) {
-        let mut process = lock(&session)?;
+        let mut process = session.enter().map_err(told)?;
         // Another thread may have freed it while this one waited.
         if find(number).is_some_and(|live| Arc::ptr_eq(&live, &session)) {
             return work(&mut process);
@@ -58,24 +59,28 @@ pub(super) fn on_current<T>(work: impl FnOnce(&mut Process) -> Result<T>) -> Res
 }
 
 /// The session with this number.
-fn find(number: Number) -> Option<Arc<Mutex<Process>>> {
+fn find(number: Number) -> Option<Arc<Slot>> {
     let mut table = SESSIONS.lock().unwrap_or_else(PoisonError::into_inner);
     if number == WORLD {
-        let world = || Arc::new(Mutex::new(Process::of_world(mpi_ends)));
+        let world = || Arc::new(Slot::new(Process::of_world(mpi_ends)));
         return Some(table.live.entry(number).or_insert_with(world).clone());
     }
     table.live.get(&number).cloned()
 }
 
-fn lock(session: &Mutex<Process>) -> Result<MutexGuard<'_, Process>> {
-    session.lock().map_err(|_| broken())
+/// Reports that a call was refused as another thread is in the session.
+fn told(error: Error) -> Error {
+    match error {
+        Error::Usage { .. } => refuse(error),
+        error => error,
+    }
 }
 
-fn broken() -> Error {
-    Error::comm(
-        "SCR".to_string(),
-        "an internal error in an earlier call has left SCR unusable".to_string(),
-    )
+/// Runs `work`, which calls the program's routine, while this thread is in the session of its calls.
+pub(super) fn in_routine<T>(work: impl FnOnce() -> T) -> T {
+    let session = find(current());
+    let _routine = session.as_ref().map(|session| session.routine());
+    work()
 }
 
 /// Reports an error of a call that reaches no session. Waits for no other thread: one may be in a collective call of
@@ -84,21 +89,20 @@ pub(super) fn refuse(error: Error) -> Error {
     let Some(world) = find(WORLD) else {
         return error;
     };
-    match world.try_lock() {
-        Ok(world) => world.report_usage(error),
-        Err(TryLockError::Poisoned(_)) => broken(),
-        Err(TryLockError::WouldBlock) => Process::of_world(mpi_ends).report_usage(error),
+    match world.try_enter() {
+        Some(world) => world.report_usage(error),
+        None => Process::of_world(mpi_ends).report_usage(error),
     }
 }
 
 /// Called in MPI_Finalize: ends the runs for which the program has not called `SCR_Finalize`.
 fn mpi_ends() {
     let table = SESSIONS.lock().unwrap_or_else(PoisonError::into_inner);
-    let all: Vec<Arc<Mutex<Process>>> = table.live.values().cloned().collect();
+    let all: Vec<Arc<Slot>> = table.live.values().cloned().collect();
     drop(table);
     // If it is locked, another thread is in a call, and no rank could take part in another one.
     for session in all {
-        if let Ok(mut session) = session.try_lock() {
+        if let Some(mut session) = session.try_enter() {
             session.mpi_ends();
         }
     }
@@ -111,7 +115,7 @@ pub(super) fn add(name: &str, prepare: impl FnOnce(&mut Process) -> Result<()>) 
     let mut table = SESSIONS.lock().unwrap_or_else(PoisonError::into_inner);
     table.last += 1;
     let number = table.last;
-    table.live.insert(number, Arc::new(Mutex::new(process)));
+    table.live.insert(number, Arc::new(Slot::new(process)));
     Ok(number)
 }
 

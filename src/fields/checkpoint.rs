@@ -30,7 +30,7 @@ pub fn checkpoint(
     routine: &mut dyn FnMut(&mut List<'_>) -> Result<()>,
 ) -> Result<()> {
     session.check_call(Call::Checkpoint)?;
-    if let Err(error) = session.start_output_over(name, flags) {
+    if let Err(error) = session.start_output_over(name, flags, file_of) {
         // Ends the phase that has failed, which is no other error.
         let _ = session.complete_output(false);
         return Err(error);
@@ -45,18 +45,20 @@ pub fn checkpoint(
 }
 
 /// Writes a checkpoint if one is due, and tells whether the program should stop
-/// (`SCR_Checkpoint_if_needed`). Collective.
+/// (`SCR_Checkpoint_if_needed`). `ready` is an error if an argument of this rank cannot be used. Collective.
 ///
 /// # Errors
 /// Those of [`checkpoint`], and of the two questions.
 pub fn checkpoint_if_needed(
     session: &mut Session,
+    ready: Result<()>,
     routine: &mut dyn FnMut(&mut List<'_>) -> Result<()>,
 ) -> Result<(Result<()>, bool)> {
     session.check_call(Call::Checkpoint)?;
     let mut written = Ok(());
     if session.need_checkpoint()? {
-        written = checkpoint(session, None, Ok((true, false)), routine).verdict()?;
+        let flags = ready.map(|()| (true, false));
+        written = checkpoint(session, None, flags, routine).verdict()?;
     }
     Ok((written, session.should_exit()?))
 }

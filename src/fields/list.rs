@@ -6,7 +6,8 @@ use super::memory::{Memory, Slice};
 use super::reader::Reader;
 use super::sources::{Finding, Found, Sources, beside};
 use super::write::Writer;
-use crate::session::{Session, Verdict};
+use crate::format::Name;
+use crate::session::{Session, Verdict, check_lengths};
 use crate::{Error, Result};
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -165,7 +166,7 @@ impl<'a> List<'a> {
     /// give the same name. With [`Options::from`] it is that of an old rank.
     ///
     /// # Errors
-    /// The name is empty, is `fields`, or has a slash; the checkpoint has no such file; or as
+    /// The name is empty, is `.`, `..` or `fields`, has a slash, or is too long; the checkpoint has no such file; or as
     /// [`Session::route`].
     pub fn file(&mut self, name: &str) -> Result<PathBuf> {
         self.unless_failed(|list| list.try_file(name))
@@ -302,12 +303,16 @@ impl<'a> List<'a> {
     }
 
     fn try_file(&mut self, name: &str) -> Found<PathBuf> {
-        if name.is_empty() || name == "fields" || name.contains('/') {
+        const CALL: &str = "SCR_State_file";
+        if ["", ".", "..", "fields"].contains(&name) || name.contains(['/', '\0']) {
             let what = format!(
                 "\"{name}\" cannot be the name of a file beside the fields; give one without a slash, and not \"fields\""
             );
-            return Err(Error::usage("SCR_State_file", what).into());
+            return Err(Error::usage(CALL, what).into());
         }
+        // With as many digits as any rank has, so that it is too long on all or on none.
+        let last = self.session.comm().size().saturating_sub(1) as u64;
+        check_lengths(CALL, &beside(&Name::from("."), last, name))?;
         let from = std::mem::take(&mut self.next).from;
         let size = self.session.comm().size() as u64;
         let (dataset, rank) = match (&self.mode, from) {

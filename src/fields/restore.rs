@@ -43,6 +43,8 @@ fn restore_newest(session: &mut Session, routine: &mut Routine<'_>) -> Result<Op
     session.allow_other_ranks(true)?;
     session.forget_unfit();
     let mut last: Option<Error> = None;
+    // Those that do not fit, which are told in one line when one was restored, or by the error that none was.
+    let mut unfit: Vec<(Name, Error)> = Vec::new();
     let mut changed = false;
     loop {
         let offered = session.have_restart();
@@ -72,7 +74,11 @@ fn restore_newest(session: &mut Session, routine: &mut Routine<'_>) -> Result<Op
             .map_or_else(|finding| finding.verdict, |()| Verdict::Read);
         session.set_why_invalid(read.err().map(|finding| finding.error.to_string()));
         match session.complete_restart(verdict).verdict()? {
-            Ok(()) => return Ok(Some(offered)),
+            Ok(()) => {
+                tell_unfit(session, unfit);
+                return Ok(Some(offered));
+            }
+            Err(error) if session.is_unfit(&offered) => unfit.push((offered, error)),
             Err(error) => last = Some(error),
         }
     }
@@ -82,6 +88,25 @@ fn restore_newest(session: &mut Session, routine: &mut Routine<'_>) -> Result<Op
 fn half_changed(why: &Error) -> Error {
     let what = format!("the program's memory is partly that of a checkpoint that failed: {why}");
     Error::usage(Call::Restore.name(), what)
+}
+
+/// Tells which newer checkpoints do not fit what the program lists: why of the newest, and the names of the others.
+fn tell_unfit(session: &Session, unfit: Vec<(Name, Error)>) {
+    const MOST: usize = 4;
+    let mut unfit = unfit.into_iter();
+    let Some((_, newest)) = unfit.next() else {
+        return;
+    };
+    let others: Vec<String> = unfit.map(|(name, _)| name.to_string()).collect();
+    let more = match others.len() {
+        0 => String::new(),
+        count => {
+            let dots = if count > MOST { ", ..." } else { "" };
+            let names = others.get(..count.min(MOST)).unwrap_or_default().join(", ");
+            format!("; nor do {count} more fit that are newer than the restored one: {names}{dots}")
+        }
+    };
+    session.tell_once(Severity::Error, format!("{newest}{more}"));
 }
 
 /// Tells why a checkpoint was not restored, before an older one is tried.

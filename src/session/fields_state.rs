@@ -62,6 +62,11 @@ impl Session {
         self.fields.refused = why_refused;
     }
 
+    /// True for the name of a checkpoint that does not fit what the program has listed. Local; the same on all ranks.
+    pub fn is_unfit(&self, name: &Name) -> bool {
+        self.fields.unfit.contains(name)
+    }
+
     /// True if the parts of wholes with this number, on each rank that rank's own, were found to make up the
     /// wholes. Local.
     pub fn knows_parts(&self, parts: u64) -> bool {

@@ -35,6 +35,7 @@ mod statistics;
 mod testing;
 mod wait_for;
 
+pub use output::route::check_lengths;
 pub use restart::Verdict;
 pub use start::repair::Member;
 pub use start::run_info::load;

@@ -50,14 +50,17 @@ pub(super) struct OpenDataset {
     pub started: Instant,
 }
 
+/// The name of a rank's file in a dataset, relative to the prefix directory.
+type LibraryFile = fn(&Name, u64) -> PathBuf;
+
 /// What the program asks for.
 struct StartRequest {
     call: Call,
     name: Option<Name>,
     /// Checkpoint and output. An error if a rank's are none.
     flags: Result<(bool, bool)>,
-    /// The library writes the files: those of evicted datasets may be written over.
-    of_library: bool,
+    /// The library writes the files, of which this is that of each rank: those of evicted datasets may be written over.
+    file: Option<LibraryFile>,
 }
 
 /// What a rank has prepared before the ranks agree.
@@ -147,22 +150,24 @@ impl Session {
             call: Call::StartOutput,
             name,
             flags,
-            of_library: false,
+            file: None,
         })
     }
 
     /// [`Session::start_output_as`] for a dataset whose files are written by the library alone: they may be
-    /// written over those of datasets that are evicted for it ([`Session::reuse_file`]).
+    /// written over those of datasets that are evicted for it ([`Session::reuse_file`]). Each rank writes
+    /// `file` at least, so a name in which that cannot be made is refused.
     pub fn start_output_over(
         &mut self,
         name: Option<Name>,
         flags: Result<(bool, bool)>,
+        file: LibraryFile,
     ) -> Result<()> {
         self.start_phase(StartRequest {
             call: Call::StartOutput,
             name,
             flags,
-            of_library: true,
+            file: Some(file),
         })
     }
 
@@ -172,7 +177,7 @@ impl Session {
             call: Call::StartCheckpoint,
             name: None,
             flags: Ok((true, false)),
-            of_library: false,
+            file: None,
         })
     }
 
@@ -266,7 +271,7 @@ impl Session {
     /// directories of all of them. Local.
     fn prepare(&mut self, request: &StartRequest, dataset: &Dataset) -> Prepared {
         let flags = request.flags.clone();
-        let target = flags.and_then(|_| self.check_start(request.call, dataset));
+        let target = flags.and_then(|_| self.check_start(request, dataset));
         let room = target.clone().map_err(NoRoom::from).and_then(|target| {
             let planned = Planned { dataset, target };
             self.cached
@@ -347,7 +352,7 @@ impl Session {
             target,
             files: BTreeMap::new(),
             directories: BTreeSet::new(),
-            of_library: request.of_library,
+            of_library: request.file.is_some(),
             evicted,
             begun,
             started: Instant::now(),
@@ -385,7 +390,7 @@ impl Session {
         // Where room is short the space of what is evicted must become free.
         let reuse = (!location.is_bypass() && !tight).then_some(Reuse {
             by: dataset.id,
-            files: request.of_library,
+            files: request.file.is_some(),
         });
         let more = wait.get().more();
         let mut evicted = self.cached.evict(run, search, location, more, reuse);
@@ -408,7 +413,8 @@ impl Session {
     /// # Errors
     /// Its name is too long, or is that of a checkpoint of another number of ranks, or of other fields; a restart of
     /// fields was refused; or no redundancy descriptor applies.
-    fn check_start(&mut self, call: Call, dataset: &Dataset) -> Result<Target> {
+    fn check_start(&mut self, request: &StartRequest, dataset: &Dataset) -> Result<Target> {
+        let call = request.call;
         if dataset.name.as_bytes().len() >= MAX_FILENAME {
             return Err(Error::usage(
                 call.name(),
@@ -420,6 +426,10 @@ impl Session {
         let target = descriptor.map(Target::of);
         let target =
             target.ok_or_else(|| Error::usage(call.name(), "no redundancy descriptor fits"))?;
+        if let Some(file) = request.file {
+            let name = file(&dataset.name, self.run.rank() as u64);
+            self.check_file(dataset.id, target.location, &name)?;
+        }
         self.fields.check_start(&self.run, call, &dataset.name)?;
         self.other_ranks
             .check_name(&self.run, call, &dataset.name)?;

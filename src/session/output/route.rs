@@ -9,6 +9,9 @@ use crate::session::state::{Call, State};
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
 
+/// The longest name in a directory, bytes (`NAME_MAX`).
+const MAX_COMPONENT: usize = 255;
+
 impl Session {
     /// The path at which the program must access a file (`SCR_Route_file`). Local.
     ///
@@ -49,6 +52,24 @@ impl Session {
         Ok(path)
     }
 
+    /// Checks that a dataset can have a file of this name, relative to the prefix directory, before it is started. Local.
+    pub(super) fn check_file(&self, id: u64, location: Location, name: &Path) -> Result<()> {
+        let (run, call) = (&self.run, Call::Checkpoint.name());
+        let relative = run.prefix.relative(&self.in_prefix(name), &self.cwd)?;
+        check_lengths(call, &relative)?;
+        let path = location.root(run, id).join(&relative);
+        let length = path.as_os_str().len();
+        if length < MAX_FILENAME {
+            return Ok(());
+        }
+        let what = format!(
+            "{} has {length} bytes, at most {} fit; use a shorter name",
+            path.display(),
+            MAX_FILENAME - 1
+        );
+        Err(Error::usage(call, what))
+    }
+
     fn route_output(&mut self, name: &Path) -> Result<PathBuf> {
         let run = &self.run;
         let relative = run.prefix.relative(name, &self.cwd)?;
@@ -85,5 +106,20 @@ impl Session {
         }
         open.files.insert(relative, Name::from(name));
         Ok(path)
+    }
+}
+
+/// Checks that no component of a path is longer than file systems allow.
+pub fn check_lengths(call: &'static str, path: &Path) -> Result<()> {
+    match path.iter().find(|part| part.len() > MAX_COMPONENT) {
+        None => Ok(()),
+        Some(part) => {
+            let what = format!(
+                "\"{}\" has {} bytes, and a name in a directory at most {MAX_COMPONENT}; use a shorter one",
+                part.display(),
+                part.len()
+            );
+            Err(Error::usage(call, what))
+        }
     }
 }

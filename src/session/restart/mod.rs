@@ -182,8 +182,12 @@ impl Session {
                 "restore it with the program, or the input, that wrote it, or give all of them up: SCR_START_ANEW=1; \
                  until then nothing is written"
             };
+            let others = match self.search.offer.unfit.len() {
+                0 | 1 => String::new(),
+                count => format!(" (nor do {} older ones fit)", count - 1),
+            };
             let what = format!(
-                "no checkpoint fits this program; the newest: {why}; {rest} ({OTHER_FIELDS})"
+                "no checkpoint fits this program; the newest: {why}{others}; {rest} ({OTHER_FIELDS})"
             );
             if !given_up {
                 return Err(Error::usage(Call::HaveRestart.name(), what));

@@ -205,11 +205,20 @@ fn files_of_the_program_are_in_the_same_dataset() {
 #[test]
 fn names_of_files_beside_the_fields_that_cannot_be_are_refused() {
     Site::in_memory().run(&nodes(1), |rank| {
-        for name in ["", "fields", "a/b"] {
+        // 255 bytes with `rank_0.` before them.
+        let (longest, longer) = ("n".repeat(248), "n".repeat(249));
+        for name in ["", "fields", "a/b", ".", "..", "a\0b", &longer] {
             let error = save(rank, "ck.1", |list| list.file(name).map(drop));
             let error = error.unwrap_err().to_string();
-            assert!(error.contains("cannot be the name of a file"), "{error}");
+            let refused = error.contains("cannot be the name of a file")
+                || error.contains("a name in a directory at most 255");
+            assert!(refused, "{error}");
         }
+        let write = |list: &mut List<'_>| {
+            std::fs::write(list.file(&longest)?, "mesh").unwrap();
+            Ok(())
+        };
+        save(rank, "ck.1", write).unwrap();
     });
 }
 

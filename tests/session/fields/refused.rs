@@ -129,6 +129,34 @@ fn after_a_restart_that_the_routine_has_ended_nothing_is_written() {
     });
 }
 
+/// With room for one dataset in the cache: what cannot be started does not evict the one that is there.
+#[test]
+fn a_name_in_which_no_file_can_be_made_costs_no_checkpoint() {
+    let site = Site::in_memory()
+        .set("SCR_FLUSH", "0")
+        .set("SCR_CACHE_SIZE", "1");
+    site.run(&nodes(2), |rank| {
+        save_grid(rank, "ck.1", 4).unwrap();
+        for name in [
+            "../ck.2",
+            ".scr/ck.2",
+            &"n".repeat(256),
+            &"deep/".repeat(190),
+        ] {
+            save_grid(rank, name, 4).unwrap_err();
+        }
+        let mut listed = false;
+        let flags = Err(scr::Error::usage("SCR_Checkpoint", "the routine is NULL"));
+        let mut routine = |_: &mut List<'_>| {
+            listed = true;
+            Ok(())
+        };
+        checkpoint(&mut rank.session, None, flags, &mut routine).unwrap_err();
+        assert!(!listed);
+        assert_eq!(load_grid(rank, 4).unwrap().as_deref(), Some("ck.1"));
+    });
+}
+
 /// Where nothing good is left, or was never there, the program begins and writes.
 #[test]
 fn a_program_that_finds_no_checkpoint_writes() {
@@ -164,6 +192,14 @@ fn a_checkpoint_that_a_restart_has_passed_over_is_not_replaced() {
                 assert!(error.contains("SCR-308"), "{error}");
             };
             assert_eq!(load_grid(rank, 4).unwrap().as_deref(), Some("ck.1"));
+            // All that do not fit are told in one line.
+            rank.session.comm().barrier().unwrap();
+            let told = site.heard("is not of this program");
+            assert_eq!(told.len(), 1, "{told:?}");
+            assert!(
+                told[0].contains("(ck.3)") && told[0].contains("ck.2"),
+                "{told:?}"
+            );
             again(rank);
             save_grid(rank, "new", 4).unwrap();
             // Another restart, which passes over nothing.
