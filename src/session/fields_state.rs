@@ -57,7 +57,8 @@ impl FieldsState {
 }
 
 impl Session {
-    /// Notes how `SCR_Restore` has ended. After one that has failed, nothing is written. Local; all ranks must call it.
+    /// Notes how `SCR_Restore` has ended, or that the program has said itself which checkpoint it wants. After a restart
+    /// that has failed, nothing is written. Local; all ranks must call it.
     pub fn note_restore(&mut self, why_refused: Option<String>) {
         self.fields.refused = why_refused;
     }

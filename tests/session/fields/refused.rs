@@ -123,9 +123,12 @@ fn after_a_restart_that_the_routine_has_ended_nothing_is_written() {
         });
         failed.unwrap_err();
         expect_refused(save_grid(rank, "ck.1", 4));
+        // A program that names the one which it wants knows what is there.
+        rank.session.current(&"ck.2".into()).unwrap();
+        save_grid(rank, "ck.3", 4).unwrap();
     });
     site.run(&nodes(2), |rank| {
-        assert_eq!(load_grid(rank, 4).unwrap().as_deref(), Some("ck.2"));
+        assert_eq!(load_grid(rank, 4).unwrap().as_deref(), Some("ck.3"));
     });
 }
 
