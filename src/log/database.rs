@@ -3,6 +3,7 @@
 use super::{Destination, NotWritten, Origin, Record, Tell};
 use crate::config::log::DatabaseSettings;
 use crate::events::{Event, EventKind, Severity};
+use crate::store::beyond_standard;
 use crate::system::process;
 use crate::{Error, Result};
 use mysql::prelude::Queryable;
@@ -176,8 +177,8 @@ fn connect(settings: &DatabaseSettings) -> Result<Conn> {
         None if host.is_empty() => options.ip_or_hostname(Some("localhost")),
         None => options.ip_or_hostname(Some(host)),
     };
-    let mut connection =
-        Conn::new(options).map_err(|error| failed("connect to", settings, &error))?;
+    let mut connection = beyond_standard(|| Conn::new(options))
+        .map_err(|error| failed("connect to", settings, &error))?;
     let version: Option<u32> = connection
         .query_first("SELECT version FROM scrlog_version")
         .map_err(|error| {

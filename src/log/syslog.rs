@@ -7,6 +7,7 @@ use crate::config::log::SyslogSettings;
 use crate::config::syslog::{FACILITIES, FIRST_FACILITY, LEVELS};
 use crate::events::Severity;
 use crate::job::clock::syslog_time;
+use crate::store::beyond_standard;
 use crate::system::process;
 use crate::text::escaped;
 use std::io::Write;
@@ -79,7 +80,7 @@ impl Syslog {
                     priority: self.priority,
                     tag: self.tag.clone(),
                 };
-                let connection = syslog::unix_custom(format, &self.socket)?;
+                let connection = beyond_standard(|| syslog::unix_custom(format, &self.socket))?;
                 match &connection.backend {
                     LoggerBackend::Unix(socket) => socket.set_write_timeout(Some(ANSWER))?,
                     LoggerBackend::UnixStream(stream) => {

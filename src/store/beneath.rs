@@ -6,13 +6,14 @@
 //! operation then works relative to the open parent. So links that someone puts there at any time
 //! have no effect. A root itself may be reached through links.
 
+use super::descriptor::{duplicate, opened};
 use super::file::{failed, refused};
 use super::retry::retry_on_intr;
 use crate::system::limits::share_of_open_files;
 use crate::{Error, Result};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, mkdirat, open, openat, openat2, readlinkat};
-use rustix::io::{Errno, dup};
+use rustix::io::Errno;
 use std::ffi::OsStr;
 use std::fs::DirBuilder;
 use std::os::unix::ffi::OsStrExt;
@@ -135,9 +136,9 @@ impl<'a> At<'a> {
         let parent = match (self.parent, self.path.parent()) {
             (Some(parent), _) => match Arc::try_unwrap(parent) {
                 Ok(parent) => parent,
-                Err(held) => dup(&*held)?,
+                Err(held) => duplicate(&held)?,
             },
-            (None, Some(parent)) => retry_on_intr(|| open(parent, DIRECTORY, Mode::empty()))?,
+            (None, Some(parent)) => opened(|| open(parent, DIRECTORY, Mode::empty()))?,
             (None, None) => return Ok(None),
         };
         Ok(Some((parent, name)))
@@ -150,7 +151,7 @@ impl<'a> At<'a> {
             None => OFlags::empty(),
         };
         let flags = flags | no_link | OFlags::CLOEXEC;
-        retry_on_intr(|| openat(self.dir(), self.name, flags, Mode::empty()))
+        opened(|| openat(self.dir(), self.name, flags, Mode::empty()))
     }
 
     /// The error of `action` on this path. Its text names a link, if a link is the reason.
@@ -203,7 +204,7 @@ impl Resolver<'_> {
     }
 
     fn top(&self) -> Result<OwnedFd> {
-        retry_on_intr(|| open(self.root, DIRECTORY, Mode::empty())).map_err(|e| self.failed(e))
+        opened(|| open(self.root, DIRECTORY, Mode::empty())).map_err(|e| self.failed(e))
     }
 
     /// Opens the directory `below` the root.
@@ -217,7 +218,7 @@ impl Resolver<'_> {
             return Ok(top);
         }
         let how = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-        match retry_on_intr(|| openat2(&top, below, DIRECTORY, Mode::empty(), how)) {
+        match opened(|| openat2(&top, below, DIRECTORY, Mode::empty(), how)) {
             Ok(directory) => Ok(directory),
             // The call is unknown to kernels before 5.6 and to sandboxes. Or there is a link, which
             // the error must name.
@@ -261,7 +262,7 @@ impl Resolver<'_> {
             here.push(name);
             let done = retry_on_intr(|| before(&directory, name));
             let flags = DIRECTORY | OFlags::NOFOLLOW;
-            let next = retry_on_intr(|| openat(&directory, name, flags, Mode::empty()));
+            let next = opened(|| openat(&directory, name, flags, Mode::empty()));
             directory = match next {
                 Ok(next) => next,
                 Err(errno @ (Errno::NOTDIR | Errno::LOOP)) => {

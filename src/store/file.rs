@@ -2,6 +2,7 @@
 
 use super::attributes::{self, allocated};
 use super::retry::retry_on_intr;
+use super::size_limit::{failed_in_limit, limited};
 use super::{File, Refused, Stat};
 use crate::{Error, Result};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -97,13 +98,13 @@ impl File for PosixFile {
         let mut done = 0;
         while let Some(rest) = data.get(done..).filter(|rest| !rest.is_empty()) {
             let at = offset.saturating_add(done as u64);
-            let error = match retry_on_intr(|| pwrite(&self.fd, rest, at)) {
+            let error = match limited(|| retry_on_intr(|| pwrite(&self.fd, rest, at))) {
                 Ok(0) => refused("write", &self.path, Errno::IO, "the system wrote 0 bytes"),
                 Ok(count) => {
                     done += count;
                     continue;
                 }
-                Err(errno) => failed("write", &self.path, errno),
+                Err(errno) => failed_in_limit("write", &self.path, errno),
             };
             return Err(self.keep(error));
         }
@@ -113,7 +114,8 @@ impl File for PosixFile {
     fn allocate(&self, size: u64) -> Result<()> {
         self.check()?;
         if size > 0 {
-            reserve(&self.fd, size).map_err(|errno| failed("allocate", &self.path, errno))?;
+            limited(|| reserve(&self.fd, size))
+                .map_err(|errno| failed_in_limit("allocate", &self.path, errno))?;
         }
         // Reserving never makes a file shorter.
         self.set_size(size)
@@ -124,8 +126,8 @@ impl File for PosixFile {
         if self.size()? == size {
             return Ok(());
         }
-        retry_on_intr(|| ftruncate(&self.fd, size))
-            .map_err(|errno| failed("set the size of", &self.path, errno))
+        limited(|| retry_on_intr(|| ftruncate(&self.fd, size)))
+            .map_err(|errno| failed_in_limit("set the size of", &self.path, errno))
     }
 
     fn data_from(&self, from: u64) -> Result<Option<Range<u64>>> {
@@ -156,7 +158,7 @@ impl File for PosixFile {
         let source = source.descriptor()?;
         // Whatever fails, reading and writing tells which of the files is the reason.
         let copies = fstatfs(&self.fd).is_ok_and(|system| copies_blocks(system.f_type as u64));
-        Ok(copies && copy_range(source, &self.fd, bytes).is_ok())
+        Ok(copies && limited(|| copy_range(source, &self.fd, bytes)).is_ok())
     }
 
     fn start_sync(&self, bytes: Range<u64>) -> Result<()> {

@@ -7,6 +7,7 @@ mod attributes;
 mod beneath;
 pub mod block_signals;
 pub mod counting;
+mod descriptor;
 mod file;
 mod forward;
 mod holes;
@@ -15,11 +16,13 @@ mod lock_directory;
 pub mod posix;
 mod private;
 mod retry;
+mod size_limit;
 mod tree;
 mod unkept;
 mod watch;
 pub mod write_behind;
 
+pub use descriptor::beyond_standard;
 pub use holes::{reach, write_with_holes};
 pub use lock::{LockAttempt, wait_for_lock, without_locks};
 pub use lock_directory::{NAME as LOCK_DIRECTORY, lock_by_directory};
@@ -198,6 +201,11 @@ pub trait Files: Send + Sync {
     fn list(&self, path: &Path) -> Result<Vec<OsString>>;
     /// `lstat`; `None` if there is no such entry.
     fn stat(&self, path: &Path) -> Result<Option<Stat>>;
+    /// What distinguishes a file or directory from all others that this process can see, whatever its path. `None` if it is not
+    /// there, or this file system does not tell.
+    fn identity(&self, _path: &Path) -> Option<(u64, u64)> {
+        None
+    }
     /// Renames within a file system. Replaces an existing file.
     fn rename(&self, from: &Path, to: &Path) -> Result<()>;
     /// Removes a file or link. A missing one is no error.

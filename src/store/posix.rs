@@ -2,8 +2,10 @@
 
 use super::attributes::{restore_path, stat_of};
 use super::beneath::{self, At, HeldDirs};
+use super::descriptor::opened;
 use super::file::{PosixFile, failed, refused};
 use super::retry::retry_on_intr;
+use super::size_limit::{failed_in_limit, limited};
 use super::{Durability, File, FileKind, Files, Lock, Refused, Space, Stat, private, tree};
 use crate::Result;
 use crate::messages::SYMBOLIC_LINK;
@@ -117,7 +119,7 @@ fn open_regular(
     (flags, mode): (OFlags, u32),
 ) -> Result<(OwnedFd, rustix::fs::Stat)> {
     let mode = Mode::from_raw_mode(mode);
-    let fd = retry_on_intr(|| openat(at.dir(), at.name(), flags | SAFE, mode));
+    let fd = opened(|| openat(at.dir(), at.name(), flags | SAFE, mode));
     let fd = fd.map_err(|errno| match errno {
         Errno::LOOP => refused(
             action,
@@ -257,7 +259,7 @@ impl<S: System> Files for S {
         let at = At::find(self.roots(), "write", path)?;
         let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE;
         let (fd, stat) = open_regular("write", path, &at, (flags, mode))?;
-        match retry_on_intr(|| rustix::io::write(&fd, data)) {
+        match limited(|| retry_on_intr(|| rustix::io::write(&fd, data))) {
             Ok(written) if written == data.len() => Ok(stat.st_size as u64 + written as u64),
             Ok(_) => Err(refused(
                 "write",
@@ -265,7 +267,7 @@ impl<S: System> Files for S {
                 Errno::NOSPC,
                 "only a part of the data was written",
             )),
-            Err(errno) => Err(failed("write", path, errno)),
+            Err(errno) => Err(failed_in_limit("write", path, errno)),
         }
     }
 
@@ -325,6 +327,12 @@ impl<S: System> Files for S {
             Err(Errno::NOENT) => Ok(None),
             Err(errno) => Err(failed("stat", path, errno)),
         }
+    }
+
+    fn identity(&self, path: &Path) -> Option<(u64, u64)> {
+        let at = self.find("stat", path).ok()?;
+        let stat = retry_on_intr(|| statat(at.dir(), at.name(), AtFlags::SYMLINK_NOFOLLOW)).ok()?;
+        Some((stat.st_dev, stat.st_ino))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> Result<()> {
@@ -521,8 +529,8 @@ fn create_temporary(roots: &[PathBuf], path: &Path) -> Result<(OwnedFd, PathBuf)
         tried += 1;
         let at = At::find(roots, "create", &temporary)?;
         let mode = Mode::from_raw_mode(0o666);
-        let opened = retry_on_intr(|| openat(at.dir(), at.name(), flags, mode));
-        match opened {
+        let made = opened(|| openat(at.dir(), at.name(), flags, mode));
+        match made {
             Ok(fd) => return Ok((fd, temporary)),
             Err(Errno::EXIST) if tried < NAMES => {}
             Err(errno) => return Err(failed("create", &temporary, errno)),

@@ -1,6 +1,7 @@
 //! Directories that no other user can have prepared.
 
 use super::beneath::At;
+use super::descriptor::opened;
 use super::file::{failed, refused};
 use super::retry::retry_on_intr;
 use crate::Result;
@@ -60,8 +61,8 @@ fn walk(roots: &[PathBuf], base: &Path, below: &Path, make: bool) -> Result<()> 
             }
         }
         directory =
-            retry_on_intr(|| openat(&directory, name, flags, Mode::empty())).map_err(|errno| {
-                match errno {
+            opened(|| openat(&directory, name, flags, Mode::empty())).map_err(
+                |errno| match errno {
                     Errno::NOTDIR | Errno::LOOP => {
                         let text = format!(
                             "it is a symbolic link or a file where a directory of ours is needed; \
@@ -70,8 +71,8 @@ fn walk(roots: &[PathBuf], base: &Path, below: &Path, make: bool) -> Result<()> 
                         refused(ACTION, &path, errno, text)
                     }
                     _ => failed(ACTION, &path, errno),
-                }
-            })?;
+                },
+            )?;
         check(&directory, &path)?;
     }
     Ok(())

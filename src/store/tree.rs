@@ -6,6 +6,7 @@
 
 use super::attributes::chmod_handle;
 use super::beneath::At;
+use super::descriptor::opened;
 use super::file::{failed, refused};
 use super::retry::retry_on_intr;
 use crate::Result;
@@ -143,7 +144,7 @@ impl TreeRemoval<'_> {
 
     fn ascend(&self, here: &OwnedFd, expected: (u64, u64)) -> Result<OwnedFd> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let above = retry_on_intr(|| openat(here, "..", flags, Mode::empty()))
+        let above = opened(|| openat(here, "..", flags, Mode::empty()))
             .map_err(|errno| failed(ACTION, self.root, errno))?;
         match identity(&above) {
             Ok(found) if found == expected => Ok(above),
@@ -171,7 +172,7 @@ impl TreeRemoval<'_> {
 fn open_directory(parent: &OwnedFd, name: &OsStr) -> rustix::io::Result<OwnedFd> {
     let open = |flags| {
         let flags = flags | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        retry_on_intr(|| openat(parent, name, flags, Mode::empty()))
+        opened(|| openat(parent, name, flags, Mode::empty()))
     };
     match open(OFlags::RDONLY) {
         Err(Errno::ACCESS) => {
