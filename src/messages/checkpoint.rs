@@ -180,4 +180,12 @@ explained! {
         remedy: "Look at what `SCR_Restore` returns, and end the program if that is an error, after the message that it \
          prints. To begin from the beginning all the same: `SCR_START_ANEW=1`.",
     }
+    NONE_DUE = 390 {
+        title: "No checkpoint is ever due",
+        text: "SCR_Need_checkpoint was called ... and has never said yes, so the program has written no checkpoint",
+        cause: "The program asks SCR when to write a checkpoint (`SCR_Need_checkpoint`, `SCR_Checkpoint_if_needed`), and nothing \
+         is set that could make one due. By default none of these is set, as in SCR v3.1.0.",
+        remedy: "Set `SCR_CHECKPOINT_INTERVAL=auto`, or another of the parameters that [say how \
+         often](user-guide.md#how-often-to-checkpoint).",
+    }
 }

@@ -16,6 +16,16 @@ pub struct Rules {
     pub between_failures: Option<f64>,
 }
 
+impl Rules {
+    /// True if any rule is on.
+    pub fn any(&self) -> bool {
+        self.interval > 0
+            || self.seconds > 0
+            || self.overhead > 0.0
+            || self.between_failures.is_some()
+    }
+}
+
 /// What has happened in this run.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct History {

@@ -48,6 +48,22 @@ pub fn reasons(halt: &Halt, now: i64, end: Option<i64>) -> Vec<String> {
     found
 }
 
+/// True if nothing is set that could ever stop a run. What a normal end has left is nothing.
+pub fn is_empty(halt: &Halt) -> bool {
+    let Halt {
+        exit_reason,
+        checkpoints_left,
+        exit_after,
+        exit_before,
+        halt_seconds,
+    } = halt;
+    let reason = exit_reason.as_ref().map(Name::to_string);
+    let times = [exit_after, exit_before, checkpoints_left];
+    reason.is_none_or(|reason| reason == FINALIZED)
+        && times.iter().all(|time| time.is_none())
+        && halt_seconds.is_none_or(|seconds| seconds <= 0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

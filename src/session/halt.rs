@@ -286,6 +286,7 @@ impl Session {
         self.state.allow(Call::Finalize)?;
         let begun = Instant::now();
         self.compute_ends(begun);
+        self.explain_none_due();
         let marked = self.run.on_root(|| {
             records::update_halt(&*self.run.files, &self.run.prefix, |halt| {
                 halt.exit_reason.get_or_insert(halt::FINALIZED.into());

@@ -3,16 +3,23 @@
 use crate::Result;
 use crate::config::{IntervalSetting, Settings};
 use crate::events::Severity;
+use crate::messages::NONE_DUE;
 use crate::policy::checkpoint::{Best, History, Rules, best, due};
+use crate::policy::halt;
+use crate::prefix::records;
 use crate::session::Session;
 use crate::session::output::failures::FailureRate;
 use crate::session::run::Run;
 use crate::session::state::Call;
 use crate::system::time::Instant;
 use crate::text::duration;
+use std::time::Duration;
 
 /// A best interval is told again if it has changed by this factor.
 const NOTABLE: f64 = 1.2;
+
+/// After this time a program that asks in vain is told why.
+const IN_VAIN: Duration = Duration::from_secs(60);
 
 /// When checkpoints were written, and what they cost. The counts are the same on all ranks.
 pub(in crate::session) struct CheckpointInterval {
@@ -28,6 +35,8 @@ pub(in crate::session) struct CheckpointInterval {
     failures: Option<FailureRate>,
     /// The best interval that was told last, seconds.
     told: Option<f64>,
+    /// A checkpoint was due, or it was looked why none ever is.
+    explained: bool,
 }
 
 impl CheckpointInterval {
@@ -42,7 +51,13 @@ impl CheckpointInterval {
             counted: None,
             failures,
             told: None,
+            explained: false,
         }
+    }
+
+    /// True if the program has asked in this run, and neither was a checkpoint due nor has it written one.
+    fn is_in_vain(&self) -> bool {
+        !self.explained && self.history.calls > 0 && self.history.checkpoints == 0
     }
 
     /// Counts a checkpoint that was started at `begun` and is complete now, but not flushed.
@@ -135,6 +150,11 @@ impl Session {
             Ok(due(&rules, &history, halting))
         })?;
         self.interval.tell(&self.run, &rules);
+        if decision.is_yes() {
+            self.interval.explained = true;
+        } else if self.interval.begun.elapsed() >= IN_VAIN {
+            self.explain_none_due();
+        }
         let text = if decision.is_yes() {
             "a checkpoint is due"
         } else {
@@ -142,5 +162,36 @@ impl Session {
         };
         self.run.tell_once(Severity::Debug(2), text);
         Ok(decision.is_yes())
+    }
+
+    /// Tells a program that asks in vain that nothing is set which could make a checkpoint due, once in a run. Local.
+    pub(in crate::session) fn explain_none_due(&mut self) {
+        let (run, interval) = (&self.run, &mut self.interval);
+        if !interval.is_in_vain() || run.rank() != 0 {
+            return;
+        }
+        interval.explained = true;
+        let settings = &run.settings;
+        if interval.rules(settings).any() || !settings.halt_signals.is_empty() {
+            return;
+        }
+        let halt = records::read_halt(&*run.files, &run.prefix);
+        if halt.is_ok_and(|halt| halt::is_empty(&halt)) {
+            let text = format!(
+                "SCR_Need_checkpoint was called {} and has never said yes, so the program has written no checkpoint: set \
+                 SCR_CHECKPOINT_INTERVAL (auto leaves it to SCR), SCR_CHECKPOINT_SECONDS or SCR_CHECKPOINT_OVERHEAD \
+                 ({NONE_DUE})",
+                times(interval.history.calls)
+            );
+            run.tell_once(Severity::Warning, text);
+        }
+    }
+}
+
+/// `once`, `5 times`.
+fn times(count: u64) -> String {
+    match count {
+        1 => "once".to_string(),
+        _ => format!("{count} times"),
     }
 }
