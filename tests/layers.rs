@@ -52,6 +52,7 @@ const ROOMS: &[&str] = &[
     "progress",
     "calls",
     "statistics",
+    "stores",
     "wait_for",
     "ids",
     "fields_state",

@@ -131,4 +131,13 @@ explained! {
          nodes share the store, which outlives them.",
         remedy: "Use more nodes. With a shared store set `SCR_COPY_TYPE=SINGLE`, or ignore the message.",
     }
+    OTHER_PLACE_IN_NODE = 119 {
+        title: "Processes of a node do not share its storage",
+        text: "... is not the same directory for all ranks of node ...: what rank ... has put there is not there for rank ...",
+        cause: "Processes with the same host name see different directories at the path of the cache, by default `/dev/shm`. Each \
+         runs in a container of its own, or in a service with `PrivateTmp`.",
+        remedy: "Start the processes of a node in one container, or mount the node's `/dev/shm` (or another local directory) \
+         into all of them, and name it in `SCR_CACHE_BASE` and `SCR_CNTL_BASE`. Where each container is to count as a node of \
+         its own, give each its `SCR_NODE_NAME`: then the loss of one container is survived, and that of the machine is not.",
+    }
 }

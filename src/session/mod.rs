@@ -31,6 +31,7 @@ mod run;
 mod start;
 pub mod state;
 mod statistics;
+mod stores;
 #[cfg(test)]
 mod testing;
 mod wait_for;

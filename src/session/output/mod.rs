@@ -6,7 +6,6 @@ pub(super) mod interval;
 pub(super) mod reuse;
 pub(super) mod route;
 pub(super) mod shared_names;
-pub(super) mod stores;
 pub(super) mod ways;
 
 use super::Session;
@@ -23,9 +22,9 @@ use crate::session::datasets::cached::{Reuse, title};
 use crate::session::datasets::location::Location;
 use crate::session::datasets::record::Target;
 use crate::session::datasets::space::{NoRoom, Planned};
-use crate::session::output::stores::require_base;
 use crate::session::run::Run;
 use crate::session::state::Call;
+use crate::session::stores::require_base;
 use crate::session::wait_for::WaitFor;
 use crate::system::time::UNIX_EPOCH;
 use crate::system::time::{Instant, SystemTime};

@@ -6,7 +6,7 @@ use crate::cache::layout::Layout;
 use crate::cache::plan::{Inventory, RecoveryOrder, Slot};
 use crate::cache::recover::{self, CacheAccess, Recovered, RecoveryFailure};
 use crate::cache::{dataset, inventory};
-use crate::comm::{Term, gather_alike};
+use crate::comm::{Agreement, Term, gather_alike};
 use crate::events::{Event, Severity};
 use crate::messages::{NOT_RECOVERED, NOT_VERIFIED};
 use crate::session::calls::CallSigns;
@@ -22,6 +22,7 @@ use crate::session::restart::make_room::Needs;
 use crate::session::restart::recovery_plan::{Planner, cannot_be_used_now};
 use crate::session::restart::step::{Known, Messages, RecoveryStep, Rest, Step};
 use crate::session::run::Store;
+use crate::session::stores::{confirm_in_nodes, difference_in_nodes};
 use crate::system::time::Instant;
 use crate::text::counted;
 
@@ -40,8 +41,14 @@ impl Restart<'_> {
             let notes = std::mem::take(&mut found.notes);
             Ok((notes, leader_report::parts(run, found)?))
         });
-        let agreement = run.agree_with(report, [Term::Max(any.into())])?;
-        let ((notes, parts), [any]) = agreement.all_done()?;
+        let terms = [Term::Max(any.into()), Term::Sum(difference_in_nodes(run))];
+        let Agreement { verdict, terms } = run.agree_with(report, terms)?;
+        let [any, difference] = terms;
+        if difference.get() != 0 {
+            // What the verdict says may follow from it.
+            confirm_in_nodes(run)?;
+        }
+        let (notes, parts) = verdict?;
         for note in &notes {
             run.tell(Severity::Warning, note.to_string());
         }

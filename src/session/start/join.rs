@@ -18,6 +18,7 @@ use crate::session::datasets::survey::Survey;
 use crate::session::ids::Ids;
 use crate::session::log;
 use crate::session::output::stores::confirm_shared;
+use crate::session::stores::confirm_shared;
 use crate::session::run::{Run, Store};
 use crate::store::{Lock, Unkept};
 

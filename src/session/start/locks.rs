@@ -13,8 +13,8 @@ use crate::job::holders;
 use crate::messages::{CACHE_IN_USE, PREFIX_IN_USE};
 use crate::prefix::paths::Prefix;
 use crate::session::datasets::cached::CachedDatasets;
-use crate::session::output::stores::SHARED;
 use crate::session::run::{Run, Store};
+use crate::session::stores::SHARED;
 use crate::system::process;
 
 use crate::store::{CALLS_FILE, Durability, FileKind, Files, Lock, LockAttempt, wait_for_lock};
