@@ -84,11 +84,11 @@ def finish(plates, first, output):
 def main():
     options = read_arguments(sys.argv[1:])
     size, count, steps, every = (options[name] for name in ("size", "plates", "steps", "every"))
-    with_scr = False
     try:
-        scr.init()
-        with_scr = True
+        with_scr = scr.init()
     except scr.Error:
+        with_scr = False
+    if not with_scr:
         say("SCR is off, going on without checkpoints")
 
     # The plates of this rank.

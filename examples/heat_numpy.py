@@ -111,11 +111,11 @@ def main():
     options = read_arguments(sys.argv[1:])
     conductivity = 0.2 * (scr.rank() + 1) / scr.ranks()
     try:
-        scr.init()
-        with_scr = True
+        with_scr = scr.init()
     except scr.Error:
-        say("SCR is off, going on without checkpoints")
         with_scr = False
+    if not with_scr:
+        say("SCR is off, going on without checkpoints")
 
     step, plate = restart(options["size"]) if with_scr else (0, new_plate(options["size"]))
     stop = False

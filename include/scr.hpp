@@ -22,6 +22,9 @@
 // is with a Restart, but that an exception does not give the checkpoint up: only commit(false) does, and
 // the end of the scope without commit().
 //
+// While SCR is off (SCR_ENABLE=0) no call throws: nothing is offered, needed or written, and a file is where the
+// program names it. init() tells it.
+//
 // What C says of a call (man SCR_Start_output) holds here, too. No destructor throws, and no call is
 // made from several threads at once. Only this header is needed, and libscr. It includes scr_fields.hpp, with
 // checkpoints of arrays in memory: one routine lists the program's state, and there is no file.
@@ -42,6 +45,9 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+// In libscr, and not for C: 1 while the session of this thread's calls is off (SCR_ENABLE=0). Local.
+extern "C" int scr_is_off(void);
 
 namespace scr {
 
@@ -82,9 +88,15 @@ namespace detail {
 
 using Buffer = std::array<char, SCR_MAX_FILENAME>;
 
+// While SCR is off no call succeeds, and none matters.
+inline bool off() noexcept
+{
+    return scr_is_off() != 0;
+}
+
 inline void check(const char* call, int code, const std::string& subject = {})
 {
-    if (code != SCR_SUCCESS) throw Error(call, code, subject);
+    if (code != SCR_SUCCESS && !off()) throw Error(call, code, subject);
 }
 
 inline bool ask(const char* call, int (*question)(int*))
@@ -107,16 +119,20 @@ inline std::optional<std::string> config(const std::string& text)
     return value ? std::optional<std::string>(value.get()) : std::nullopt;
 }
 
-// Starts SCR. It throws on all processes if SCR is disabled, too: the program can go on without.
-inline void init()
+// Starts SCR. False if it is off: the program goes on without.
+inline bool init()
 {
     detail::check("SCR_Init", SCR_Init());
+    return !detail::off();
 }
 
 // Stops SCR, and brings the newest checkpoint to the prefix directory.
 inline void finalize()
 {
-    detail::check("SCR_Finalize", SCR_Finalize());
+    // Afterwards nothing is off any more.
+    const bool off = detail::off();
+    const int code = SCR_Finalize();
+    if (!off) detail::check("SCR_Finalize", code);
 }
 
 // The path at which to access a file. Local.
@@ -124,7 +140,7 @@ inline std::filesystem::path route(const std::filesystem::path& file)
 {
     detail::Buffer path {};
     detail::check("SCR_Route_file", SCR_Route_file(file.c_str(), path.data()), file.string());
-    return path.data();
+    return detail::off() ? file : std::filesystem::path(path.data());
 }
 
 // Says whether this program can restart from a checkpoint of another number of processes.
@@ -179,22 +195,31 @@ inline std::string version()
 // SCR from init to finalize. Make it after MPI_Init, and end it before MPI_Finalize.
 class Session {
 public:
-    Session() { init(); }
+    Session() : enabled_(init()) { }
 
     // Nothing if SCR is off or cannot start: the program can go on without.
     static std::optional<Session> start()
     {
         try {
-            return Session();
+            Session session;
+            if (session.enabled_) return session;
+            session.open_ = false;
+            return std::nullopt;
         } catch (const Error&) {
             return std::nullopt;
         }
     }
 
-    Session(Session&& other) noexcept : open_(std::exchange(other.open_, false)) { }
+    Session(Session&& other) noexcept
+        : enabled_(other.enabled_), open_(std::exchange(other.open_, false))
+    {
+    }
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
     Session& operator=(Session&&) = delete;
+
+    // False if SCR is off.
+    bool enabled() const noexcept { return enabled_; }
 
     // Stops SCR unless finalize() did. Not while an exception leaves the scope: other processes, which
     // do not see it, would not take part. Such a program has to end, and its checkpoints stay.
@@ -210,6 +235,7 @@ public:
     }
 
 private:
+    bool enabled_;
     bool open_ = true;
     int exceptions_ = std::uncaught_exceptions();
 };
@@ -253,8 +279,8 @@ public:
     // data are protected as configured.
     void commit(bool valid = true)
     {
-        const int code = std::exchange(open_, false) ? SCR_Complete_output(valid) : 1;
-        detail::check("SCR_Complete_output", code, name_);
+        if (!std::exchange(open_, false)) throw Error("SCR_Complete_output", 1, name_);
+        detail::check("SCR_Complete_output", SCR_Complete_output(valid), name_);
     }
 
 private:

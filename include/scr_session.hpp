@@ -146,18 +146,21 @@ public:
     // For parts of the program in C.
     SCR_Session handle() const noexcept { return session_; }
 
-    void init()
+    // Starts it; false if SCR is off.
+    bool init()
     {
         const detail::Entered entered(session_);
-        scr::init();
+        const bool enabled = scr::init();
         open_ = true;
+        return enabled;
     }
 
     // Stops the session and frees it: no other call of it can follow.
     void finalize()
     {
         if (session_ == SCR_SESSION_NULL) return;
-        const int stopped = std::exchange(open_, false) ? SCR_Session_finalize(session_) : SCR_SUCCESS;
+        const bool stops = std::exchange(open_, false) && !off();
+        const int stopped = stops ? SCR_Session_finalize(session_) : SCR_SUCCESS;
         const int freed = SCR_Session_free(&session_);
         detail::check("SCR_Finalize", stopped, name_);
         detail::check("SCR_Session_free", freed, name_);
@@ -167,7 +170,9 @@ public:
     // ones, and construct the session. If it throws it can be called again, on yet another communicator.
     void repair(MPI_Comm comm)
     {
-        detail::check("SCR_Session_repair", SCR_Session_repair(session_, comm), name_);
+        const int repaired = SCR_Session_repair(session_, comm);
+        const detail::Entered entered(session_);
+        detail::check("SCR_Session_repair", repaired, name_);
     }
 
     std::optional<std::string> config(const std::string& text)
@@ -259,6 +264,12 @@ public:
     }
 
 private:
+    bool off() const noexcept
+    {
+        const detail::Entered entered(session_);
+        return detail::off();
+    }
+
     std::string name_;
     SCR_Session session_ = SCR_SESSION_NULL;
     bool open_ = false;

@@ -1,10 +1,10 @@
 //! What the Fortran module needs beyond the C interface: errors that only it sees, the end of a
-//! program that passes no `ierror`, and memory. Not in `scr.h`.
+//! program that passes no `ierror`, and memory. And whether SCR is off, for C++ and Python. Not in `scr.h`.
 
 use super::fields::SCR_State;
-use super::{calls, console, guard::guard, list::with_list, text};
+use super::{calls, console, guard::guard, list::with_list, table, text};
 use crate::{Error, Result};
-use std::ffi::{c_char, c_void};
+use std::ffi::{c_char, c_int, c_void};
 
 /// Reports an error of `call` that only the Fortran module sees. Local.
 ///
@@ -53,6 +53,13 @@ pub unsafe extern "C" fn scr_fortran_fail(state: *mut SCR_State, reason: *const 
             Ok(())
         });
     }
+}
+
+/// 1 while the session of this thread's calls is off (`SCR_ENABLE=0`): no call of it succeeds, and none matters. For the
+/// interfaces in which a call that fails is an exception. Local.
+#[unsafe(no_mangle)]
+pub extern "C" fn scr_is_off() -> c_int {
+    guard(0, || Ok(table::is_off().into()))
 }
 
 /// Frees what [`super::SCR_Config`] returned. Local. Flang has a `free` of its own inside, so no interface

@@ -256,6 +256,11 @@ impl Process {
     }
 
     /// The run is over, or was taken out. Signals are caught as long as a session has a run.
+    /// True between `SCR_Init` and `SCR_Finalize` while SCR is disabled.
+    pub(super) fn is_off(&self) -> bool {
+        matches!(self.run, RunState::Disabled(_))
+    }
+
     fn end_run(&mut self) {
         self.run = RunState::None(State::Uninit);
         let mut runs = RUNS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -273,7 +278,11 @@ impl Process {
                 session.leave()
             }
             RunState::Broken(member) => *member,
-            _ => Member::new(),
+            RunState::Disabled(_) => {
+                self.run = RunState::Disabled(State::Idle);
+                Member::new()
+            }
+            RunState::None(_) => Member::new(),
         }
     }
 

@@ -103,7 +103,8 @@ pub extern "C" fn SCR_Session_repair(session: SCR_Session, comm: MPI_Comm) -> c_
             let repaired =
                 Mpi::dup("SCR_Session_repair", comm).and_then(|comm| process.repair(comm, Ok(())));
             match repaired {
-                Ok(true) => Ok(()),
+                Ok(false) if process.is_off() => Ok(false),
+                Ok(true) => Ok(true),
                 Ok(false) => Err(process.report_usage(Error::usage(
                     "SCR_Session_repair",
                     "no process of the communicator has a run of this session; call SCR_Session_init",
@@ -111,7 +112,7 @@ pub extern "C" fn SCR_Session_repair(session: SCR_Session, comm: MPI_Comm) -> c_
                 Err(error) => Err(process.report_usage(error)),
             }
         });
-        repaired.map(|()| SCR_SUCCESS)
+        repaired.map(code)
     })
 }
 

@@ -7,7 +7,7 @@ import os
 from typing import List, Mapping, Optional, Sequence, Union
 
 from . import _mpi
-from ._library import SUCCESS, Error, Path, TextOut, call, function, text_in, whole
+from ._library import SUCCESS, Error, Path, TextOut, call, function, is_off, text_in, whole
 
 FLAG_NONE = 0
 #: SCR_NOT_READ of scr.h.
@@ -37,16 +37,18 @@ def config(conf: str) -> Optional[str]:
     return value
 
 
-def init(params: Params = None) -> None:
+def init(params: Params = None) -> bool:
     """Starts SCR. Collective; starts MPI, too, if the program did not.
 
     ``params`` are set before: "NAME=value", or a list of such, or a dict, in which None unsets.
-    Raises Error if SCR is disabled (SCR_ENABLE=0) or cannot start. The program can go on without it.
+    False if SCR is off (SCR_ENABLE=0): then no call raises Error, nothing is offered, needed or written, and files are
+    where the program names them. Raises Error if it cannot start. The program can go on without it.
     """
     _mpi.ensure()
     for setting in _settings(params):
         config(setting)
     call("SCR_Init")
+    return not is_off()
 
 
 def _settings(params: Params) -> List[str]:
@@ -69,7 +71,11 @@ def _value(value: object) -> str:
 
 def finalize() -> None:
     """Stops SCR, and brings the newest checkpoint to the prefix directory. Collective."""
-    call("SCR_Finalize")
+    # Afterwards nothing is off any more.
+    if is_off():
+        function("SCR_Finalize")()
+    else:
+        call("SCR_Finalize")
 
 
 def route_file(fname: Path) -> str:
@@ -80,7 +86,7 @@ def route_file(fname: Path) -> str:
     """
     path = TextOut()
     call("SCR_Route_file", text_in(fname), path.buffer, about=os.fsdecode(fname))
-    return str(path)
+    return os.fsdecode(fname) if is_off() else str(path)
 
 
 def allow_other_ranks(allowed: bool = True) -> None:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Callable, List, MutableMapping, Optional, Tuple, Union
 
 from ._calls import FLAG_CHECKPOINT, FLAG_OUTPUT
-from ._library import SUCCESS, Error, function, text_in
+from ._library import SUCCESS, Error, function, is_off, text_in
 from ._state import Field, State
 
 #: SCR_List_fn of scr.h.
@@ -105,7 +105,7 @@ def _with_routine(name: str, state: Listed, arguments: Callable[[Any], Tuple[Any
         code = function(name)(*arguments(_ROUTINE(run)))
         if errors:
             raise errors[0]
-        if code != SUCCESS:
+        if code != SUCCESS and not is_off():
             raise Error(name, code)
         for replace in scalars:
             replace()

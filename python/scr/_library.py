@@ -90,10 +90,15 @@ def function(name: str) -> Any:
         raise Error(name, reason=f"{library()._name} has no such function; is it the libscr of scr-rs?") from None
 
 
+def is_off() -> bool:
+    """Is SCR off (SCR_ENABLE=0), between init() and finalize()? Then no call succeeds, and none matters."""
+    return bool(function("scr_is_off")())
+
+
 def call(name: str, *arguments: Any, about: str = "") -> None:
-    """Makes a call that returns a code, and raises Error unless that is SUCCESS."""
+    """Makes a call that returns a code, and raises Error unless that is SUCCESS, or SCR is off."""
     code = function(name)(*arguments)
-    if code != SUCCESS:
+    if code != SUCCESS and not is_off():
         text = "the messages of SCR say why"
         raise Error(name, code, f"{about}: {text}" if about else text)
 

@@ -10,7 +10,7 @@ from typing import Iterator, List, Optional, Type
 
 from . import _calls
 from ._calls import FLAG_CHECKPOINT, Params
-from ._library import Error, Path, in_session
+from ._library import Error, Path, in_session, is_off
 
 #: Errors of the program, not of a file that it reads: another checkpoint would not help.
 _PROGRAM_ERRORS = (TypeError, NameError, AttributeError, ImportError, MemoryError, RecursionError)
@@ -62,7 +62,7 @@ class Output:
     ) -> None:
         self._open = False
         self.valid = in_session(self._session, _calls.complete_output, kind is None)
-        if kind is None and not self.valid:
+        if kind is None and not self.valid and not in_session(self._session, is_off):
             raise Error("SCR_Complete_output", reason=f"{self.name}: the messages of SCR say why")
 
 

@@ -9,7 +9,7 @@ from typing import Any, Callable, Iterator, Optional, Protocol, Type, TypeVar, U
 from . import _calls, _fields, _mpi
 from ._calls import FLAG_CHECKPOINT, Params
 from ._fields import Listed
-from ._library import NO_SESSION, SUCCESS, WORLD_SESSION, Error, Path, function, in_session, text_in, whole
+from ._library import NO_SESSION, SUCCESS, WORLD_SESSION, Error, Path, function, in_session, is_off, text_in, whole
 from ._phases import Output, Restart, restarts_of
 
 T = TypeVar("T")
@@ -72,9 +72,9 @@ class Session:
             self.finalize()
             self.free()
 
-    def init(self, params: Params = None) -> None:
-        """Starts the session; see scr.init(). Collective."""
-        self._do(_calls.init, params)
+    def init(self, params: Params = None) -> bool:
+        """Starts the session; False if SCR is off, see scr.init(). Collective."""
+        return self._do(_calls.init, params)
 
     def finalize(self) -> None:
         """Stops it, and brings its newest checkpoint to the prefix directory. Collective."""
@@ -195,7 +195,9 @@ def repair(comm: Comm) -> None:
 def _repair(number: int, comm: Comm, about: str) -> None:
     call_name = "SCR_Session_repair"
     handle = _handle(call_name, comm)
-    _check(call_name, function("scr_fortran_session_repair")(ctypes.c_int(number), handle), about)
+    code = function("scr_fortran_session_repair")(ctypes.c_int(number), handle)
+    if not in_session(number, is_off):
+        _check(call_name, code, about)
 
 
 def _handle(call_name: str, comm: Comm) -> ctypes.c_int:

@@ -114,6 +114,24 @@ void bad_input()
     CHECK(thrown_by([&] { session.init(); }) == "SCR_Init");
 }
 
+// While SCR is off nothing is thrown, in no session.
+void off(scr::CommSession& session)
+{
+    CHECK(!session.init());
+    CHECK(!session.next_restart() && !session.need_checkpoint() && !session.should_exit());
+    State state { 7, {} };
+    CHECK(!session.restore(state) && state.step == 7);
+    session.checkpoint(state);
+    CHECK(!session.checkpoint_if_needed(state));
+    auto dataset = session.output("off");
+    CHECK(dataset.route("off/file") == "off/file");
+    dataset.commit();
+    session.current("off");
+    session.repair(MPI_COMM_WORLD);
+    CHECK(!session.have_restart());
+    session.finalize();
+}
+
 } // namespace
 
 int main(int argc, char** argv)
@@ -143,6 +161,11 @@ int main(int argc, char** argv)
         // The others are ended by their destructors.
     }
     MPI_Comm_free(&half_comm);
+    setenv("SCR_ENABLE", "0", 1);
+    CHECK(thrown_by([] {
+        scr::CommSession session(MPI_COMM_WORLD, "off");
+        off(session);
+    }).empty());
 
     int all = 0;
     MPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);

@@ -35,6 +35,7 @@ pub fn make(root: &Path, header: &str) -> Result<String, Box<dyn Error>> {
         exclude: vec![
             "scr_fortran_session_create".to_string(),
             "scr_fortran_session_repair".to_string(),
+            "scr_is_off".to_string(),
         ],
         ..Default::default()
     };

@@ -146,6 +146,19 @@ def single_calls(whole):
     check(whole.complete_restart(True), "complete_restart")
 
 
+def off(comm):
+    """While SCR is off nothing is raised, in no session."""
+    with scr.Session(comm, "off", {"SCR_ENABLE": 0}) as session:
+        check(session.have_restart() is None and not session.need_checkpoint(), "nothing is offered or needed")
+        state = {"step": 7}
+        check(not session.restore(state) and not session.checkpoint_if_needed(state), "nor restored")
+        session.checkpoint(state, "off")
+        with session.output("off") as ds:
+            check(ds.route("off/file") == "off/file", "files are where the program names them")
+        session.repair(comm)
+        check(not session.should_exit(), "still off")
+
+
 def main():
     all_ranks, half_ranks = communicators()
     half_name = f"half.{scr.rank() % 2}"
@@ -165,6 +178,7 @@ def main():
             whole.finalize()
             whole.free()
         check(thrown_by(half.should_exit) == "SCR_Should_exit", "the block has freed it")
+    check(thrown_by(lambda: off(all_ranks)) == "", "switched off")
 
 
 if __name__ == "__main__":
