@@ -10,7 +10,7 @@ use crate::config::Config;
 use crate::events::{Message, Severity, Sink, Speaker};
 use crate::job::Environment;
 use crate::session::state::{Call, State};
-use crate::session::{Member, Session, Setup, load};
+use crate::session::{Member, Session, Setup, Wait, load};
 use crate::store::posix::Posix;
 use crate::system::time::Instant;
 use crate::{Error, Result};
@@ -406,6 +406,8 @@ impl Process {
 
     /// A new communicator over all ranks, which must have called MPI_Init. Collective.
     fn all_ranks(&mut self) -> Result<Mpi> {
+        let of_world = self.home.is_none() && Mpi::is_usable();
+        let _wait = of_world.then(|| Wait::for_all(self.sink.clone(), self.speaker()));
         let comm = match &self.home {
             Some(home) => home.again()?,
             None => Mpi::dup_world()?,

@@ -140,4 +140,11 @@ explained! {
          into all of them, and name it in `SCR_CACHE_BASE` and `SCR_CNTL_BASE`. Where each container is to count as a node of \
          its own, give each its `SCR_NODE_NAME`: then the loss of one container is survived, and that of the machine is not.",
     }
+    WAITS_FOR_ALL = 140 {
+        title: "A start waits for other processes",
+        text: "rank ... (process ...) waits in its first call of SCR for other processes",
+        cause: "Not all processes have called `SCR_Init`, which is a call of all processes of `MPI_COMM_WORLD`. Some compute \
+         without SCR, serve others, or have failed before. It is no error yet.",
+        remedy: "Call it on all processes; or make a [session](sessions.md) on the communicator of those that take part.",
+    }
 }

@@ -40,6 +40,7 @@ pub use output::route::check_lengths;
 pub use restart::Verdict;
 pub use start::repair::Member;
 pub use start::run_info::load;
+pub use start::wait::Wait;
 pub use start::{OTHER_RUN, Setup};
 
 use crate::comm::Communicator;

@@ -228,6 +228,11 @@ impl Mpi {
         matches!(finalized(), Ok(true))
     }
 
+    /// True if calls of MPI are possible: it is the one of the build, has begun, and has not ended. Local.
+    pub fn is_usable() -> bool {
+        usable("MPI").is_ok()
+    }
+
     /// Has `work` called at the beginning of MPI_Finalize, on each rank, when MPI can still be used. Only
     /// the first call in a process has an effect. Local.
     ///

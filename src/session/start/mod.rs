@@ -6,6 +6,7 @@ pub(super) mod local_setup;
 pub(super) mod locks;
 pub(super) mod repair;
 pub(super) mod run_info;
+pub(super) mod wait;
 
 use super::Session;
 use crate::comm::{Agreed, Agreement, Communicator, Term};
