@@ -99,6 +99,26 @@ endif()
 set(SCR_MPI_LIBRARIES ${MPI_C_LIBRARIES})
 separate_arguments(SCR_MPI_LINK_FLAGS UNIX_COMMAND "${MPI_C_LINK_FLAGS}")
 
+# SCR_MPI_FAMILY: MPICH, also for what is made of it, or OPENMPI; empty for another. The commands compare launchers with it.
+set(SCR_MPI_FAMILY "")
+foreach(_scr_macro IN ITEMS OPEN_MPI MPICH_VERSION I_MPI_VERSION)
+    set(_scr_family "${PROJECT_BINARY_DIR}/CMakeFiles/scr_mpi_family.c")
+    file(WRITE ${_scr_family} "#include <mpi.h>\n#ifndef ${_scr_macro}\n#error \"another MPI\"\n#endif\n"
+        "int main(void) { return 0; }\n")
+    # Not kept: a build directory may be configured for another MPI.
+    unset(_scr_is_of CACHE)
+    try_compile(_scr_is_of ${PROJECT_BINARY_DIR}/CMakeFiles/scr_mpi_family ${_scr_family}
+        LINK_LIBRARIES MPI::MPI_C)
+    if(_scr_is_of)
+        set(SCR_MPI_FAMILY MPICH)
+        if(_scr_macro STREQUAL "OPEN_MPI")
+            set(SCR_MPI_FAMILY OPENMPI)
+        endif()
+        break()
+    endif()
+endforeach()
+unset(_scr_is_of CACHE)
+
 # A package manager knows which MPI it asked for. A path may lead to another, as by Debian's alternatives,
 # and the build would be for that one without a word.
 if(SCR_EXPECTED_MPI)

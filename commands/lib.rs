@@ -54,6 +54,7 @@ mod log_event;
 mod log_source;
 mod log_transfer;
 mod manual;
+mod mpi;
 mod nodes_file;
 mod on_nodes;
 mod params;
@@ -86,8 +87,8 @@ use call::{Failure, Invocation};
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
-
 use std::sync::Arc;
+
 /// All commands, in the order of the help.
 pub const COMMANDS: &[Command] = &[
     index::COMMAND,
@@ -230,10 +231,10 @@ impl Command {
 
 /// Runs the program with the arguments of this process.
 pub fn main() -> ExitCode {
-    let arguments: Vec<OsString> = std::env::args_os().collect();
     // A file that grows beyond `ulimit -f` is an error as any other. A handler, since what is ignored stays so in the programs
     // that commands start.
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
+    let arguments: Vec<OsString> = std::env::args_os().collect();
     if let Some(shell) = std::env::var_os(completions::offer::VARIABLE) {
         return completions::offer::answer(&arguments, &shell);
     }

@@ -3,6 +3,7 @@
 use super::report::DoctorReport;
 use crate::failed_nodes;
 use crate::job::Job;
+use crate::mpi;
 use scr_engine::job::{self, Launcher, clock, launcher, program::find};
 use scr_engine::system::time::UNIX_EPOCH;
 use scr_engine::version;
@@ -113,6 +114,10 @@ fn end(job: &Job, report: &mut DoctorReport) {
 /// All launchers on PATH.
 fn launchers(job: &Job, report: &mut DoctorReport) -> Vec<Launcher> {
     let mut found = Vec::new();
+    let mut of_other_mpi = Vec::new();
+    if let Some(mpi) = mpi::of_library() {
+        report.fact("MPI of SCR", mpi);
+    }
     for word in launcher::WORDS.split(", ") {
         let Some(path) = find(&job.environment, word) else {
             continue;
@@ -121,9 +126,23 @@ fn launchers(job: &Job, report: &mut DoctorReport) -> Vec<Launcher> {
             Ok(launcher) => {
                 let kind = launcher.kind().name();
                 report.fact("launcher", format!("{word} of {kind} ({})", path.display()));
+                of_other_mpi.extend(mpi::difference(&launcher));
                 found.push(launcher);
             }
             Err(error) => report.fact("launcher", format!("{word} cannot be used: {error}")),
+        }
+    }
+    if of_other_mpi.len() < found.len() {
+        // Another one can launch programs.
+        for difference in of_other_mpi {
+            report.fact("launcher", difference);
+        }
+    } else {
+        for difference in of_other_mpi {
+            report.wrong(
+                difference,
+                "load the module of that MPI, or add its directory to PATH",
+            );
         }
     }
     if found.is_empty() {

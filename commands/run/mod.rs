@@ -17,7 +17,7 @@ use super::job::Job;
 use super::lock::only_one;
 use super::test_runtime::missing_programs;
 use super::watch::WatchArgs;
-use super::{Command, CommandGroup, Outcome, RunCommand, prerun};
+use super::{Command, CommandGroup, Outcome, RunCommand, mpi, prerun};
 use scr_engine::Error;
 use scr_engine::job::Launcher;
 use scr_engine::job::hostlist::compress;
@@ -117,6 +117,9 @@ impl RunCommand for Options {
         }
         let (word, _) = self.launch();
         let launcher = Launcher::named(&word.to_string_lossy(), &job.environment)?;
+        if let Some(difference) = mpi::difference(&launcher) {
+            call.warn(&difference);
+        }
         // A job that has waited for its turn is not given up for a program that it may not need.
         for missing in missing_programs(&job) {
             call.warn(&missing);

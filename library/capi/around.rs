@@ -1,6 +1,12 @@
 //! What a process finds in its environment before MPI and the configuration tell more.
 
+use crate::comm::Communicator;
+use crate::job::Environment;
+use crate::job::ranks::launch;
+use std::fs::OpenOptions;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::ErrorKind;
+use std::path::Path;
 
 /// This process's rank as the launcher gives it, for messages before MPI gives it. 0 if there is no
 /// launcher.
@@ -15,6 +21,11 @@ pub(super) fn launched_rank() -> usize {
     ];
     let told = |name: &&str| std::env::var(name).ok()?.parse().ok();
     NAMES.iter().find_map(told).unwrap_or(0)
+}
+
+/// True if this process is alone in its MPI, but was launched together with others. Local.
+pub(super) fn is_alone_in_launch(comm: &dyn Communicator) -> bool {
+    comm.alone_in().is_some() && launch(&Environment::of_process()).is_some()
 }
 
 /// Changes with any environment variable.
@@ -34,4 +45,18 @@ pub(super) fn disabled() -> bool {
             .iter()
             .any(|word| value.trim().eq_ignore_ascii_case(word))
     })
+}
+
+/// Makes the directory of a file, as SCR does while it is enabled. If it cannot be made, the program
+/// gets the reason when it opens the file.
+pub(super) fn make_parent(file: &Path) {
+    if let Some(dir) = file.parent() {
+        let _ = std::fs::create_dir_all(dir);
+    }
+}
+
+/// True if no other process of this node has made the file, or if that cannot be known.
+pub(super) fn is_first_on_node(file: &Path) -> bool {
+    let made = OpenOptions::new().write(true).create_new(true).open(file);
+    !matches!(made, Err(error) if error.kind() == ErrorKind::AlreadyExists)
 }

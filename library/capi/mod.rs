@@ -158,7 +158,7 @@ pub unsafe extern "C" fn SCR_Route_file(name: *const c_char, file: *mut c_char) 
             Ok(Reply::Done(path)) => path.as_os_str().as_bytes(),
             Ok(Reply::Disabled(output)) => {
                 if *output {
-                    process::make_parent(from_bytes(&name));
+                    around::make_parent(from_bytes(&name));
                 }
                 &name
             }

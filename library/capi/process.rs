@@ -1,6 +1,8 @@
 //! A session of the program, and how a call from C reaches it.
 
-use super::around::{disabled, environment_print, launched_rank};
+use super::around::{
+    disabled, environment_print, is_alone_in_launch, is_first_on_node, launched_rank,
+};
 use super::console::NamedConsole;
 use super::repeated::LastFailure;
 use super::signals;
@@ -15,9 +17,6 @@ use crate::store::posix::Posix;
 use crate::system::time::Instant;
 use crate::{Error, Result};
 use scr_engine::messages::SCR_IS_OFF;
-use std::fs::OpenOptions;
-use std::io::ErrorKind;
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -255,12 +254,12 @@ impl Process {
         matches!(self.run, RunState::Active(_))
     }
 
-    /// The run is over, or was taken out. Signals are caught as long as a session has a run.
     /// True between `SCR_Init` and `SCR_Finalize` while SCR is disabled.
     pub(super) fn is_off(&self) -> bool {
         matches!(self.run, RunState::Disabled(_))
     }
 
+    /// The run is over, or was taken out. Signals are caught as long as a session has a run.
     fn end_run(&mut self) {
         self.run = RunState::None(State::Uninit);
         let mut runs = RUNS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -435,9 +434,15 @@ impl Process {
         let begun = Instant::now();
         let comm = self.all_ranks()?;
         comm.at_finalize(self.at_end)?;
+        let alone = is_alone_in_launch(&comm);
         let setup = self.setup(comm);
         self.variables = Some(environment_print());
-        match Session::init(setup, &mut self.config)? {
+        let started = Session::init(setup, &mut self.config);
+        if started.is_err() && alone && !self.config.is_on("SCR_SERIAL") {
+            // All processes of the launch fail alike, and one of them reports it.
+            self.rank = launched_rank();
+        }
+        match started? {
             Some(session) => self.begin_run(session, begun),
             None => {
                 self.tell_disabled();
@@ -586,19 +591,5 @@ impl Process {
         }
         self.variables = variables;
         Ok(())
-    }
-}
-
-/// True if no other process of this node has made the file, or if that cannot be known.
-fn is_first_on_node(file: &Path) -> bool {
-    let made = OpenOptions::new().write(true).create_new(true).open(file);
-    !matches!(made, Err(error) if error.kind() == ErrorKind::AlreadyExists)
-}
-
-/// Makes the directory of a file, as SCR does while it is enabled. If it cannot be made, the program
-/// gets the reason when it opens the file.
-pub fn make_parent(file: &Path) {
-    if let Some(dir) = file.parent() {
-        let _ = std::fs::create_dir_all(dir);
     }
 }

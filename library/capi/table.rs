@@ -86,7 +86,7 @@ pub(super) fn in_routine<T>(work: impl FnOnce() -> T) -> T {
 /// True while the session of this thread's calls is off. One that is in a call is not.
 pub(super) fn is_off() -> bool {
     let session = find(current());
-    session.is_some_and(|session| session.try_lock().is_ok_and(|process| process.is_off()))
+    session.is_some_and(|session| session.try_enter().is_some_and(|process| process.is_off()))
 }
 
 /// Reports an error of a call that reaches no session. Waits for no other thread: one may be in a collective call of

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import ctypes
-import os
 import sys
 from typing import Any
 
@@ -12,9 +11,6 @@ from ._library import Error, function, library
 
 #: MPI_COMM_WORLD in MPICH and its relatives. In Open MPI it is the address of a variable.
 _MPICH_WORLD = 0x44000000
-
-#: Where mpiexec of Open MPI, and those of MPICH and its relatives, say how many processes it launches.
-_LAUNCHED = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE")
 
 
 def ensure() -> None:
@@ -33,13 +29,6 @@ def ensure() -> None:
     if function("MPI_Init")(None, None) != 0:
         raise Error("MPI_Init", reason="MPI cannot start; was the program launched with its mpiexec?")
     atexit.register(_finalize)
-    launched = max((_number(name) for name in _LAUNCHED), default=1)
-    if launched > 1 and ranks() == 1:
-        raise Error(
-            "MPI_Init",
-            reason=f"{launched} processes were launched, and each is alone in its MPI: that of "
-            f"{library()._name} is another one than that of mpiexec. Launch with the mpiexec of SCR's MPI",
-        )
 
 
 def rank() -> int:
@@ -78,11 +67,6 @@ def _world() -> Any:
     except ValueError:
         return ctypes.c_int(_MPICH_WORLD)
     return ctypes.c_void_p(ctypes.addressof(variable))
-
-
-def _number(name: str) -> int:
-    text = os.environ.get(name, "")
-    return int(text) if text.isdecimal() else 1
 
 
 def _name_of(mpi4py: Any) -> str:

@@ -127,6 +127,12 @@ pub trait Communicator: Send + Sync {
     /// is lost, or leaves the group. Local.
     fn revoke(&self) {}
 
+    /// The name of the transport if this process is alone in all of it, so that others of its launch cannot be ranks of it.
+    /// `None` if there are others, or cannot be. Local.
+    fn alone_in(&self) -> Option<String> {
+        None
+    }
+
     /// Ends the whole job. Only used where going on would lose or corrupt data.
     fn abort(&self, code: i32) -> !;
 }
@@ -161,6 +167,9 @@ impl<C: Communicator + ?Sized> Communicator for Box<C> {
     }
     fn revoke(&self) {
         (**self).revoke();
+    }
+    fn alone_in(&self) -> Option<String> {
+        (**self).alone_in()
     }
     fn abort(&self, code: i32) -> ! {
         (**self).abort(code)

@@ -235,6 +235,12 @@ impl Config {
         }
     }
 
+    /// True if a parameter with the values 0 and 1 is 1, and can be read.
+    pub fn is_on(&self, name: &str) -> bool {
+        let typed = table::parameter(name).map(|parameter| self.typed(parameter));
+        matches!(typed, Some(Ok(Some(Typed::Bool(true)))))
+    }
+
     /// Converts a value. The error names the parameter, where it was set, what is allowed, and what
     /// to do.
     pub fn convert(&self, name: &str, value: &Value, kind: &ValueKind) -> Result<Typed> {

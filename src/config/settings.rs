@@ -79,6 +79,9 @@ pub struct Settings {
     pub job_id: Option<String>,
     pub job_name: Option<String>,
     pub cluster_name: Option<String>,
+    /// The value of rank 0 is used.
+    #[serde(skip)]
+    pub serial: bool,
     /// Without `/`; the host name if `None`. This process's own.
     #[serde(skip)]
     pub node_name: Option<String>,
@@ -167,6 +170,7 @@ impl Settings {
             job_id: read.text("SCR_JOB_ID"),
             job_name: read.text("SCR_JOB_NAME"),
             cluster_name: read.text("SCR_CLUSTER_NAME"),
+            serial: read.bool("SCR_SERIAL"),
             node_name: read.text("SCR_NODE_NAME"),
             cntl_base: read.base("SCR_CNTL_BASE"),
             cache_base: read.base("SCR_CACHE_BASE"),

@@ -197,6 +197,8 @@ pub const PARAMETERS: &[Parameter] = &[
         "Name of the job in dataset descriptions."),
     row("SCR_CLUSTER_NAME", Text, "", "", Library, Works,
         "Name of the cluster in dataset descriptions."),
+    row("SCR_SERIAL", Bool, "0", "", Library, Works,
+        "1: each process that a launcher starts is a job of its own, with its own SCR_PREFIX. 0: SCR_Init fails if this process is alone in its MPI_COMM_WORLD and the launcher's variables, such as PMI_SIZE, say that it has started several, since that launcher is of another MPI. Not in SCR v3.1.0."),
     row("SCR_NODE_NAME", Name, "", "", Both, Works,
         "Name of the node that a process runs on, from each process's own environment; the host name if unset. With it one machine can emulate several nodes. Not in SCR v3.1.0."),
     row("SCR_CNTL_BASE", Path, CNTL_BASE, "", Both, Works,

@@ -6,12 +6,14 @@ explained! {
     START = "The program does not start";
     ALONE_IN_THE_WORLD = 101 {
         title: "Every process says that it is rank 0",
-        text: "",
-        cause: "The launcher is of another MPI than the program: each process is alone in a world of its own. Where they run \
-         at the same time, all but one fail with [another run uses this prefix \
-         directory](#another-run-uses-the-prefix-directory).",
-        remedy: "Use the `mpiexec` or `srun` option of the MPI with which the program was compiled. On Debian `mpiexec.mpich` \
-         and `mpiexec.openmpi` are both there, and `mpiexec` is one of them.",
+        text: "... processes were launched (...), and each is alone in its MPI_COMM_WORLD: the program runs with ..., but the \
+         launcher is of another MPI",
+        cause: "The launcher is of another MPI than the program: each process is rank 0 in a world of its own, and would go on \
+         from the checkpoints of the others. The variable in parentheses is the launcher's. What a program that was launched \
+         starts itself is not taken for a part of the launch, and neither is what runs in a batch script without a launcher.",
+        remedy: "Use the `mpiexec`, or the `--mpi` of `srun`, for the MPI with which the program was compiled; `scr doctor` \
+         tells which MPI that of SCR is. On Debian `mpiexec.mpich` and `mpiexec.openmpi` are both there, and `mpiexec` is one of \
+         them. If each process is to be a job of its own, on purpose: `SCR_SERIAL=1`, and a `SCR_PREFIX` for each.",
     }
     OTHER_MPI = 102 {
         title: "The program runs with another MPI",

@@ -38,7 +38,7 @@ case $1 in
 esac
 if command -v "$other" >/dev/null; then
     echo "import scr; scr.init()" >program.py
-    expect "2 processes were launched, and each is alone in its MPI.*Launch with the mpiexec" "$other" -n 2
+    expect "2 processes were launched \(.*\), and each is alone in its MPI_COMM_WORLD.*\(SCR-101\)" "$other" -n 2
 fi
 if [[ $checked -eq 0 ]]; then
     echo "SKIPPED: there is no other MPI here, neither as mpiexec nor in mpi4py"

@@ -225,6 +225,13 @@ int scr_comm_size(int comm, int* size)
     return PMPI_Comm_size(comm_of(comm), size);
 }
 
+int scr_comm_get_parent(int* parent) NAMED(MPI_Comm_get_parent);
+int scr_comm_get_parent(int* parent)
+{
+    *parent = COMM_NULL;
+    return MPI_SUCCESS;
+}
+
 int scr_comm_dup(int comm, int* copy) NAMED(MPI_Comm_dup);
 int scr_comm_dup(int comm, int* copy)
 {

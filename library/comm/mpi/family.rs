@@ -5,7 +5,9 @@
 
 use super::calls::check;
 use crate::{Error, Result};
-use mpi::ffi::MPI_Get_library_version;
+use mpi::ffi::{
+    MPI_Comm_get_parent, MPI_Comm_size, MPI_Get_library_version, RSMPI_COMM_NULL, RSMPI_COMM_WORLD,
+};
 use scr_engine::messages::OTHER_MPI;
 use std::ffi::{CStr, c_char, c_int};
 
@@ -59,6 +61,20 @@ fn running() -> Result<String> {
     })?;
     text.truncate(usize::try_from(length).unwrap_or(0));
     Ok(String::from_utf8_lossy(&text).into_owned())
+}
+
+/// The name of the MPI, if this process is the only one in its MPI_COMM_WORLD and no other has spawned it. Local; MPI can be
+/// called.
+pub(super) fn alone_in() -> Option<String> {
+    let mut size: c_int = 0;
+    // SAFETY: constants of the C library; the pointers are to live locals.
+    let alone = unsafe {
+        let mut parent = RSMPI_COMM_NULL;
+        check("MPI_Comm_size", MPI_Comm_size(RSMPI_COMM_WORLD, &mut size)).ok()?;
+        check("MPI_Comm_get_parent", MPI_Comm_get_parent(&mut parent)).ok()?;
+        size == 1 && parent == RSMPI_COMM_NULL
+    };
+    alone.then(|| running().map(|version| short(&version)).ok())?
 }
 
 fn compare(built: &str, running: &str) -> Result<()> {

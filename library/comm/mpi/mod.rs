@@ -492,6 +492,10 @@ impl Communicator for Mpi {
         }
     }
 
+    fn alone_in(&self) -> Option<String> {
+        (self.size == 1).then(family::alone_in).flatten()
+    }
+
     fn abort(&self, code: i32) -> ! {
         if self.thread.check("MPI_Abort").is_ok() && matches!(finalized(), Ok(false)) {
             // SAFETY: MPI is usable from this thread and the communicator is ours.

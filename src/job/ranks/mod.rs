@@ -2,6 +2,7 @@
 //! For a job that makes no progress, whether the program is linked with the library or not.
 
 mod groups;
+mod launch;
 mod launches;
 mod leftovers;
 mod processes;
@@ -11,6 +12,7 @@ mod stat;
 mod tree;
 
 pub use groups::{Group, groups, missing, page, summary};
+pub use launch::{Launch, launch};
 pub use launches::{Belongs, keep_surest};
 pub use leftovers::end_leftovers;
 pub use processes::{Wanted, find, rank_in};

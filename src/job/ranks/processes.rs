@@ -8,7 +8,7 @@ use crate::job::{Environment, node_name};
 use crate::system::process;
 use crate::system::time::{Instant, sleep};
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -59,7 +59,7 @@ pub struct Wanted {
 /// One process with what it was started with.
 pub(super) struct Candidate {
     pub(super) pid: u32,
-    parent: u32,
+    pub(super) parent: u32,
     program: String,
     environment: Environment,
     rank: Option<usize>,
@@ -156,7 +156,7 @@ pub fn rank_in(environment: &Environment) -> Option<(usize, Option<usize>)> {
     })
 }
 
-fn candidate(pid: u32, own: &Environment) -> Option<Candidate> {
+pub(super) fn candidate(pid: u32, own: &Environment) -> Option<Candidate> {
     let bytes = std::fs::read(at(pid, "environ")).ok()?;
     let words = bytes.split(|byte| *byte == 0);
     let pairs = words.filter_map(|word| {
@@ -209,7 +209,14 @@ impl Candidate {
     }
 
     pub(super) fn is_starter(&self) -> bool {
-        STARTERS.contains(&format!(" {} ", self.program))
+        let starts = |program: &str| STARTERS.contains(&format!(" {program} "));
+        // A script has its own name, and is run by a shell.
+        let interpreter = || std::fs::read_link(at(self.pid, "exe")).ok();
+        starts(&self.program)
+            || interpreter().is_some_and(|path| {
+                let name = path.file_name().and_then(OsStr::to_str);
+                name.is_some_and(starts)
+            })
     }
 }
 

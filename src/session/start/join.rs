@@ -17,9 +17,8 @@ use crate::redundancy::topology::{Divisions, Note, SetPlan, Topology};
 use crate::session::datasets::survey::Survey;
 use crate::session::ids::Ids;
 use crate::session::log;
-use crate::session::output::stores::confirm_shared;
-use crate::session::stores::confirm_shared;
 use crate::session::run::{Run, Store};
+use crate::session::stores::confirm_shared;
 use crate::store::{Lock, Unkept};
 
 /// A run whose ranks have found each other.
@@ -55,6 +54,7 @@ impl Joined {
             environment: &setup.environment,
             lock_timeout: setup.lock_timeout,
             repairs,
+            alone_in: setup.comm.alone_in(),
         };
         let shared = share_run_info(&*setup.comm, &root_setup, held, config)?;
         let Some((root, message)) = shared else {

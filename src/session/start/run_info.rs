@@ -1,13 +1,14 @@
 //! What rank 0 finds out in `SCR_Init` for all ranks: parameters, user, job, and the state of the
 //! prefix directory.
 
-use crate::Result;
 use crate::config::{Config, MAX_FILE, Settings};
 use crate::events::{Message, Severity, Sink, Speaker};
 use crate::format::dataset::HIGHEST;
 use crate::format::index::Index;
 use crate::format::{Dataset, Name, from_tree, to_message, unpack};
+use crate::job::ranks::{Launch, launch};
 use crate::job::{self, Environment};
+use crate::messages::ALONE_IN_THE_WORLD;
 use crate::prefix::index;
 use crate::prefix::paths::Prefix;
 use crate::prefix::records;
@@ -17,6 +18,7 @@ use crate::session::run::record_not_written;
 use crate::session::start::locks::lock_prefix;
 use crate::store::{Files, Lock, retry};
 use crate::system::process;
+use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -54,6 +56,8 @@ pub(in crate::session) struct RootSetup<'a> {
     pub lock_timeout: Duration,
     /// The session is repaired: the settings are those of a survivor.
     pub repairs: bool,
+    /// The MPI in which this process is alone.
+    pub alone_in: Option<String>,
 }
 
 impl RootSetup<'_> {
@@ -77,6 +81,9 @@ impl RootSetup<'_> {
             return Ok(None);
         }
         self.sink.set_debug(settings.debug);
+        if !settings.serial {
+            self.require_all()?;
+        }
         let prefix = Prefix::new(&settings.prefix);
         prefix.confine(self.files, []).make_dirs(&prefix.meta())?;
         // Only now that the directory exists can symbolic links in its path be resolved.
@@ -139,6 +146,29 @@ impl RootSetup<'_> {
             unfinished: unfinished(&index),
         };
         Ok(Some((root, message)))
+    }
+
+    /// Fails if this process is alone, and its launcher has started several: each of them would be a run of its own, on the
+    /// checkpoints of the one before. Local.
+    fn require_all(&self) -> Result<()> {
+        let Some(mpi) = &self.alone_in else {
+            return Ok(());
+        };
+        let Some(Launch {
+            variable,
+            processes,
+        }) = launch(self.environment)
+        else {
+            return Ok(());
+        };
+        Err(Error::usage(
+            "SCR_Init",
+            format!(
+                "{processes} processes were launched ({variable}), and each is alone in its MPI_COMM_WORLD: the program \
+                 runs with {mpi}, but the launcher is of another MPI; launch it with the mpiexec of that MPI, or the \
+                 option of srun for it. If each is to be a job of its own, set SCR_SERIAL=1 ({ALONE_IN_THE_WORLD})"
+            ),
+        ))
     }
 
     /// Writes down, in the prefix directory of a session with a name, which one that is, and in that of the job, which

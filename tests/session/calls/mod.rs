@@ -5,6 +5,7 @@ mod api;
 mod auto;
 mod bad_input;
 mod configuration;
+mod given;
 mod halt;
 mod levels;
 mod lifecycle;

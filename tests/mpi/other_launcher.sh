@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# Usage: other_launcher.sh SCR LOOK STOPS|"" PROGRAM... -- LAUNCHER...
+# Programs under the launcher of another MPI, where each process is alone: SCR_Init fails on all of them, one says why, and
+# nothing is written. LOOK (other_mpi.c) ends with what SCR_Init has returned, STOPS (other_mpi.f90) is ended by it, and each
+# PROGRAM goes on without SCR. What is a job of one process on purpose starts. Run through tests/in_empty_directory.sh.
+set -euo pipefail
+
+scr=$1 look=$2 stops=$3
+shift 3
+programs=()
+while [[ $1 != -- ]]; do
+    programs+=("$1")
+    shift
+done
+shift
+launcher=("$@")
+
+fail() {
+    echo "FAILED: $1"
+    [[ ! -f log ]] || cat log
+    exit 1
+}
+
+case $1 in
+*.mpich) other=mpiexec.openmpi variable=OMPI_COMM_WORLD_SIZE family=MPICH theirs="Open MPI" ;;
+*.openmpi) other=mpiexec.mpich variable=PMI_SIZE family="Open MPI" theirs=Hydra ;;
+*) other= ;;
+esac
+if [[ -z $other ]] || ! command -v "$other" >/dev/null; then
+    echo "SKIPPED: there is no mpiexec of another MPI (mpiexec.mpich, mpiexec.openmpi)"
+    exit 77
+fi
+message="ERROR: rank 0 on node .*: SCR_Init: 3 processes were launched \($variable\), and each is alone in its MPI_COMM_WORLD: the program runs with $family.*SCR_SERIAL=1 \(SCR-101\)"
+
+# run STATUS COMMAND...: ends with STATUS, 0 or 1 for any other; the output is in log.
+run() {
+    local expected=$1 status=0
+    shift
+    timeout 120 "$@" >log 2>&1 || status=$?
+    [[ $status -lt 124 && $((status > 0)) -eq $expected ]] || fail "$*: exit status $status"
+}
+
+# refused STATUS PROGRAM...: one of the processes says why.
+refused() {
+    local status=$1
+    shift
+    run "$status" "$other" -n 3 "$@"
+    [[ $(grep -Ec "$message" log) -eq 1 ]] || fail "$*: not one message"
+    [[ ! -e .scr ]] || fail "$*: uses the prefix directory"
+    echo "ok: $(basename "$1")"
+}
+
+# starts COMMAND...: LOOK in it starts SCR.
+starts() {
+    run 0 "$@"
+    ! grep -q "SCR-101" log || fail "$*: refused"
+    rm -rf .scr
+}
+
+refused 1 "$look" look
+[[ -z $stops ]] || refused 1 "$stops"
+for program in "${programs[@]}"; do
+    refused 0 "$program" size 32 steps 8
+done
+# A shell script of the user in between.
+printf '#!/bin/sh\n"$@"\nexit $?\n' >script
+chmod +x script
+refused 1 ./script "$look" look
+
+"${launcher[@]}" 3 "$look" look >log 2>&1 || fail "the launcher of this MPI"
+rm -rf .scr
+starts "$look" look
+starts "$other" -n 1 "$look" look
+SLURM_NTASKS=3 SLURM_PROCID=0 SLURM_JOB_ID=1 starts "$look" look
+# A job for each process on purpose, and one that a program which was launched starts itself.
+# shellcheck disable=SC2016 # expanded by that shell
+own='SCR_PREFIX=$PWD/${PMI_RANK:-$OMPI_COMM_WORLD_RANK}; export SCR_PREFIX; mkdir -p "$SCR_PREFIX"; exec "$@"'
+SCR_SERIAL=1 starts "$other" -n 2 sh -c "$own" sh "$look" look
+starts "$other" -n 2 sh -c "$own" sh awk 'BEGIN { exit system(ARGV[1] " look") }' "$look"
+echo "ok: jobs of one process"
+
+# Commands say so before the launch.
+run 0 "$scr" run "$other" -n 3 true
+grep -q "warning: $other is a launcher of $theirs, but this SCR was built with $family.*(SCR-101)" log ||
+    fail "scr run does not say that the launcher is of another MPI"
+mkdir path
+ln -s "$(command -v "$other")" path/mpiexec
+PATH=$PWD/path:$PATH "$scr" doctor >log 2>&1 || true
+grep -q "mpiexec is a launcher of $theirs, but this SCR was built with $family" log ||
+    fail "scr doctor does not say that the launcher is of another MPI"
+echo "ok: scr run and scr doctor"
