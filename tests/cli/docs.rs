@@ -138,6 +138,7 @@ fn long_options_in_the_documentation_exist() {
         "--libs",
         "--link-flag",
         "--no-binary",
+        "--no-build-isolation",
         "--no-kill",
         "--nocapture",
         "--release",

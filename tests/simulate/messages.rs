@@ -7,7 +7,7 @@ use std::sync::Mutex;
 #[derive(Debug, Default)]
 pub struct Messages {
     memory: Memory,
-    /// The same, for those who check: not a step of the simulation.
+    /// The texts of these messages, for the oracle: reading them is no step of the simulation.
     texts: Mutex<Vec<String>>,
     /// Ids and names of datasets that are said to be flushed since the last [`Messages::take_flushed`].
     flushed: Mutex<Vec<(u64, String)>>,
