@@ -61,6 +61,9 @@ int SCR_Session_create(MPI_Comm comm,
  Then SCR_Have_restart offers the newest checkpoint that is whole or can be rebuilt. If `comm` has another number
  of processes, what SCR_Allow_other_ranks says holds. Settings are those of the survivors.
 
+ If no process has a run of the session, as when one has failed in SCR_Session_create or SCR_Session_init, the repair
+ begins one, as SCR_Session_init does. A survivor whose SCR_Session_create has failed calls that again.
+
  Returns 1 if the repair failed, as when another process has failed during it. It can be called again, on yet another
  communicator. Errors are also: a communicator that lacks a survivor, or with processes of another session.
  */

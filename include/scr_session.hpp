@@ -167,12 +167,14 @@ public:
     }
 
     // Goes on after processes have failed, on those of `comm`: the survivors, and others that take the places of lost
-    // ones, and construct the session. If it throws it can be called again, on yet another communicator.
+    // ones, and construct the session. If none has a run, since one failed in init(), it begins one. If it throws it can
+    // be called again, on yet another communicator.
     void repair(MPI_Comm comm)
     {
         const int repaired = SCR_Session_repair(session_, comm);
         const detail::Entered entered(session_);
         detail::check("SCR_Session_repair", repaired, name_);
+        open_ = true;
     }
 
     std::optional<std::string> config(const std::string& text)

@@ -184,12 +184,17 @@ impl Process {
         // A second SCR_Init in a run leaves the run as it is.
         self.told = done.is_err() && matches!(self.run, RunState::None(_));
         let done = done?;
+        self.leave_if_halted();
+        Ok(done)
+    }
+
+    /// Ends the program if the run must not go on.
+    fn leave_if_halted(&mut self) {
         if let RunState::Active(session) = &self.run
             && session.must_exit()
         {
             leave(self);
         }
-        Ok(done)
     }
 
     /// `SCR_Finalize`.
@@ -472,14 +477,15 @@ impl Process {
     }
 
     /// `SCR_Session_repair`: the session goes on with the ranks of `comm`, of which this is one. A process
-    /// that has no run joins. False if no rank has one: then these are the ranks of the session from now on. `valid` says whether
+    /// that has no run joins. If no rank has one, these are the ranks of the session from now on, and a run begins if a
+    /// rank of those `asks` for it: the processes before could not begin one. `valid` says whether
     /// the arguments of this rank can be used. Collective over `comm`.
-    pub(super) fn repair(&mut self, comm: Mpi, valid: Result<()>) -> Result<bool> {
+    pub(super) fn repair(&mut self, comm: Mpi, asks: bool, valid: Result<()>) -> Result<()> {
         let begun = Instant::now();
         comm.at_finalize(self.at_end)?;
         let valid = valid.and_then(|()| self.require_survivors(&comm));
         // A run goes on if the communicator cannot be used.
-        self.require_same_name(&comm, valid)?;
+        let asking = self.require_same_name(&comm, asks, valid)?;
         let mut member = self.leave_run();
         let survives = member.has_survived();
         let repaired = self.repair_on(&comm, &mut member);
@@ -487,11 +493,11 @@ impl Process {
             self.run = RunState::Broken(Box::new(member));
         }
         let Some(session) = repaired? else {
-            if !self.name.is_empty() {
-                self.rank = comm.rank();
-                self.home.get_or_insert(comm);
+            self.rank = comm.rank();
+            if let Some(broken) = self.home.replace(comm) {
+                broken.revoke();
             }
-            return Ok(false);
+            return asking.map_or(Ok(()), |asking| self.begin_anew(asking));
         };
         if let Some(home) = &self.home {
             home.revoke();
@@ -506,18 +512,55 @@ impl Process {
             session.tell_once(Severity::Note, text);
         }
         self.begin_run(session, begun);
-        Ok(true)
+        Ok(())
     }
 
-    /// Fails on all ranks if `valid` is an error on one, or the names of their sessions differ. Collective.
-    fn require_same_name(&self, comm: &Mpi, valid: Result<()>) -> Result<()> {
+    /// Begins a run of a session that could not begin before, with the settings of rank `asking`. Collective.
+    fn begin_anew(&mut self, asking: usize) -> Result<()> {
+        let environment = Environment::of_process();
+        let comm = self.all_ranks()?;
+        let is_asking = comm.rank() == asking;
+        let settings = if is_asking {
+            self.config.to_message()
+        } else {
+            Ok(Vec::new())
+        };
+        let mut settings = collective::agree(&comm, &environment.host, settings)?;
+        collective::bcast(&comm, asking, &mut settings)?;
+        let host = environment.host.clone();
+        let taken = if is_asking {
+            Ok(())
+        } else {
+            self.config.take_over(&settings, environment)
+        };
+        collective::agree(&comm, &host, taken)?;
+        self.run = RunState::None(State::Uninit);
+        self.joined = false;
+        self.init()?;
+        self.told = false;
+        // `SCR_Init` may follow, as after `SCR_Session_create`.
+        self.joined = self.is_active();
+        self.leave_if_halted();
+        Ok(())
+    }
+
+    /// Fails on all ranks if `valid` is an error on one, or the names of their sessions differ. The lowest rank that
+    /// `asks`, if one does. Collective.
+    fn require_same_name(
+        &self,
+        comm: &Mpi,
+        asks: bool,
+        valid: Result<()>,
+    ) -> Result<Option<usize>> {
         let print = collective::fingerprint(self.name.as_bytes()) as i64;
-        let terms = [Term::Min(print), Term::Max(print)];
+        let asking = if asks { comm.rank() as i64 } else { i64::MAX };
+        let terms = [Term::Min(print), Term::Max(print), Term::Min(asking)];
         let host = Environment::of_process().host;
         let agreement = collective::agree_with(comm, &host, valid, terms)?;
-        let ((), [least, most]) = agreement.all_done()?;
+        let ((), [least, most, asking]) = agreement.all_done()?;
         if least == most {
-            return Ok(());
+            let asking = usize::try_from(asking.get()).ok();
+            return Ok(asking.filter(|rank| *rank < comm.size()));
         }
         Err(Error::usage(
             "SCR_Session",

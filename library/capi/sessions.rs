@@ -94,21 +94,19 @@ pub unsafe extern "C" fn scr_fortran_session_create(
 /// Then SCR_Have_restart offers the newest checkpoint that is whole or can be rebuilt. If `comm` has another number
 /// of processes, what SCR_Allow_other_ranks says holds. Settings are those of the survivors.
 ///
+/// If no process has a run of the session, as when one has failed in SCR_Session_create or SCR_Session_init, the repair
+/// begins one, as SCR_Session_init does. A survivor whose SCR_Session_create has failed calls that again.
+///
 /// Returns 1 if the repair failed, as when another process has failed during it. It can be called again, on yet another
 /// communicator. Errors are also: a communicator that lacks a survivor, or with processes of another session.
 #[unsafe(no_mangle)]
 pub extern "C" fn SCR_Session_repair(session: SCR_Session, comm: MPI_Comm) -> c_int {
     guard(FAILURE, || {
         let repaired = table::on(session, |process| {
-            let repaired =
-                Mpi::dup("SCR_Session_repair", comm).and_then(|comm| process.repair(comm, Ok(())));
+            let repaired = Mpi::dup("SCR_Session_repair", comm)
+                .and_then(|comm| process.repair(comm, true, Ok(())));
             match repaired {
-                Ok(false) if process.is_off() => Ok(false),
-                Ok(true) => Ok(true),
-                Ok(false) => Err(process.report_usage(Error::usage(
-                    "SCR_Session_repair",
-                    "no process of the communicator has a run of this session; call SCR_Session_init",
-                ))),
+                Ok(()) => Ok(!process.is_off()),
                 Err(error) => Err(process.report_usage(error)),
             }
         });
@@ -170,7 +168,7 @@ fn create(comm: MPI_Comm, name: Option<&str>) -> Result<SCR_Session> {
     let valid = named.clone().map(drop);
     let made = Mpi::dup(CALL, comm).and_then(|home| {
         table::add(named.unwrap_or_default(), |process| {
-            process.repair(home, valid).map(drop)
+            process.repair(home, false, valid)
         })
     });
     made.map_err(refuse)

@@ -90,8 +90,9 @@ class Session:
         """Goes on after processes have failed, on those of ``comm``: the survivors, and others in lost ones' places.
 
         The survivors call it, in whatever state the session is, and the others make a Session of this name. Then
-        have_restart() and restore() offer the newest checkpoint that is whole or can be rebuilt. After an Error it
-        can be called again, on yet another communicator. Collective over ``comm``.
+        have_restart() and restore() offer the newest checkpoint that is whole or can be rebuilt. If none has a run,
+        since one failed in init(), it begins one. After an Error it can be called again, on yet another communicator.
+        Collective over ``comm``.
         """
         _repair(self._number, comm, self.name)
 

@@ -119,7 +119,6 @@ static void bad_input(void)
     /* Not started, freed, and used afterwards. */
     REQUIRE(SCR_Session_create(MPI_COMM_WORLD, "unused", &session) == SCR_SUCCESS);
     REQUIRE(SCR_Session_have_restart(session, &flag, NULL) != SCR_SUCCESS);
-    REQUIRE(SCR_Session_repair(session, MPI_COMM_WORLD) != SCR_SUCCESS);
     other = session;
     REQUIRE(SCR_Session_free(&session) == SCR_SUCCESS && session == SCR_SESSION_NULL);
     REQUIRE(SCR_Session_need_checkpoint(other, &flag) != SCR_SUCCESS);
@@ -162,6 +161,46 @@ static void signal_between(void)
     REQUIRE(SCR_Session_finalize(first) == SCR_SUCCESS && SCR_Session_free(&first) == SCR_SUCCESS);
 }
 
+/* As after the loss of the last process in SCR_Session_create or SCR_Session_init: the others begin the session in its repair,
+   on a communicator without it. A process whose SCR_Session_create has failed calls it again, and has their settings. */
+static void never_begun(void)
+{
+    SCR_Session session;
+    MPI_Comm left;
+    const char *set;
+    int flag, last = world_size > 1 && world_rank == world_size - 1;
+    REQUIRE(SCR_Session_create(MPI_COMM_WORLD, "early", &session) == SCR_SUCCESS);
+    set = SCR_Session_config(session, "SCR_FLUSH=17");
+    REQUIRE(set == NULL);
+    MPI_Comm_split(MPI_COMM_WORLD, last ? MPI_UNDEFINED : 0, -world_rank, &left);
+    if (last) {
+        REQUIRE(SCR_Session_free(&session) == SCR_SUCCESS);
+        return;
+    }
+    if (world_rank == world_size - 2) {
+        /* It is the first process of the communicator. */
+        REQUIRE(SCR_Session_free(&session) == SCR_SUCCESS);
+        REQUIRE(SCR_Session_create(left, "early", &session) == SCR_SUCCESS);
+        REQUIRE(world_size == 2 || SCR_Session_have_restart(session, &flag, NULL) == SCR_SUCCESS);
+    } else {
+        REQUIRE(SCR_Session_repair(session, left) == SCR_SUCCESS);
+        REQUIRE(SCR_Session_have_restart(session, &flag, NULL) == SCR_SUCCESS && flag == 0);
+    }
+    REQUIRE(SCR_Session_init(session) == SCR_SUCCESS);
+    set = SCR_Session_config(session, "SCR_FLUSH");
+    REQUIRE(set != NULL && (world_size == 2 || strcmp(set, "17") == 0));
+    free((void *) set);
+    REQUIRE(SCR_Session_finalize(session) == SCR_SUCCESS);
+    REQUIRE(SCR_Session_free(&session) == SCR_SUCCESS);
+    MPI_Comm_free(&left);
+    /* The session of MPI_COMM_WORLD, which cannot be created. */
+    if (world_rank > 0)
+        return;
+    REQUIRE(SCR_Session_repair(SCR_SESSION_WORLD, MPI_COMM_SELF) == SCR_SUCCESS);
+    REQUIRE(SCR_Have_restart(&flag, NULL) == SCR_SUCCESS);
+    REQUIRE(SCR_Finalize() == SCR_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
     struct member members[SESSIONS];
@@ -172,6 +211,7 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &world_size);
     bad_input();
     signal_between();
+    never_begun();
     int counts[SESSIONS] = {0};
     for (round = 0; round < 3; round++) {
         for (which = 0; which < SESSIONS; which++) {

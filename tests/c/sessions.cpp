@@ -105,10 +105,15 @@ void bad_input()
 {
     CHECK(thrown_by([] { scr::CommSession session(MPI_COMM_WORLD, "a/b"); }) == "SCR_Session_create");
     CHECK(thrown_by([] { scr::CommSession session(MPI_COMM_NULL, "a"); }) == "SCR_Session_create");
-    CHECK(thrown_by([] { scr::repair(MPI_COMM_WORLD); }) == "SCR_Session_repair");
+    CHECK(thrown_by([] { scr::repair(MPI_COMM_NULL); }) == "SCR_Session_repair");
+    {
+        scr::CommSession early(MPI_COMM_WORLD, "early");
+        early.repair(MPI_COMM_WORLD); // begins it, and the destructor ends it
+        CHECK(!early.have_restart());
+    }
     scr::CommSession session(MPI_COMM_WORLD, "unused");
     CHECK(thrown_by([&] { session.have_restart(); }) == "SCR_Have_restart");
-    CHECK(thrown_by([&] { session.repair(MPI_COMM_WORLD); }) == "SCR_Session_repair");
+    CHECK(thrown_by([&] { session.repair(MPI_COMM_NULL); }) == "SCR_Session_repair");
     const scr::CommSession moved(std::move(session));
     CHECK(moved.handle() != SCR_SESSION_NULL && moved.name() == "unused");
     CHECK(thrown_by([&] { session.init(); }) == "SCR_Init");

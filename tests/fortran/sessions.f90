@@ -173,12 +173,12 @@ contains
         call wrong%create(MPI_COMM_WORLD, "unused")
         call wrong%have_restart(flag, ierror=status)
         call check(status /= SCR_SUCCESS .and. .not. flag, "before init")
-        call wrong%repair(MPI_COMM_WORLD, ierror)
-        call check(ierror /= SCR_SUCCESS, "repair of a session without a run")
+        call wrong%repair(MPI_COMM_NULL, ierror)
+        call check(ierror /= SCR_SUCCESS, "repair on no communicator")
         call wrong%free(status)
         call check(status == SCR_SUCCESS, "free")
-        call scr_repair(MPI_COMM_WORLD, ierror)
-        call check(ierror /= SCR_SUCCESS, "scr_repair without a run")
+        call scr_repair(MPI_COMM_NULL, ierror)
+        call check(ierror /= SCR_SUCCESS, "scr_repair on no communicator")
     end subroutine bad_input
 
     !> The name of this process's file in a dataset.

@@ -128,7 +128,9 @@ impl Handle {
                 )
             }
         };
-        let what = format!("{who}; the session can go on after SCR_Session_repair");
+        let what = format!(
+            "{who}; the session can go on after SCR_Session_repair, or SCR_Session_create where that has failed"
+        );
         Error::comm(call, what)
     }
 
