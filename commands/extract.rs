@@ -173,7 +173,7 @@ impl Extraction<'_> {
         }
         for (name, file) in &entry.files {
             match self.file(name, file) {
-                Ok((Restored::Written, bytes)) => {
+                Ok((Restored::Written | Restored::Mended, bytes)) => {
                     self.done.written += 1;
                     self.done.bytes += bytes;
                 }

@@ -347,6 +347,15 @@ impl Index {
         }
     }
 
+    /// Describes a dataset anew that the index has, such as its size.
+    pub fn describe(&mut self, dataset: &Dataset) {
+        let entry = self.datasets.get_mut(&dataset.id);
+        let known = entry.and_then(|entry| entry.dataset.as_mut());
+        if let Some(known) = known.filter(|known| known.created == dataset.created) {
+            *known = dataset.clone();
+        }
+    }
+
     /// The id of the dataset of this name.
     pub fn id(&self, name: &Name) -> Option<u64> {
         let own = |id: &u64| {

@@ -9,7 +9,8 @@ explained! {
         text: "no checkpoint to restart from in the cache or in ...: the program starts from the beginning",
         cause: "Neither the nodes of this run nor the prefix directory have a checkpoint. In the first run that is right. \
          Later: another prefix directory (the working directory counts if `SCR_PREFIX` is not set); another job, \
-         whose nodes have another cache, while no checkpoint was flushed yet; `SCR_FETCH=0`.",
+         whose nodes have another cache, while no checkpoint was flushed yet; `SCR_FETCH=0`. As a warning: an earlier start \
+         has found the checkpoints there damaged, has told what they lack, and has marked them.",
         remedy: "End the program before it writes over anything. `scr index` in the prefix directory lists what is there. \
          With `SCR_REQUIRE_RESTART=1` a start from the beginning is an error.",
     }
@@ -128,7 +129,8 @@ explained! {
     FILE_IN_THE_WAY = 217 {
         title: "Another file is in the way",
         text: "another file is there; move it away, or write over it",
-        cause: "A restart in bypass must extract a file from a container to this path, where a file with another content is.",
+        cause: "A restart in bypass must extract a file from a container to this path, where a file with another content is, \
+         which somebody has written since: it has another size or another time of change.",
         remedy: "Move it away, or run `scr extract --force NAME`, or restart from the cache (`SCR_CACHE_BYPASS=0`, \
          `SCR_FETCH_BYPASS=0`).",
     }
@@ -187,5 +189,22 @@ explained! {
         remedy: "Start with the input that wrote them. If the program has changed, see [when the program has \
          changed](fields.md#when-the-program-has-changed). To give all of them up and begin from the beginning: \
          `SCR_START_ANEW=1`. Until then nothing is written, so that they stay.",
+    }
+    CHANGED_IN_RESTART = 250 {
+        title: "The program changes a checkpoint while it restarts",
+        text: "changed while the program restarted from it; ...; open the files of a checkpoint read-only",
+        cause: "Size, content or times of a file are other ones in `SCR_Complete_restart` than in `SCR_Start_restart`: the \
+         program, or a library such as HDF5 or NetCDF, has opened it for update. SCR has followed the change, since all \
+         ranks call the checkpoint valid. If the program is killed before that, or writes after it, the next start finds \
+         another checksum than was recorded and refuses the checkpoint.",
+        remedy: "Open it read-only (`H5F_ACC_RDONLY`, `NF_NOWRITE`, `fopen(path, \"rb\")`), and close it before \
+         `SCR_Complete_restart`. [What is safe](failure-model.md#a-checkpoint-that-the-program-changes).",
+    }
+    MENDED = 251 {
+        title: "A damaged file was extracted again",
+        text: "was extracted from containers before, and damaged since; it was extracted again",
+        cause: "An earlier restart in bypass has extracted the file. It has the size and the time of change that the \
+         containers record, and other content: storage has damaged it.",
+        remedy: "None: the containers had the right content. If it happens again, have the storage checked.",
     }
 }

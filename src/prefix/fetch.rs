@@ -28,6 +28,10 @@ pub struct Fetched {
     pub link: Option<PathBuf>,
     /// Number of files of all ranks that were extracted from containers to the prefix directory.
     pub extracted: u64,
+    /// Number of such files that were damaged since, and have their content again.
+    pub mended: u64,
+    /// One of them; only on the lowest rank that found one.
+    pub first_mended: Option<PathBuf>,
 }
 
 impl Fetched {
@@ -135,16 +139,32 @@ pub fn fetch(
     let me = comm.rank() as i64;
     let terms = totals(part.as_ref().ok(), me);
     let Agreement { verdict, terms } = agree_on(access, part, terms)?;
-    let [why, unverified, count, size, linked, extracted] = terms;
+    let [
+        why,
+        unverified,
+        count,
+        size,
+        linked,
+        extracted,
+        mended,
+        mends,
+    ] = terms;
     let part = verdict
         .and_then(|part| check_totals(&dir, &dataset, count.count(), size.count()).map(|()| part));
     match part {
-        Ok(FetchedPart { files, link, .. }) => Ok(Ok(Fetched {
+        Ok(FetchedPart {
+            files,
+            link,
+            mended: mine,
+            ..
+        }) => Ok(Ok(Fetched {
             dataset,
             files,
             unverified: unverified.count(),
             link: link.filter(|_| linked.get() == me),
             extracted: extracted.count(),
+            mended: mended.count(),
+            first_mended: mine.into_iter().next().filter(|_| mends.get() == me),
         })),
         Err(error) => {
             if let (Some(target), Some(own)) = (cache, &own) {
@@ -181,17 +201,21 @@ fn fetch_share_of_rank(
 }
 
 /// What all ranks sum up and compare of their parts. The first term is that of [`agree_on`].
-fn totals(part: Option<&FetchedPart>, rank: i64) -> [Term; 6] {
+fn totals(part: Option<&FetchedPart>, rank: i64) -> [Term; 8] {
     let files = part.map_or(&[][..], |part| &part.files.files);
     let sizes = files.iter().map(|file| file.size);
     let linked = part.is_some_and(|part| part.link.is_some());
+    let mended = part.map_or(0, |part| part.mended.len() as i64);
+    let if_one = |one| Term::Min(if one { rank } else { i64::MAX });
     [
         REASON,
         Term::Sum(part.map_or(0, |part| part.unverified as i64)),
         Term::Sum(files.len() as i64),
         Term::Sum(sizes.fold(0, u64::wrapping_add) as i64),
-        Term::Min(if linked { rank } else { i64::MAX }),
+        if_one(linked),
         Term::Sum(part.map_or(0, |part| part.extracted)),
+        Term::Sum(mended),
+        if_one(mended > 0),
     ]
 }
 
@@ -278,6 +302,7 @@ fn verify(
         all.files.files.extend(part.files.files);
         all.unverified += part.unverified;
         all.extracted += part.extracted;
+        all.mended.extend(part.mended);
         all.link = all.link.or(part.link);
     }
     Ok(all)

@@ -81,6 +81,8 @@ pub struct FetchedPart {
     pub link: Option<PathBuf>,
     /// Number of files that were extracted to the prefix directory.
     pub extracted: i64,
+    /// Plain files that were extracted before and damaged since. They have their content again.
+    pub mended: Vec<PathBuf>,
 }
 
 /// Fetches the files of `entry` into `cache`, or with `None` verifies them where they are. Local.
@@ -248,7 +250,11 @@ impl PartFetch<'_> {
             None if wanted.in_place => {
                 let restored = reader.restore(name, recorded, &in_place, false, buffer);
                 let restored = restored.map_err(|error| of_extraction(error, &self.dir))?;
-                self.fetched.extracted += i64::from(restored == Restored::Written);
+                match restored {
+                    Restored::Written => self.fetched.extracted += 1,
+                    Restored::Mended => self.fetched.mended.push(in_place.clone()),
+                    Restored::Same => {}
+                }
                 Some(in_place)
             }
             None => {

@@ -63,6 +63,7 @@ use output::interval::CheckpointInterval;
 use output::shared_names::NameForms;
 use output::ways::Ways;
 use restart::node_copies::NodeCopies;
+use restart::read_files::ReadFiles;
 use restart::restart_list::RestartLists;
 use run::Run;
 use start::locks::{Locks, REPORTED};
@@ -90,6 +91,8 @@ pub struct Session {
     lists: RestartLists,
     /// Its files that this node has in the cache, if another number of ranks wrote it.
     node_copies: NodeCopies,
+    /// Its files as they were before.
+    read_files: ReadFiles,
     /// The dataset that is being written.
     open: Option<OpenDataset>,
     /// Which names of files were compared between ranks.

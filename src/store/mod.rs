@@ -86,7 +86,25 @@ pub struct Stat {
     pub mtime: (i64, u32),
 }
 
+/// What shows that a file was changed: its size, and the times of the last change of its content and of its inode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileStamp {
+    /// Size, bytes.
+    pub size: u64,
+    mtime: (i64, u32),
+    ctime: (i64, u32),
+}
+
 impl Stat {
+    /// Differs from an earlier one if the file was changed.
+    pub fn stamp(&self) -> FileStamp {
+        FileStamp {
+            size: self.size,
+            mtime: self.mtime,
+            ctime: self.ctime,
+        }
+    }
+
     /// The space that a file takes, bytes: its size in whole blocks of `block` bytes, or what is
     /// allocated if that is less, as with holes. A file system that tells of no allocation at all is
     /// not believed.

@@ -25,6 +25,9 @@ pub enum Restored {
     Written,
     /// The file was there, with this content.
     Same,
+    /// The file was there with its size and its time of change, but with other content: it was damaged since it was
+    /// extracted. It has its content again.
+    Mended,
 }
 
 impl<'a> Reader<'a> {
@@ -146,7 +149,8 @@ impl<'a> Reader<'a> {
     }
 
     /// Gives the file at `to` the content, unless it has it. Makes the directory. Another file there is
-    /// written over only by `force`, after the content was found to be as recorded. After a kill or a power
+    /// written over only by `force`, after the content was found to be as recorded. One with the recorded size and time
+    /// of change is no other file. After a kill or a power
     /// loss the file is whole, or as before: part of it would be taken for another file.
     pub fn restore(
         &mut self,
@@ -156,6 +160,7 @@ impl<'a> Reader<'a> {
         force: bool,
         buffer: &mut [u8],
     ) -> Result<Restored> {
+        let mut done = Restored::Written;
         match self.files.stat(to)? {
             None => {}
             Some(stat) => {
@@ -166,7 +171,9 @@ impl<'a> Reader<'a> {
                 {
                     return Ok(Restored::Same);
                 }
-                if !force || stat.kind != FileKind::File {
+                if stat.kind == FileKind::File && is_extracted(entry, &stat, wanted.size) {
+                    done = Restored::Mended;
+                } else if !force || stat.kind != FileKind::File {
                     return Err(other_file(to));
                 }
             }
@@ -185,7 +192,7 @@ impl<'a> Reader<'a> {
             // The first error is reported.
             let _ = self.files.remove_file(&part);
         }
-        placed.map(|()| Restored::Written)
+        placed.map(|()| done)
     }
 
     /// Reads the bytes of a file that has been checked.
@@ -267,6 +274,13 @@ impl<'a> Reader<'a> {
     fn wrong(&self, what: String) -> Error {
         Error::corrupt(self.top(), what)
     }
+}
+
+/// True if a plain file has size and time of change of a file in containers, to the nanosecond: it was extracted, and
+/// nobody has written to it since.
+fn is_extracted(entry: &FileEntry, stat: &Stat, size: u64) -> bool {
+    let recorded = entry.attributes.map(|a| (a.mtime_secs, a.mtime_nsecs));
+    stat.size == size && recorded == Some(stat.mtime)
 }
 
 /// Where a file is until it is whole: beside its place, since only there a rename is sure to be possible.

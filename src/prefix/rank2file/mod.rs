@@ -6,10 +6,12 @@
 //! background each part writes the branches that it is the last one below; see [`part`](super::part).
 
 mod read;
+mod renew;
 mod together;
 mod write;
 
 pub use read::{for_each, for_each_shared, leaves_there, ranks, read, read_leaf, remove};
+pub use renew::renew;
 pub use together::{gather_leaf, write_leaves_together};
 pub use write::{
     LeafCutter, RecordTarget, complete_branches, write_all, write_branches, write_leaves,

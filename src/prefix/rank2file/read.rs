@@ -44,6 +44,25 @@ pub fn for_each_shared(
     dir: &Path,
     mut each: impl FnMut(u64, RankEntry) -> Result<()>,
 ) -> Result<Local<()>> {
+    let (mut done, names) = share_leaves(comm, files, dir)?;
+    for name in &names {
+        let read = read_leaf(files, dir, name).and_then(|leaf| {
+            let mut entries = leaf.entries.into_iter();
+            let done = entries.try_for_each(|(rank, entry)| each(rank, entry));
+            done.map_err(|e| e.in_file(dir.join(name.as_path())))
+        });
+        done = done.and(read);
+    }
+    Ok(done.into())
+}
+
+/// The names of the leaves that this rank is to read, as far as the branches above them can be read.
+/// Collective.
+pub(super) fn share_leaves(
+    comm: &dyn Communicator,
+    files: &dyn Files,
+    dir: &Path,
+) -> Result<(Result<()>, Vec<Name>)> {
     let mut reader = TreeReader::new(files, dir, comm.rank(), comm.size());
     let mut done = Ok(());
     if comm.rank() == 0 {
@@ -61,15 +80,7 @@ pub fn for_each_shared(
             done = done.and(reader.follow(from_message(&message)?));
         }
     }
-    for name in &reader.leaves {
-        let read = read_leaf(files, dir, name).and_then(|leaf| {
-            let mut entries = leaf.entries.into_iter();
-            let done = entries.try_for_each(|(rank, entry)| each(rank, entry));
-            done.map_err(|e| e.in_file(dir.join(name.as_path())))
-        });
-        done = done.and(read);
-    }
-    Ok(done.into())
+    Ok((done, reader.leaves))
 }
 
 fn bad_entry(dir: &Path, rank: usize, what: &str) -> Error {

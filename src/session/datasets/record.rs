@@ -1,6 +1,7 @@
 //! Records of datasets in the cache, and what goes with them: redundancy and checksums.
 
 use crate::cache::dataset;
+use crate::cache::layout::Layout;
 use crate::comm::Tag;
 use crate::config::descriptors::SchemeDescriptor;
 use crate::format::filemap::Filemap;
@@ -74,10 +75,14 @@ pub(in crate::session) fn filemap(
     }
 }
 
-/// Makes the redundancy data and checksums of this rank's files, then writes its record. Collective
-/// over the redundancy set; the result is local.
-pub(in crate::session) fn protect(run: &Run, store: usize, filemap: &mut Filemap) -> Result<()> {
-    let layout = &run.stores[store].layout;
+/// Makes the redundancy data and checksums of this rank's files, which lie by `layout` in a store, then writes its
+/// record. Collective over the redundancy set; the result is local.
+pub(in crate::session) fn protect(
+    run: &Run,
+    store: usize,
+    layout: &Layout,
+    filemap: &mut Filemap,
+) -> Result<()> {
     let id = filemap.dataset.id;
     let (data_dir, meta_dir) = (layout.data(id, run.rank()), layout.meta(id));
     let reddesc = &filemap.reddesc;

@@ -10,12 +10,10 @@ use crate::prefix::index;
 use crate::session::datasets::cached::{CachedDatasets, note};
 use crate::session::datasets::location::Location;
 use crate::session::run::Run;
+use crate::store::FileStamp;
 use crate::text::plural;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-
-/// Size of a file, and times of the last change of its content and of its inode.
-type FileStamp = (u64, (i64, u32), (i64, u32));
 
 /// A dataset at one time of its id: id, and time of creation in microseconds since the epoch.
 pub(in crate::session) type DatasetKey = (u64, u64);
@@ -235,7 +233,7 @@ impl Survey {
     /// the index will report the error. Local.
     pub fn highest_in_index(&mut self, run: &Run) -> (u64, u64) {
         let stat = run.files.stat(&run.prefix.file("index.scr"));
-        let stamp = stat.ok().flatten().map(|s| (s.size, s.mtime, s.ctime));
+        let stamp = stat.ok().flatten().map(|stat| stat.stamp());
         if stamp != self.indexed.0
             && let Ok(index) = index::read(&*run.files, &run.prefix)
         {

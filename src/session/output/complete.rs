@@ -176,7 +176,8 @@ impl Session {
         names: Local<()>,
     ) -> Result<()> {
         let (run, begun) = (&self.run, Instant::now());
-        let done = protect(run, store, &mut own.filemap).and(names.result());
+        let layout = &run.stores[store].layout;
+        let done = protect(run, store, layout, &mut own.filemap).and(names.result());
         let location = open.target.location;
         let done = done.map_err(|error| self.cached.explain_full(run, location, error));
         let report = send_size(run, store, own.level, &own.filemap)?;

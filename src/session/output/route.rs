@@ -33,7 +33,11 @@ impl Session {
             _ if self.open.is_some() => self.route_output(name)?,
             Some(_) if self.state == State::Restart => {
                 let path = self.route_restart(name);
-                self.note_trouble(path)?
+                let path = self.note_trouble(path)?;
+                if let Some(offered) = &self.search.offer.files {
+                    self.read_files.add(&*self.run.files, offered, &path);
+                }
+                path
             }
             _ => name.to_path_buf(),
         };

@@ -4,7 +4,7 @@ use crate::cache::plan::Slot;
 use crate::events::{Event, Severity};
 use crate::format::index::Index;
 use crate::format::{self, Dataset, RankFiles};
-use crate::messages::{CANNOT_FETCH_NOW, FETCH_FAILED, NO_CHECKSUMS, READ_IN_PLACE};
+use crate::messages::{CANNOT_FETCH_NOW, FETCH_FAILED, MENDED, NO_CHECKSUMS, READ_IN_PLACE};
 use crate::prefix::access::PrefixAccess;
 use crate::prefix::fetch::{FetchRequest, FetchTarget, Fetched, RefusalReason, Refused, fetch};
 use crate::prefix::index;
@@ -503,7 +503,7 @@ impl Restart<'_> {
             Fitted::Done(()) => {}
             failed => return Ok(failed),
         }
-        let done = protect(run, store, &mut own.filemap);
+        let done = protect(run, store, layout, &mut own.filemap);
         let report = send_size(run, store, own.level, &own.filemap)?;
         let done = agree_on_room(run, done)?;
         let size = receive_sizes(run, store, report, &dataset)?;
@@ -540,6 +540,18 @@ fn tell_of(run: &Run, fetched: &Fetched) {
         run.tell(Severity::Note, text);
     }
     let named = title(&fetched.dataset);
+    if let Some(path) = &fetched.first_mended {
+        let more = match fetched.mended {
+            0 | 1 => String::new(),
+            n => format!(" and {} more", n - 1),
+        };
+        let text = format!(
+            "{named}: {}{more} was extracted from containers before, and damaged since; it was extracted \
+             again ({MENDED})",
+            path.display()
+        );
+        run.tell(Severity::Warning, text);
+    }
     if fetched.extracted > 0 {
         let text = format!(
             "{named}: extracted {} from containers to the prefix directory, for the program to read \

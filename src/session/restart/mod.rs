@@ -7,6 +7,7 @@ pub(super) mod fetch;
 mod leader_report;
 pub(super) mod make_room;
 pub(super) mod node_copies;
+pub(super) mod read_files;
 pub(super) mod recover;
 pub(super) mod recovery_plan;
 pub(super) mod restart_list;
@@ -28,7 +29,7 @@ use crate::session::state::{Call, State};
 use crate::session::wait_for::WaitFor;
 use crate::store::retry;
 use crate::system::time::Instant;
-use crate::text::option;
+use crate::text::{counted, option};
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
 
@@ -209,12 +210,41 @@ impl Session {
         } else {
             " (not searched: SCR_FETCH=0)"
         };
+        let failed = self.failed_before();
+        let severity = failed
+            .as_ref()
+            .map_or(Severity::Note, |_| Severity::Warning);
+        let (marked, over) = failed.map_or((String::new(), ""), |marked| {
+            (marked, ", and may write over them")
+        });
         let text = format!(
-            "no checkpoint to restart from in the cache or in {prefix}{without}: the program starts from \
-             the beginning ({NO_CHECKPOINT})"
+            "no checkpoint to restart from in the cache or in {prefix}{without}{marked}: the program starts \
+             from the beginning{over} ({NO_CHECKPOINT})"
         );
-        self.run.tell_once(Severity::Note, text);
+        self.run.tell_once(severity, text);
         Ok(None)
+    }
+
+    /// Rank 0: which checkpoints in the prefix directory are marked as failed, in words. A start before this one has told
+    /// why, and the new checkpoints may write over them. Local.
+    fn failed_before(&self) -> Option<String> {
+        let run = &self.run;
+        if run.rank() != 0 || !run.settings.fetch {
+            return None;
+        }
+        let index = index::read(&*run.files, &run.prefix).ok()?;
+        let all = index.datasets().values();
+        let failed =
+            all.filter(|entry| entry.complete && entry.is_checkpoint() && !entry.is_good());
+        let failed: Vec<&Dataset> = failed.filter_map(|entry| entry.dataset.as_ref()).collect();
+        let newest = failed.iter().max_by_key(|dataset| dataset.created)?;
+        let count = failed.len();
+        let are = if count == 1 { "is" } else { "are" };
+        Some(format!(
+            ", where {} {are} marked as failed, the newest {}",
+            counted(count, "checkpoint"),
+            title(newest)
+        ))
     }
 
     /// Starts to read the checkpoint that [`Session::have_restart`] has offered, and gives its name
@@ -237,6 +267,7 @@ impl Session {
         self.lists.forget();
         self.trouble = None;
         self.node_copies.begin(&self.run, offered);
+        self.read_files.begin(&*self.run.files, offered);
         let dataset = offered.dataset.clone();
         self.compute_ends(Instant::now());
         self.run.log_dataset(Event::RestartStart, &dataset);
@@ -275,10 +306,11 @@ impl Session {
         let [a, b, c, d] = self.node_copies.terms();
         let bad = Term::Max((read == Verdict::Bad).into());
         let unkept = self.run.has_warning(self.run.unkept.is_untold());
-        let unread_here = Term::Max(unread.is_some().into());
-        let terms = [a, b, c, d, bad, unread_here, unkept];
+        let changed = self.read_files.any_changed(&*self.run.files);
+        let [unread_here, changed] = [unread.is_some(), changed].map(|is| Term::Max(is.into()));
+        let terms = [a, b, c, d, bad, unread_here, unkept, changed];
         let Agreement { mut verdict, terms } = self.run.agree_with(local, terms)?;
-        let [sums @ .., bad, not_given_up, unkept] = terms;
+        let [sums @ .., bad, not_given_up, unkept, changed] = terms;
         self.run.tell_unkept(unkept);
         let (bad, not_given_up) = (bad.on_any(), not_given_up.on_any());
         if not_given_up {
@@ -305,6 +337,9 @@ impl Session {
             Ok(()) => {
                 self.fields.forget(&offered.dataset.name);
                 self.statistics.count_restart();
+                if changed.on_any() {
+                    self.keep_changed(&offered)?;
+                }
             }
             Err(_) if not_given_up => {}
             Err(unfit) if !bad => {

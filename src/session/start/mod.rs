@@ -32,6 +32,7 @@ use crate::session::output::interval::CheckpointInterval;
 use crate::session::output::shared_names::NameForms;
 use crate::session::output::ways::Ways;
 use crate::session::restart::node_copies::NodeCopies;
+use crate::session::restart::read_files::ReadFiles;
 use crate::session::restart::restart_list::RestartLists;
 use crate::session::start::join::Joined;
 use crate::session::start::repair::{Kept, Member, Repair, identity_of};
@@ -155,6 +156,7 @@ impl Session {
             other_ranks: OtherRanks::new(&run.settings, names),
             lists: RestartLists::default(),
             node_copies: NodeCopies::default(),
+            read_files: ReadFiles::default(),
             open: None,
             name_forms: NameForms::default(),
             ways: Ways::default(),

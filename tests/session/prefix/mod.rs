@@ -14,6 +14,7 @@ mod node_copies;
 mod not_read;
 mod other_ranks;
 mod outputs;
+mod read_files;
 mod refused;
 mod shared_files;
 mod shared_group;

@@ -1,0 +1,366 @@
+//! Files that the program changes while it restarts from them, though a restart only reads: a library that opens
+//! them for update, a counter in a header. SCR compares them with their records at the next start, so the
+//! records follow the change if all ranks call the checkpoint valid.
+
+use crate::comm::{Agreement, Term, VerdictExt};
+use crate::events::Severity;
+use crate::format::rank2file::RankEntry;
+use crate::format::{Dataset, FileMeta, Name};
+use crate::messages::CHANGED_IN_RESTART;
+use crate::prefix::containers::{Reader, Restored};
+use crate::prefix::paths::seen_by_program;
+use crate::prefix::{finish, index, rank2file};
+use crate::session::Session;
+use crate::session::datasets::cached::{OwnPart, RestartFiles, title};
+use crate::session::datasets::location::{Location, Writers};
+use crate::session::datasets::record::protect;
+use crate::session::run::Run;
+use crate::session::wait_for::WaitFor;
+use crate::store::{FileStamp, Files, Stat};
+use crate::transfer::copy::{Content, Copier, PIECE};
+use crate::{Error, Result};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// The files of the checkpoint that is being read, as they were before: this rank's own, and those that it has
+/// routed.
+#[derive(Default)]
+pub(in crate::session) struct ReadFiles {
+    stamps: BTreeMap<PathBuf, FileStamp>,
+}
+
+/// A file that is not as it was when the restart began.
+struct Changed {
+    path: PathBuf,
+    /// Its size before, bytes.
+    before: u64,
+    now: Stat,
+}
+
+/// What a rank has found of its own files, or recorded.
+#[derive(Default)]
+struct Renewed {
+    /// Files with another content.
+    files: Vec<PathBuf>,
+    /// By how many bytes they have grown.
+    grown: u64,
+    /// They were extracted from containers, and have the content of these again.
+    contained: bool,
+}
+
+impl ReadFiles {
+    /// A restart from `offered` begins. Local.
+    pub fn begin(&mut self, files: &dyn Files, offered: &RestartFiles) {
+        self.stamps.clear();
+        for file in &offered.files {
+            self.add(files, offered, &offered.root.join(file));
+        }
+    }
+
+    /// The program has the path of a file. A copy that a node has made for its ranks is no file of the checkpoint.
+    /// Local.
+    pub fn add(&mut self, files: &dyn Files, offered: &RestartFiles, path: &Path) {
+        if path.starts_with(&offered.root)
+            && !self.stamps.contains_key(path)
+            && let Some(stat) = stat(files, path)
+        {
+            self.stamps.insert(path.to_path_buf(), stat.stamp());
+        }
+    }
+
+    /// True if a file is not as it was. Local.
+    pub fn any_changed(&self, files: &dyn Files) -> bool {
+        self.changed(files).next().is_some()
+    }
+
+    fn changed(&self, files: &dyn Files) -> impl Iterator<Item = Changed> {
+        self.stamps.iter().filter_map(move |(path, stamp)| {
+            let now = stat(files, path).filter(|now| now.stamp() != *stamp)?;
+            Some(Changed {
+                path: path.clone(),
+                before: stamp.size,
+                now,
+            })
+        })
+    }
+}
+
+/// What the system tells of a file that the program reads. Local.
+fn stat(files: &dyn Files, path: &Path) -> Option<Stat> {
+    seen_by_program(files, path, |path| files.stat(path))
+        .ok()
+        .flatten()
+}
+
+impl Changed {
+    /// Brings the content to stable storage, and takes its checksum. Local.
+    ///
+    /// # Errors
+    /// The file is shorter than it was: who opens a file for update adds to it, and who writes another one in its
+    /// place cuts it.
+    fn content(&self, run: &Run) -> Result<Content> {
+        if self.now.size < self.before {
+            let what = format!("had {} bytes and has {} now", self.before, self.now.size);
+            return Err(Error::corrupt(&self.path, what));
+        }
+        let files = &*run.files;
+        seen_by_program(files, &self.path, |path| {
+            files.open(path)?.sync()?;
+            let mut copier = Copier::new(files, run.settings.file_buf_size.min(PIECE));
+            copier.checksum(path)
+        })
+    }
+}
+
+impl Renewed {
+    fn add(&mut self, changed: &Changed) {
+        self.files.push(changed.path.clone());
+        self.grown += changed.now.size.saturating_sub(changed.before);
+    }
+
+    /// Changes the files of a rank's record that have changed. Local.
+    fn in_record(run: &Run, own: &mut OwnPart, changed: &BTreeMap<Name, Changed>) -> Result<Self> {
+        let mut renewed = Renewed::default();
+        for file in &mut own.filemap.files.files {
+            let Some(changed) = changed.get(&file.file) else {
+                continue;
+            };
+            let found = changed.content(run)?;
+            if (file.size, file.crc) != (found.size, found.crc) {
+                renewed.add(changed);
+            }
+            let (name, orig) = (file.file.clone(), file.orig.clone());
+            *file = FileMeta::new(name, orig, &changed.now);
+            file.crc = found.crc;
+        }
+        Ok(renewed)
+    }
+
+    /// Changes the files of a rank's entry in the rank2file that have changed. Those without a checksum get none, and
+    /// those that containers have are extracted again. `dir` has the containers. Local.
+    fn in_entry(
+        &mut self,
+        run: &Run,
+        dir: &Path,
+        entry: &mut RankEntry,
+        changed: &BTreeMap<Name, Changed>,
+    ) -> Result<bool> {
+        let mut any = false;
+        for (name, file) in &mut entry.files {
+            let Some(changed) = changed.get(name) else {
+                continue;
+            };
+            if file.segments.is_some() {
+                let mut recorded = file.clone();
+                recorded.attributes = recorded.attributes.filter(|_| run.settings.copy_metadata);
+                let (to, mut buffer) = (&changed.path, vec![0; PIECE]);
+                let mut reader = Reader::new(&*run.files, dir);
+                if reader.restore(name, &recorded, to, true, &mut buffer)? != Restored::Same {
+                    self.contained = true;
+                    self.files.push(changed.path.clone());
+                }
+                continue;
+            }
+            let found = changed.content(run)?;
+            if file.size == Some(found.size) && file.crc.is_some() && file.crc == found.crc {
+                continue;
+            }
+            self.add(changed);
+            file.size = file.size.and(Some(found.size));
+            file.crc = file.crc.and(found.crc);
+            any = true;
+        }
+        Ok(any)
+    }
+}
+
+impl Session {
+    /// The program has changed files of a checkpoint that all ranks have read and call valid: what is recorded of
+    /// them follows. Collective.
+    ///
+    /// # Errors
+    /// Only those of the transport. If the records cannot follow, the warning says so.
+    pub(in crate::session) fn keep_changed(&mut self, offered: &RestartFiles) -> Result<()> {
+        // A flush would find other content than was recorded, and a checksum that is taken now may be of either.
+        self.end_flushes(WaitFor::All)?;
+        self.end_checksums()?;
+        let run = &self.run;
+        // Looked for again: a rank may have changed a file of another one that had looked before.
+        let changed = self.read_files.changed(&*run.files);
+        let changed: BTreeMap<Name, Changed> = changed
+            .filter_map(|changed| {
+                let name = Name::from(changed.path.strip_prefix(&offered.root).ok()?);
+                Some((name, changed))
+            })
+            .collect();
+        let Some(cached) = self.cached.get(offered.dataset.id) else {
+            return Ok(());
+        };
+        let found = match (cached.location, cached.own.clone()) {
+            (Location::Cache(store), Some(own)) => self.protect_changed(store, own, &changed)?,
+            _ if offered.writers == Writers::AsManyAsNow => {
+                self.record_changed(&offered.dataset, &changed)?
+            }
+            _ => {
+                let what =
+                    "another number of ranks wrote it, and no rank of this run has its record";
+                Found::of(&changed, Err(Error::usage("SCR_Complete_restart", what)))
+            }
+        };
+        self.tell_changed(&offered.dataset, found)
+    }
+
+    /// Makes checksums and redundancy of a cached dataset again. Collective.
+    fn protect_changed(
+        &mut self,
+        store: usize,
+        mut own: OwnPart,
+        changed: &BTreeMap<Name, Changed>,
+    ) -> Result<Found> {
+        let run = &self.run;
+        let renewed = Renewed::in_record(run, &mut own, changed);
+        let grown = renewed.as_ref().map_or(0, |renewed| renewed.grown);
+        let any = renewed
+            .as_ref()
+            .is_ok_and(|renewed| !renewed.files.is_empty());
+        let terms = [Term::Sum(grown as i64), Term::Max(any.into())];
+        let Agreement {
+            verdict,
+            terms: [grown, any],
+        } = run.agree_with(renewed, terms)?;
+        let renewed = match verdict {
+            Ok(renewed) if any.on_any() => renewed,
+            Ok(renewed) => return Ok(Found::of_rank(renewed)),
+            Err(error) => return Ok(Found::of(changed, Err(error))),
+        };
+        let filemap = &mut own.filemap;
+        grow(&mut filemap.dataset, grown.count());
+        let layout = run.stores[store].layout.at(own.level);
+        let done = run.agree(protect(run, store, &layout, filemap)).verdict()?;
+        if done.is_ok() {
+            self.cached.set_filemap(filemap.clone());
+            self.dataset_grows(filemap.dataset.id, grown.count());
+        }
+        Ok(Found {
+            done,
+            ..Found::of_rank(renewed)
+        })
+    }
+
+    /// Records sizes and checksums of a dataset in the prefix directory again. Collective.
+    fn record_changed(
+        &mut self,
+        dataset: &Dataset,
+        changed: &BTreeMap<Name, Changed>,
+    ) -> Result<Found> {
+        let run = &self.run;
+        let (comm, files) = (&*run.comm, &*run.files);
+        let dir = run.prefix.dataset(dataset.id);
+        let mut renewed = Renewed::default();
+        let renew = |entry: &mut RankEntry| renewed.in_entry(run, &dir, entry, changed);
+        let done = rank2file::renew(comm, files, &dir, renew)?.result();
+        let terms = [Term::Sum(renewed.grown as i64)];
+        let Agreement {
+            verdict: mut done,
+            terms: [grown],
+        } = run.agree_with(done, terms)?;
+        if done.is_ok() && grown.count() > 0 {
+            let mut dataset = dataset.clone();
+            grow(&mut dataset, grown.count());
+            let sealed = run.on_root(|| {
+                finish::seal(files, &run.prefix, &dataset)?;
+                index::update(files, &run.prefix, |index| {
+                    index.describe(&dataset);
+                    Ok(())
+                })
+            });
+            done = sealed.map(drop).verdict()?;
+            self.dataset_grows(dataset.id, grown.count());
+        }
+        match done {
+            Ok(()) => Ok(Found::of_rank(renewed)),
+            Err(error) => Ok(Found::of(changed, Err(error))),
+        }
+    }
+
+    /// Notes that the files of a dataset have grown. Local; the same on all ranks.
+    fn dataset_grows(&mut self, id: u64, by: u64) {
+        let mut entries = self.cached.entries.iter_mut();
+        if let Some(cached) = entries.find(|cached| cached.dataset.id == id) {
+            grow(&mut cached.dataset, by);
+        }
+    }
+
+    /// Tells that files were changed, the first of them by name, and what follows for the next restart. Nothing if they
+    /// have the content that was recorded. Collective.
+    fn tell_changed(&self, dataset: &Dataset, found: Found) -> Result<()> {
+        let run = &self.run;
+        let me = run.rank() as i64;
+        let first = if found.files.is_empty() { i64::MAX } else { me };
+        let terms = [
+            Term::Min(first),
+            Term::Sum(found.files.len() as i64),
+            Term::Max(found.contained.into()),
+        ];
+        let [first, count, contained] = crate::comm::collective::combine(&*run.comm, terms)?;
+        let Some(path) = found.files.first().filter(|_| first.get() == me) else {
+            return Ok(());
+        };
+        let more = match count.count() {
+            0 | 1 => String::new(),
+            n => format!(" and {} more", n - 1),
+        };
+        let follows = match &found.done {
+            Err(error) => format!(
+                "the next start refuses it or rebuilds it as it was, since its records cannot follow: {error}"
+            ),
+            Ok(()) if contained.on_any() => {
+                "they were extracted from its containers again, as they were".to_string()
+            }
+            Ok(()) => "its records were made again, so that the next start takes it as it is now"
+                .to_string(),
+        };
+        let text = format!(
+            "{}: {}{more} changed while the program restarted from it; {follows}; open the files of a checkpoint \
+             read-only ({CHANGED_IN_RESTART})",
+            title(dataset),
+            path.display(),
+        );
+        run.tell(Severity::Warning, text);
+        Ok(())
+    }
+}
+
+/// What is told of the changed files of a rank.
+struct Found {
+    files: Vec<PathBuf>,
+    contained: bool,
+    /// What was recorded again. The same on all ranks.
+    done: Result<()>,
+}
+
+impl Found {
+    fn of_rank(renewed: Renewed) -> Self {
+        Found {
+            files: renewed.files,
+            contained: renewed.contained,
+            done: Ok(()),
+        }
+    }
+
+    /// All that have changed, whatever their content is.
+    fn of(changed: &BTreeMap<Name, Changed>, done: Result<()>) -> Self {
+        Found {
+            files: changed
+                .values()
+                .map(|changed| changed.path.clone())
+                .collect(),
+            contained: false,
+            done,
+        }
+    }
+}
+
+fn grow(dataset: &mut Dataset, by: u64) {
+    dataset.size = dataset.size.map(|size| size.saturating_add(by));
+}
