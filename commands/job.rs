@@ -7,8 +7,9 @@ use scr_engine::config::{self, Config, ConfigItem, LogSettings, Value};
 use scr_engine::events::{Event, Severity};
 use scr_engine::format;
 use scr_engine::format::nodes::Nodes;
-use scr_engine::job::{self, Environment, Launcher, Manager, Remote, manager};
+use scr_engine::job::{self, Environment, Launcher, Manager, PrefixPlace, Remote, manager};
 use scr_engine::log::{Destinations, Origin, Record, Tell};
+use scr_engine::prefix::identity;
 use scr_engine::prefix::paths::Prefix;
 use scr_engine::store::posix::Posix;
 use scr_engine::text::escaped;
@@ -118,12 +119,16 @@ impl Job {
     /// Its id, as it is in the names of cache and control directories.
     pub fn id(&self) -> Result<String, Failure> {
         let lookup = |name: &str| self.get(name);
-        let real = self.prefix.real();
+        let known = identity::find(&*place::files(&self.prefix), &self.prefix)?;
+        let place = PrefixPlace {
+            path: self.prefix.real(),
+            identity: known.number,
+        };
         Ok(manager::job_id(
             &*self.manager,
             &self.environment,
             &lookup,
-            real,
+            &place,
             self.session.as_deref(),
         )?)
     }

@@ -6,7 +6,7 @@ use super::{Command, CommandGroup, Outcome, RunCommand};
 use scr_engine::cache::layout::Layout;
 use scr_engine::config::describe::descriptors;
 use scr_engine::config::{Config, Settings};
-use scr_engine::job::{Environment, user_name};
+use scr_engine::job::{Environment, PrefixPlace, job_id, user_name};
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -82,7 +82,9 @@ pub(super) fn id_of(job: &Job, given: Option<&str>) -> Result<String, Failure> {
     match given {
         Some(id) => {
             let given = Environment::empty().with("SCR_JOB_ID", id);
-            Ok(scr_engine::job::job_id(&given, &|_| None, job.prefix.real())?.value)
+            let path = job.prefix.real();
+            let identity = None;
+            Ok(job_id(&given, &|_| None, &PrefixPlace { path, identity })?.value)
         }
         None => job.id(),
     }

@@ -5,7 +5,7 @@ use super::job::Job;
 use super::{Command, CommandGroup, Outcome, RunCommand, daemons, place};
 use scr_engine::format::print::escaped;
 use scr_engine::policy::halt::SET_BY_SCR;
-use scr_engine::prefix::records;
+use scr_engine::prefix::{identity, records};
 use scr_engine::store::{LockAttempt, wait_for_lock};
 use scr_engine::system::time::Instant;
 use std::io::Write;
@@ -85,6 +85,12 @@ pub(super) fn prepare(job: &Job) -> Result<Vec<String>, Failure> {
     };
     // An unreadable halt file is an error before anything is removed.
     let halt = records::read_halt(files, prefix)?;
+    // A transfer daemon that is started now must find the caches of the run.
+    done.extend(
+        identity::establish(files, prefix)?
+            .note
+            .map(|note| note.text),
+    );
     for name in ["flush.scr", "nodes.scr"] {
         let path = prefix.file(name);
         if files.stat(&path)?.is_some() {

@@ -10,8 +10,8 @@ use super::dataset::{self, rename};
 use super::inventory;
 use super::layout::{CacheEntry, Layout, is_job_file, run_of_dir, temporary_of};
 use crate::Result;
+use crate::format::identity::OwnPrefix;
 use crate::store::{FileKind, Files, retry};
-use std::path::Path;
 
 /// The runs that have a directory in the store of `layout`, each with its own layout. Local.
 pub fn list_runs(files: &dyn Files, layout: &Layout) -> Result<Vec<Layout>> {
@@ -109,7 +109,7 @@ fn merge(files: &dyn Files, from: &Layout, to: &Layout) -> Result<()> {
 /// The latest creation time in the records of dataset `id`; 0 if there are no records, `None` if a
 /// record cannot be read at the moment.
 fn newest(files: &dyn Files, layout: &Layout, id: u64) -> Result<Option<u64>> {
-    let found = inventory::read_dataset(files, Path::new(""), layout, id)?;
+    let found = inventory::read_dataset(files, &OwnPrefix::default(), layout, id)?;
     let created = found
         .records
         .iter()
@@ -141,6 +141,7 @@ mod tests {
             ranks: 1,
             node: "n".into(),
             prefix: None,
+            prefix_id: None,
             bypass: false,
             contained: None,
             dataset: Dataset {

@@ -5,6 +5,7 @@ use super::layout::{CacheEntry, Layout, filemap_rank, level};
 use super::plan::{CachedRecord, Inventory, Slot, is_consistent};
 use crate::format::Name;
 use crate::format::filemap::Filemap;
+use crate::format::identity::OwnPrefix;
 use crate::redundancy::ParityFileName;
 use crate::store::{FileKind, Files, retry};
 use crate::{Error, Result, format};
@@ -95,7 +96,11 @@ pub fn levels(
 /// # Errors
 /// A directory cannot be read. It may hold whole datasets, so the caller must not go on as if they
 /// were lost.
-pub fn read(files: &dyn Files, prefix: &Path, stores: &[(usize, &Layout)]) -> Result<Inventory> {
+pub fn read(
+    files: &dyn Files,
+    prefix: &OwnPrefix,
+    stores: &[(usize, &Layout)],
+) -> Result<Inventory> {
     let mut inventory = Inventory::default();
     for &(store, layout) in stores {
         for (name, entry) in dataset::entries(files, layout)? {
@@ -107,6 +112,7 @@ pub fn read(files: &dyn Files, prefix: &Path, stores: &[(usize, &Layout)]) -> Re
                 }
                 CacheEntry::Quarantine(id) => inventory.quarantined.push(Slot { store, id }),
                 CacheEntry::Trash(id) => {
+                    inventory.evicted.push(id);
                     let removed = dataset::empty_trash(files, layout, id);
                     inventory.notes.extend(removed.err().map(note));
                 }
@@ -127,7 +133,7 @@ fn note(what: impl std::fmt::Display) -> Name {
 /// The records of dataset `id` in one store, as [`read`] gives them. Local.
 pub fn read_dataset(
     files: &dyn Files,
-    prefix: &Path,
+    prefix: &OwnPrefix,
     layout: &Layout,
     id: u64,
 ) -> Result<Inventory> {
@@ -138,7 +144,7 @@ pub fn read_dataset(
 
 fn add_dataset(
     files: &dyn Files,
-    prefix: &Path,
+    prefix: &OwnPrefix,
     layout: &Layout,
     slot: Slot,
     inventory: &mut Inventory,
@@ -149,12 +155,11 @@ fn add_dataset(
         let records = read_records(files, &meta, Some(slot.id), &mut problems)?;
         for map in records.filemaps {
             let rank = map.rank;
-            let mut cached = CachedRecord {
+            let cached = CachedRecord {
                 store: slot.store,
                 level: layout.level(),
-                ..map.into()
+                ..CachedRecord::new(map, prefix)
             };
-            cached.other_prefix.take_if(|of| of.as_path() == prefix);
             if is_consistent(&cached) {
                 inventory.records.push(cached);
             } else {

@@ -6,6 +6,7 @@
 //! bytes each.
 
 use crate::format::dataset::HIGHEST;
+use crate::format::identity::{OtherPrefix, OwnPrefix};
 use crate::format::{Dataset, Filemap, Name, Reddesc};
 use crate::messages::OTHER_NUMBER_OF_RANKS;
 use crate::redundancy;
@@ -31,7 +32,7 @@ pub struct CachedRecord {
     pub reddesc: Reddesc,
     /// The prefix directory that the dataset was written for, if it differs from the one of this
     /// run.
-    pub other_prefix: Option<Name>,
+    pub other_prefix: Option<OtherPrefix>,
 }
 
 impl CachedRecord {
@@ -42,8 +43,10 @@ impl CachedRecord {
     }
 }
 
-impl From<Filemap> for CachedRecord {
-    fn from(map: Filemap) -> Self {
+impl CachedRecord {
+    /// From a completion record, as a run in `prefix` sees it.
+    pub fn new(map: Filemap, prefix: &OwnPrefix) -> Self {
+        let other_prefix = prefix.other(&map);
         CachedRecord {
             store: 0,
             level: None,
@@ -51,7 +54,7 @@ impl From<Filemap> for CachedRecord {
             ranks: map.ranks,
             dataset: map.dataset,
             reddesc: map.reddesc,
-            other_prefix: map.prefix,
+            other_prefix,
         }
     }
 }
@@ -78,6 +81,8 @@ pub struct Inventory {
     pub present: Vec<Slot>,
     /// Those of `present` with records that could not be read but may be readable later.
     pub unread: Vec<Slot>,
+    /// Ids of datasets that were evicted, and of which something is left.
+    pub evicted: Vec<u64>,
     /// Descriptions of damage.
     pub notes: Vec<Name>,
 }
@@ -100,7 +105,7 @@ pub struct Candidate {
     pub disputed: Vec<usize>,
     /// The prefix directory of the run that wrote it, if all records name another one than this
     /// run's.
-    pub other_prefix: Option<Name>,
+    pub other_prefix: Option<OtherPrefix>,
 }
 
 /// What one rank does to recover one dataset.

@@ -7,6 +7,7 @@ use super::plan::{PartToSend, RecoveryOrder};
 use super::relocate::{self, Peers};
 use crate::comm::{Agreement, Communicator, Local, Tag, Term, VerdictExt, collective};
 use crate::format::filemap::{Filemap, Reddesc};
+use crate::format::identity::OwnPrefix;
 use crate::format::{self, Dataset};
 use crate::redundancy::{
     self, Context, HeldPart, LocalPart, RankRecord, RebuildOutcome, RedundancyScheme, Verification,
@@ -14,7 +15,6 @@ use crate::redundancy::{
 };
 use crate::store::{Files, Watch};
 use crate::{Error, Result};
-use std::path::Path;
 
 const REBUILD: Tag = 0x38;
 
@@ -31,7 +31,7 @@ pub struct CacheAccess<'a> {
     /// This rank's node.
     pub node: &'a str,
     /// The prefix directory of this run.
-    pub prefix: &'a Path,
+    pub prefix: &'a OwnPrefix,
     /// Bytes per message.
     pub piece: usize,
     /// Learns how far the rebuild has come.
@@ -293,14 +293,19 @@ impl Recovery<'_> {
         let &CacheAccess {
             comm, node, prefix, ..
         } = self.access;
-        let filemap = record.into_filemap(comm.size(), node, Some(prefix.into()));
+        let filemap = record.into_filemap(comm.size(), node, Some(prefix));
         if there.as_ref() == Some(&filemap) {
             return Ok(filemap);
         }
         if let Err(error) = write_record(self.access, &filemap) {
             // The existing record is as good if only node and prefix directory differ.
-            let mut there = there.ok_or_else(|| error.clone())?;
-            (there.node, there.prefix) = (filemap.node.clone(), filemap.prefix.clone());
+            let there = there.ok_or_else(|| error.clone())?;
+            let there = Filemap {
+                node: filemap.node.clone(),
+                prefix: filemap.prefix.clone(),
+                prefix_id: filemap.prefix_id.clone(),
+                ..there
+            };
             if there != filemap {
                 return Err(error);
             }

@@ -14,6 +14,7 @@ fn filemap(rank: usize) -> Filemap {
         ranks: 2,
         node: "n".into(),
         prefix: None,
+        prefix_id: None,
         bypass: false,
         contained: None,
         dataset: Dataset {

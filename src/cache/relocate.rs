@@ -129,6 +129,7 @@ mod tests {
             ranks: 3,
             node: "n".into(),
             prefix: None,
+            prefix_id: None,
             bypass: false,
             contained: None,
             dataset: Dataset {

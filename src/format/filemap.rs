@@ -29,6 +29,7 @@ pub fn filemap_name(rank: usize) -> String {
 ///     ...
 ///   NODE = node3
 ///   PREFIX = /p/run1
+///   PREFIX_ID = 5f0c3a9be27d4418.1234567
 ///   RANK = 3
 ///   RANKS = 4
 ///   REDDESC
@@ -56,6 +57,9 @@ pub struct Filemap {
     /// cache; `None` where that does not matter.
     #[serde(rename = "PREFIX", default, skip_serializing_if = "Option::is_none")]
     pub prefix: Option<Name>,
+    /// Its identity, and the inode of its `.scr`; see [`identity`](super::identity).
+    #[serde(rename = "PREFIX_ID", default, skip_serializing_if = "Option::is_none")]
+    pub prefix_id: Option<Name>,
     /// World rank that wrote it.
     #[serde(rename = "RANK")]
     pub rank: usize,

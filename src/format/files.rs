@@ -78,6 +78,7 @@ impl FileMeta {
             kind: FileKind::File,
             size: self.size,
             blocks: self.size,
+            inode: 0,
             mode: self.mode,
             uid: self.uid,
             gid: self.gid,

@@ -11,6 +11,7 @@
 //! | [`summary`] | `.scr/scr.dataset.<id>/summary.scr` |
 //! | [`rank2file`] | `.scr/scr.dataset.<id>/rank2file*`: which rank reads which file |
 //! | [`flush_file`] | `.scr/flush.scr`: where the cached datasets are |
+//! | [`identity`] | `.scr/identity.scr`: what names a prefix directory |
 //! | [`halt`], [`nodes`] | `.scr/halt.scr`, `.scr/nodes.scr` |
 //! | [`dataset`] | the description of a dataset, part of the others |
 //! | [`filemap`] | a rank's completion record in the cache |
@@ -27,6 +28,7 @@ pub mod filemap;
 pub mod files;
 pub mod flush_file;
 pub mod halt;
+pub mod identity;
 pub mod index;
 pub mod nodes;
 pub mod packed;

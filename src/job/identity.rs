@@ -5,7 +5,7 @@
 
 use super::Environment;
 use super::hostlist::MAX_NAME;
-use crate::text::excerpt;
+use crate::text::{excerpt, fnv1a};
 use crate::{Error, Result};
 use std::fmt;
 use std::os::unix::ffi::OsStrExt;
@@ -102,17 +102,32 @@ pub fn user_name(environment: &Environment, lookup: Lookup) -> Result<Sourced<St
     }
 }
 
-/// The job id: SCR_JOB_ID, else the id of Slurm, LSF, PBS or Flux, else one derived from `prefix`, which
-/// must be canonical. So the next run finds the cache of this one, and two prefix directories never
-/// share a cache. Local.
-pub fn job_id(environment: &Environment, lookup: Lookup, prefix: &Path) -> Result<Sourced<String>> {
+/// What names a prefix directory where no resource manager names the job.
+#[derive(Debug, Clone, Copy)]
+pub struct PrefixPlace<'a> {
+    /// Its path, which must be canonical.
+    pub path: &'a Path,
+    /// Its identity, if it has one; else the hash of its path stands for it, which must never change, because the next run
+    /// must derive the same id.
+    pub identity: Option<u64>,
+}
+
+/// The job id: SCR_JOB_ID, else the id of Slurm, LSF, PBS or Flux, else one derived from the prefix directory. So the
+/// next run finds the cache of this one, and two prefix directories never share a cache. Local.
+pub fn job_id(
+    environment: &Environment,
+    lookup: Lookup,
+    prefix: &PrefixPlace,
+) -> Result<Sourced<String>> {
     if let Some(value) = parameter("SCR_JOB_ID", environment, lookup) {
         return component(value, ValueSource::Parameter("SCR_JOB_ID"));
     }
     if let Some(known) = scheduler_job(environment) {
         return component(known.value, known.source);
     }
-    let value = format!("prefix-{:016x}", fnv1a(prefix.as_os_str().as_bytes()));
+    let number = prefix.identity;
+    let number = number.unwrap_or_else(|| fnv1a(prefix.path.as_os_str().as_bytes()));
+    let value = format!("prefix-{number:016x}");
     Ok(Sourced {
         value,
         source: ValueSource::Prefix,
@@ -226,13 +241,6 @@ pub fn is_of_job(id: &str, job: &str) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('@'))
 }
 
-/// FNV-1a, 64 bits. It must never change, because the next run must derive the same id.
-fn fnv1a(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -306,15 +314,16 @@ mod tests {
 
     #[test]
     fn each_source_of_a_job_id_in_turn() {
-        let prefix = Path::new("/p/run");
+        let place = |path: &'static str| PrefixPlace {
+            path: Path::new(path),
+            identity: None,
+        };
+        let prefix = &place("/p/run");
         let mut env = Environment::empty();
         let (derived, source) = known(job_id(&env, &nothing, prefix));
         assert_eq!(source, ValueSource::Prefix);
         assert_eq!(known(job_id(&env, &nothing, prefix)).0, derived);
-        assert_ne!(
-            known(job_id(&env, &nothing, Path::new("/p/run2"))).0,
-            derived
-        );
+        assert_ne!(known(job_id(&env, &nothing, &place("/p/run2"))).0, derived);
         for name in JOB_VARIABLES.into_iter().rev() {
             env = env.with(name, format!("id of {name}"));
             let expected = (format!("id of {name}"), ValueSource::Variable(name));
@@ -332,8 +341,13 @@ mod tests {
     fn the_derived_id_is_fixed() {
         assert_eq!(fnv1a(b""), 0xcbf2_9ce4_8422_2325);
         assert_eq!(fnv1a(b"foobar"), 0x8594_4171_f739_67e8);
-        let id = job_id(&Environment::empty(), &nothing, Path::new("foobar"));
-        assert_eq!(known(id).0, "prefix-85944171f73967e8");
+        let id = |identity| {
+            let path = Path::new("foobar");
+            let place = PrefixPlace { path, identity };
+            known(job_id(&Environment::empty(), &nothing, &place)).0
+        };
+        assert_eq!(id(None), "prefix-85944171f73967e8");
+        assert_eq!(id(Some(0xab)), "prefix-00000000000000ab");
     }
 
     #[test]
@@ -341,7 +355,11 @@ mod tests {
         let long = "x".repeat(201);
         for value in [".", "..", "a/b", "/", "a\0b", &long] {
             let env = Environment::empty().with("SCR_JOB_ID", value);
-            let error = job_id(&env, &nothing, Path::new("/p")).unwrap_err();
+            let place = PrefixPlace {
+                path: Path::new("/p"),
+                identity: None,
+            };
+            let error = job_id(&env, &nothing, &place).unwrap_err();
             assert!(matches!(&error, Error::Config { place, .. } if place == "SCR_JOB_ID"));
             let text = error.to_string();
             assert!(

@@ -41,8 +41,8 @@ mod testing;
 pub use environment::Environment;
 pub use health::{Down, HealthReport, NodeTests};
 pub use identity::{
-    Lookup, Sourced, ValueSource, end_time, is_of_job, job_id, node_name, of_session, session_name,
-    user_name,
+    Lookup, PrefixPlace, Sourced, ValueSource, end_time, is_of_job, job_id, node_name, of_session,
+    session_name, user_name,
 };
 pub use launcher::Launcher;
 pub use manager::Manager;

@@ -207,4 +207,12 @@ explained! {
          containers record, and other content: storage has damaged it.",
         remedy: "None: the containers had the right content. If it happens again, have the storage checked.",
     }
+    OTHER_DIRECTORY = 252 {
+        title: "A cache of another directory",
+        text: "is the cache of a directory that was ... before: it is not used",
+        cause: "The prefix directory was deleted and made again, or is a copy. What the nodes have of the other one is no \
+         checkpoint of this one. A directory that was moved on its file system, or is mounted at another place, keeps its caches.",
+        remedy: "`scr clean` with the job id in the message removes the cache. To go on from it, move the directory back that it \
+         is of.",
+    }
 }

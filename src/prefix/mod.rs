@@ -12,6 +12,7 @@ pub mod file_lists;
 pub mod finish;
 pub mod flush;
 pub mod flush_target;
+pub mod identity;
 pub mod index;
 pub mod names;
 pub mod part;

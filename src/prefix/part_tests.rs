@@ -48,6 +48,7 @@ fn source(dir: &Path, rank: u64, ranks: u64, files: u64) -> RankSource {
         ranks: ranks as usize,
         node: "n0".into(),
         prefix: None,
+        prefix_id: None,
         bypass: false,
         contained: None,
         dataset: dataset(ranks, files),

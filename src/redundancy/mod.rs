@@ -39,10 +39,10 @@ pub use scheme::{RedundancyScheme, redundancy_file, scheme_and_set, scheme_of};
 pub use sets::{Set, survives};
 
 use crate::comm::{Communicator, Tag};
-use crate::format::Name;
 use crate::format::dataset::Dataset;
 use crate::format::filemap::{Filemap, Reddesc};
 use crate::format::files::{FileMeta, RankFiles};
+use crate::format::identity::OwnPrefix;
 use crate::store::{FileKind, Files, Watch};
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
@@ -95,12 +95,13 @@ pub struct RankRecord {
 
 impl RankRecord {
     /// The completion record of a rank on `node`, in a run of `ranks` ranks.
-    pub fn into_filemap(self, ranks: usize, node: &str, prefix: Option<Name>) -> Filemap {
+    pub fn into_filemap(self, ranks: usize, node: &str, prefix: Option<&OwnPrefix>) -> Filemap {
         Filemap {
             rank: self.files.rank,
             ranks,
             node: node.into(),
-            prefix,
+            prefix: prefix.map(|prefix| prefix.path.clone()),
+            prefix_id: prefix.and_then(|prefix| prefix.tag.clone()),
             bypass: false,
             contained: None,
             dataset: self.dataset,

@@ -5,6 +5,7 @@ use crate::cache::inventory::read_records;
 use crate::cache::layout::filemap_name;
 use crate::cache::plan::{CachedRecord, Candidate, Inventory, candidates, is_consistent};
 use crate::format::filemap::{Filemap, Reddesc};
+use crate::format::identity::OwnPrefix;
 use crate::format::parity::ParityHeader;
 use crate::format::{Dataset, read_header};
 use crate::redundancy::MAX_BLOCKS;
@@ -106,7 +107,7 @@ impl RecordCollector {
     }
 
     fn filemap(&mut self, path: &Path, map: Filemap) {
-        if self.keep(path, map.clone().into()) {
+        if self.keep(path, CachedRecord::new(map.clone(), &OwnPrefix::default())) {
             self.filemaps.insert(map.rank, map);
         }
     }

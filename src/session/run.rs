@@ -6,6 +6,7 @@ use crate::comm::{Agreed, Agreement, AtRoot, Communicator, Term, collective};
 use crate::config::descriptors::{Descriptors, SchemeDescriptor, choose};
 use crate::config::settings::Settings;
 use crate::events::{Message, Severity, Sink, Speaker};
+use crate::format::identity::OwnPrefix;
 use crate::format::{Dataset, Name};
 use crate::log::Log;
 use crate::messages::STALE_RECORD;
@@ -43,6 +44,8 @@ pub(super) struct Run {
     pub settings: Settings,
     pub descriptors: Descriptors,
     pub prefix: Prefix,
+    /// As records in the cache name it.
+    pub own_prefix: OwnPrefix,
     pub user: Name,
     pub job: Name,
     /// Number of nodes.

@@ -113,6 +113,7 @@ pub(super) fn recovered(id: u64) -> CachedDataset {
         ranks: 1,
         node: "n0".into(),
         prefix: None,
+        prefix_id: None,
         bypass: false,
         contained: None,
         dataset: checkpoint(id),

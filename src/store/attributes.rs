@@ -26,6 +26,7 @@ pub(super) fn stat_of(stat: &rustix::fs::Stat) -> Stat {
         kind,
         size: u64::try_from(stat.st_size).unwrap_or(0),
         blocks: allocated(stat),
+        inode: stat.st_ino,
         mode: stat.st_mode,
         uid: stat.st_uid,
         gid: stat.st_gid,

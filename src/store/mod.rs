@@ -72,6 +72,8 @@ pub struct Stat {
     /// Space that is allocated, bytes. Less than the size if the file has holes, and more by a part
     /// of a block if not.
     pub blocks: u64,
+    /// Number of the inode, which no other entry of the file system has; 0 if that is not known.
+    pub inode: u64,
     /// Mode bits as in `st_mode`, file type included.
     pub mode: u32,
     /// Owner.

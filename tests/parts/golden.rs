@@ -7,6 +7,7 @@ use scr::format::files::{FileMeta, RankFiles};
 use scr::format::flush_file::{self, FlushFile};
 use scr::format::halt::Halt;
 use scr::format::index::{self, Index};
+use scr::format::identity::Identity;
 use scr::format::nodes::Nodes;
 use scr::format::parity::{Group, ParityHeader};
 use scr::format::print::{Style, print};
@@ -424,6 +425,13 @@ fn halt_and_nodes_are_golden() {
     golden(&halt, text, 177, 0x16f9f23b);
     golden(&Halt::default(), "", 28, 0x02149a0e);
     golden(&Nodes { nodes: 1 }, "  NODES = 1\n", 44, 0x9b82be72);
+    let identity = Identity {
+        id: "5f0c3a9be27d4418".into(),
+        inode: 1_234_567,
+        path: "/p/run1".into(),
+    };
+    let text = "  ID = 5f0c3a9be27d4418\n  INODE = 1234567\n  PATH = /p/run1\n";
+    golden(&identity, text, 99, 0x250317e8);
 }
 
 #[test]
@@ -618,6 +626,7 @@ fn cache_records_are_golden() {
         ranks: 4,
         node: "node3".into(),
         prefix: None,
+        prefix_id: None,
         bypass: false,
         contained: None,
         dataset: dataset(),

@@ -7,9 +7,8 @@ mod pmix;
 mod slurm;
 
 use super::identity::{parameter, scheduler_job, variable};
-use super::{Environment, Lookup, end_time, hostlist};
+use super::{Environment, Lookup, PrefixPlace, end_time, hostlist};
 use crate::{Error, Result};
-use std::path::Path;
 
 /// A resource manager, seen from inside a job of it. All calls are local; those that return a
 /// `Result` may run a program of the manager, at most for
@@ -65,7 +64,7 @@ pub fn detect(environment: &Environment) -> Box<dyn Manager> {
 }
 
 /// The id of the job, as it is in the names of cache and control directories: SCR_JOB_ID, else
-/// the manager's, else one derived from `prefix`, which must be canonical. `session`: the name of the session.
+/// the manager's, else one derived from `prefix`. `session`: the name of the session.
 ///
 /// # Errors
 /// The id cannot be the name of a directory, or the manager cannot be asked.
@@ -73,7 +72,7 @@ pub fn job_id(
     manager: &dyn Manager,
     environment: &Environment,
     lookup: Lookup,
-    prefix: &Path,
+    prefix: &PrefixPlace,
     session: Option<&str>,
 ) -> Result<String> {
     const NAME: &str = "SCR_JOB_ID";

@@ -306,6 +306,7 @@ pub(in crate::prefix) fn stat_of(entry: &FileEntry) -> Stat {
         kind: FileKind::File,
         size,
         blocks: 0,
+        inode: 0,
         mode: libc::S_IFREG | mode,
         uid: 0,
         gid: 0,

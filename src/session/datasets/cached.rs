@@ -314,6 +314,12 @@ impl CachedDatasets {
 
     /// Leaders: renames the directories out of the way, and deletes them in the background. Local.
     pub fn discard(&mut self, run: &Run, gone: &[Slot], reuse: Option<Reuse>) {
+        let trash = self.put_away(run, gone, reuse);
+        self.led.deletion.start(run, trash);
+    }
+
+    /// Leaders: renames the directories out of the way. Gives what is to be deleted now. Local.
+    pub fn put_away(&mut self, run: &Run, gone: &[Slot], reuse: Option<Reuse>) -> Vec<Trash> {
         let mut trash = Vec::new();
         for slot in gone {
             let Some(store) = run.led_store(slot.store) else {
@@ -338,7 +344,7 @@ impl CachedDatasets {
                 _ => trash.push(found),
             }
         }
-        self.led.deletion.start(run, trash);
+        trash
     }
 }
 

@@ -70,7 +70,7 @@ impl CachedDatasets {
         if gone.is_empty() {
             return;
         }
-        self.discard(run, gone, reuse);
+        let trash = self.put_away(run, gone, reuse);
         self.entries.retain(|c| !gone.contains(&c.slot()));
         self.unusable.retain(|slot| !gone.contains(slot));
         let mut ids: Vec<u64> = gone.iter().map(|slot| slot.id).collect();
@@ -79,6 +79,8 @@ impl CachedDatasets {
         note(run, |record| {
             record.datasets.retain(|id, _| !ids.contains(id));
         });
+        // Only now: as long as the flush file has it, the trash shows the next run that it was evicted.
+        self.led.deletion.start(run, trash);
     }
 
     /// Removes what the cache has of an id that is about to be written or fetched. Collective; a

@@ -161,6 +161,13 @@ impl Survey {
         }
     }
 
+    /// True if a restart may take a dataset from the prefix directory, which has all of it. What became of a copy in the
+    /// cache is then no reason for a warning. Local.
+    pub fn is_saved(&self, run: &Run, dataset: &Dataset) -> bool {
+        let index = index::read(&*run.files, &run.prefix).unwrap_or_default();
+        run.settings.fetch && self.find_in_prefix(&index, dataset) == InPrefix::Complete
+    }
+
     /// Reports the checkpoints that were passed over: the newest with the reason, the others in the
     /// same line. Local.
     pub fn tell_passed_over(&mut self, run: &Run) {

@@ -5,7 +5,7 @@ use crate::cache::plan::{Candidate, Inventory, Slot, candidates};
 use crate::events::Severity;
 use crate::format::flush_file::{self, FlushEntry, FlushFile};
 use crate::format::{Dataset, Name};
-use crate::messages::NO_RECORD_LEFT;
+use crate::messages::{NO_RECORD_LEFT, OTHER_DIRECTORY};
 use crate::prefix::records;
 use crate::session::datasets::cached::title;
 use crate::session::datasets::survey::{DatasetKey, LastRun, Rejected, Survey};
@@ -25,7 +25,15 @@ impl Survey {
         self.last_run = LastRun::of(run, &flush_file);
         let mut found = candidates(inventories);
         found.reverse();
-        tell_lost(run, &flush_file, &found);
+        let evicted = inventories
+            .iter()
+            .flat_map(|(_, inventory)| &inventory.evicted);
+        let evicted: BTreeSet<u64> = evicted.copied().collect();
+        tell_lost(run, &flush_file, |dataset| {
+            let same = |c: &Candidate| c.dataset.created == dataset.created;
+            let there = found.iter().any(same) || evicted.contains(&dataset.id);
+            there || self.is_saved(run, dataset)
+        });
         // What cannot be read now may be whole the next time.
         let each = |of: fn(&Inventory) -> &Vec<Slot>| -> Vec<Slot> {
             let all = inventories.iter().flat_map(|(_, inventory)| of(inventory));
@@ -68,17 +76,27 @@ impl Survey {
             let Some(other) = candidate.other_prefix.as_ref() else {
                 return true;
             };
-            if self.last_run.completed.contains(&(id, created)) {
+            if !other.is_certain && self.last_run.completed.contains(&(id, created)) {
                 return true;
             }
+            let earlier = if other.path == run.own_prefix.path {
+                "one that was there before"
+            } else {
+                "another directory"
+            };
             let text = format!(
-                "cached {} was written by a run in {}, not by one in {}: it is not used, and stays \
-                 until room is needed",
+                "cached {} was written by a run in {}, {earlier}, not by one in {}: it is not used, and stays \
+                 until room is needed ({OTHER_DIRECTORY})",
                 title(&candidate.dataset),
-                other.as_path().display(),
+                other.path.as_path().display(),
                 run.prefix.real().display()
             );
-            run.tell_once(Severity::Warning, text);
+            let severity = if self.is_saved(run, &candidate.dataset) {
+                Severity::Debug(1)
+            } else {
+                Severity::Warning
+            };
+            run.tell_once(severity, text);
             left.push(candidate.slot());
             false
         });
@@ -149,9 +167,9 @@ fn tell_unfinished(run: &Run, slots: &[Slot]) {
     }
 }
 
-/// Rank 0: warns of datasets that the last run had only in its cache, and of which no record is left:
-/// a restart from an older one must never be silent.
-fn tell_lost(run: &Run, flush_file: &FlushFile, found: &[Candidate]) {
+/// Rank 0: warns of datasets that the last run had only in its cache, and of which no record is left, though they are
+/// not `there` and were not evicted: a restart from an older one must never be silent.
+fn tell_lost(run: &Run, flush_file: &FlushFile, there: impl Fn(&Dataset) -> bool) {
     if run.settings.cache_purge || !run.settings.distribute {
         return;
     }
@@ -159,7 +177,7 @@ fn tell_lost(run: &Run, flush_file: &FlushFile, found: &[Candidate]) {
     for dataset in entries
         .filter(|entry| entry.is_at(flush_file::CACHE) && entry.needs_flush())
         .filter_map(|entry| entry.dataset.as_ref())
-        .filter(|d| !found.iter().any(|c| c.dataset.created == d.created))
+        .filter(|dataset| !there(dataset))
     {
         let text = format!(
             "cached {} cannot be used: no rank's record of it is left in the stores of this run's \

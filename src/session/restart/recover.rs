@@ -33,7 +33,7 @@ impl Restart<'_> {
         let run = self.run;
         let led = run.stores.iter().enumerate().filter(|(_, s)| s.leader);
         let led: Vec<(usize, &Layout)> = led.map(|(at, store)| (at, &store.layout)).collect();
-        let found = locked.and_then(|()| inventory::read(&*run.files, run.prefix.real(), &led));
+        let found = locked.and_then(|()| inventory::read(&*run.files, &run.own_prefix, &led));
         let any = found
             .as_ref()
             .is_ok_and(|found| *found != Inventory::default());
@@ -262,7 +262,7 @@ impl Restart<'_> {
             files: &*run.files,
             layout,
             node: run.node(),
-            prefix: run.prefix.real(),
+            prefix: &run.own_prefix,
             piece: run.settings.mpi_buf_size,
             watch: &signs,
         };
@@ -284,15 +284,30 @@ impl Restart<'_> {
     fn recovery_failed(&mut self, order: &RecoveryOrder, failed: &RecoveryFailure) {
         let dataset = &order.dataset;
         let named = title(dataset);
-        let text = format!(
-            "cached {named} cannot be brought back: {} ({NOT_RECOVERED})",
-            failed.error
-        );
-        self.search.pass_over(PassedOver {
-            severity: Severity::Error,
-            named,
-            text,
-        });
+        let run = self.run;
+        let saved = self
+            .search
+            .survey
+            .get()
+            .is_some_and(|survey| survey.is_saved(run, dataset));
+        if saved && failed.beyond_repair {
+            let text = format!(
+                "cached {named} cannot be brought back, and is sought in the prefix directory: {} \
+                 ({NOT_RECOVERED})",
+                failed.error
+            );
+            run.tell_once(Severity::Warning, text);
+        } else {
+            let text = format!(
+                "cached {named} cannot be brought back: {} ({NOT_RECOVERED})",
+                failed.error
+            );
+            self.search.pass_over(PassedOver {
+                severity: Severity::Error,
+                named,
+                text,
+            });
+        }
         let slot = Slot {
             store: order.store,
             id: dataset.id,

@@ -81,12 +81,21 @@ impl Planner<'_> {
                 Judgement::Superfluous => self.survey.rejected.discard.push(slot),
                 Judgement::Unusable(reason) => {
                     let named = title(&candidate.dataset);
-                    let text = format!("cached {named} cannot be used: {reason}");
-                    self.survey.passed_over.push(PassedOver {
-                        severity: Severity::Warning,
-                        named,
-                        text,
-                    });
+                    if self.survey.is_saved(self.run, &candidate.dataset) {
+                        let text = format!(
+                            "{named} is sought in the prefix directory, since its copy in the cache cannot be used: {reason}"
+                        );
+                        self.run.tell_once(Severity::Note, text);
+                    } else {
+                        let text = format!("cached {named} cannot be used: {reason}");
+                        let severity = Severity::Warning;
+                        let passed = PassedOver {
+                            severity,
+                            named,
+                            text,
+                        };
+                        self.survey.passed_over.push(passed);
+                    }
                     self.reject(slot, &candidate);
                 }
                 Judgement::End(why) => {

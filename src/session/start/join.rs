@@ -128,6 +128,7 @@ impl Joined {
             settings,
             descriptors,
             prefix,
+            own_prefix: info.prefix,
             stores,
             sets: topology.sets,
             tolerates: topology.tolerates,

@@ -10,7 +10,7 @@ use crate::cache::layout::{Layout, temporary_of};
 use crate::events::Severity;
 use crate::format::{self, Name};
 use crate::job::holders;
-use crate::messages::{CACHE_IN_USE, PREFIX_IN_USE};
+use crate::messages::{CACHE_IN_USE, OTHER_DIRECTORY, PREFIX_IN_USE};
 use crate::prefix::paths::Prefix;
 use crate::session::datasets::cached::CachedDatasets;
 use crate::session::run::{Run, Store};
@@ -157,6 +157,9 @@ impl Locks {
             }
         }
         self.share_control(run, begun + timeout);
+        for (store, _) in &self.stores {
+            tell_gone(run, &run.stores[*store].layout);
+        }
         Ok(())
     }
 
@@ -231,6 +234,36 @@ impl Locks {
             if empty {
                 let _ = gone(&job) && job.parent().is_some_and(gone);
             }
+        }
+    }
+}
+
+/// Names caches of a directory that had the path of the prefix directory before it, where no resource manager names the
+/// job: nobody finds them again. Local.
+fn tell_gone(run: &Run, layout: &Layout) {
+    let job = layout.job();
+    let (Some(user), Some(own)) = (job.parent(), job.file_name()) else {
+        return;
+    };
+    let id = |name: &str| name.strip_prefix("scr.").map(str::to_string);
+    let derived = |name: &str| id(name).is_some_and(|id| id.starts_with("prefix-"));
+    if !own.to_str().is_some_and(derived) {
+        return;
+    }
+    for name in run.files.list(user).unwrap_or_default() {
+        let Some(name) = name.to_str().filter(|name| own != *name && derived(name)) else {
+            continue;
+        };
+        let other = format::read::<Owner>(&*run.files, &user.join(name).join(OWNER));
+        if other.is_ok_and(|other| other.prefix == run.own_prefix.path) {
+            let text = format!(
+                "{} is the cache of a directory that was {} before: it is not used; to remove it: scr clean \
+                 --job {} ({OTHER_DIRECTORY})",
+                user.join(name).display(),
+                run.prefix.real().display(),
+                id(name).unwrap_or_default()
+            );
+            run.tell(Severity::Note, text);
         }
     }
 }

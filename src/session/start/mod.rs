@@ -19,7 +19,7 @@ use crate::policy::halt::FINALIZED;
 use crate::prefix::records;
 use crate::redundancy::topology::Note;
 use crate::session::calls::CallCount;
-use crate::session::datasets::cached::{CachedDataset, CachedDatasets, title};
+use crate::session::datasets::cached::{CachedDatasets, title};
 use crate::session::datasets::other_ranks::OtherRanks;
 use crate::session::datasets::search::{Offer, RestartSearch};
 use crate::session::datasets::survey::Survey;
@@ -348,15 +348,23 @@ impl Session {
     /// Tells of the newest dataset in the index, which is not complete there: the user must know what a
     /// restart lacks. Local.
     fn tell_unfinished(&self, dataset: &Dataset) {
-        let created = |c: &&CachedDataset| c.dataset.created == dataset.created;
-        let (severity, what) = match self.cached.entries.iter().find(created) {
-            Some(_) => (
+        // One that this run cannot use yet may be used once the program allows other numbers of ranks.
+        let created = dataset.created;
+        let cached = self
+            .cached
+            .entries
+            .iter()
+            .any(|c| c.dataset.created == created);
+        let waiting = &self.search.offer.unavailable;
+        let in_cache = cached || waiting.iter().any(|one| one.created == Some(created));
+        let (severity, what) = match in_cache {
+            true => (
                 Severity::Note,
                 "is not complete in the prefix directory, since a run ended or failed during its \
                  flush; the cache has it"
                     .to_string(),
             ),
-            None => (
+            false => (
                 Severity::Warning,
                 format!(
                     "was being written when a run ended, or could not be completed; it is not used \

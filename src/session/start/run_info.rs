@@ -4,11 +4,13 @@
 use crate::config::{Config, MAX_FILE, Settings};
 use crate::events::{Message, Severity, Sink, Speaker};
 use crate::format::dataset::HIGHEST;
+use crate::format::identity::OwnPrefix;
 use crate::format::index::Index;
 use crate::format::{Dataset, Name, from_tree, to_message, unpack};
 use crate::job::ranks::{Launch, launch};
-use crate::job::{self, Environment};
+use crate::job::{self, Environment, PrefixPlace};
 use crate::messages::ALONE_IN_THE_WORLD;
+use crate::prefix::identity::{self, Note};
 use crate::prefix::index;
 use crate::prefix::paths::Prefix;
 use crate::prefix::records;
@@ -36,6 +38,8 @@ pub(in crate::session) struct RunInfo {
     pub checkpoint: u64,
     /// A random number that identifies this run. Its directory in each store is named after it.
     pub run: u64,
+    /// What names the prefix directory in records.
+    pub prefix: OwnPrefix,
 }
 
 /// What rank 0 keeps for itself.
@@ -103,7 +107,20 @@ impl RootSetup<'_> {
         }
         let environment = &config.permitted(self.environment.clone());
         let user = job::user_name(environment, &|_| settings.user_name.clone())?;
-        let job = job::job_id(environment, &|_| settings.job_id.clone(), prefix.real())?;
+        let named = identity::establish(files, &prefix)?;
+        if let Some(Note { is_warning, text }) = named.note {
+            let severity = if is_warning {
+                Severity::Warning
+            } else {
+                Severity::Note
+            };
+            self.tell(severity, text);
+        }
+        let place = PrefixPlace {
+            path: prefix.real(),
+            identity: named.number,
+        };
+        let job = job::job_id(environment, &|_| settings.job_id.clone(), &place)?;
         for (what, found) in [("user", &user), ("job", &job)] {
             let text = format!("{what} {} ({})", found.value, found.source);
             self.tell(Severity::Debug(2), text);
@@ -138,6 +155,7 @@ impl RootSetup<'_> {
             dataset: index.max_dataset().max(known.unwrap_or(0)),
             checkpoint: index.max_checkpoint(),
             run: process::random(),
+            prefix: named.own,
         };
         let message = [to_message(&info)?, config.to_message()?].concat();
         let root = RootState {

@@ -405,3 +405,40 @@ fn one_file_is_unverified_and_two_are() {
         assert_eq!(site.heard(said).len(), 1, "{:?}", site.events.lines());
     }
 }
+
+/// ck.2 is taken from the prefix directory: no warning says that it is not used.
+#[test]
+fn what_is_wrong_with_a_copy_in_the_cache_is_no_warning_if_the_prefix_directory_has_it() {
+    let site = Site::new().set("SCR_FLUSH", "1").set("SCR_CACHE_SIZE", "2");
+    let site = site.set("SCR_COPY_TYPE", "SINGLE");
+    let site = with_checkpoints(site, &nodes(3), &["ck.1", "ck.2"]);
+    site.lose("n2");
+    site.expect_restart(&["n0", "n1", "spare"], Some("ck.2"));
+    let warnings = site.heard("Warning: ");
+    assert!(
+        warnings.iter().all(|line| !line.contains("ck.")),
+        "{warnings:?}"
+    );
+    let note = site.heard("dataset 2 (ck.2) is sought in the prefix directory");
+    assert_eq!(note.len(), 1, "{:?}", site.events.lines());
+}
+
+/// A kill between the renames of an eviction and the change of the flush file.
+#[test]
+fn what_was_evicted_as_planned_is_not_told_to_be_lost() {
+    for evicted in [true, false] {
+        let site = Site::new().set("SCR_FLUSH", "0").set("SCR_CACHE_SIZE", "2");
+        let site = with_checkpoints(site, &nodes(3), &["ck.1", "ck.2"]);
+        for node in nodes(3) {
+            let dir = site.dataset(node, 1);
+            if evicted {
+                std::fs::rename(&dir, dir.with_file_name("scr.trash.1")).unwrap();
+            } else {
+                std::fs::remove_dir_all(&dir).unwrap();
+            }
+        }
+        site.expect_restart(&nodes(3), Some("ck.2"));
+        let told = site.heard("SCR-215").len();
+        assert_eq!(told, usize::from(!evicted), "{:?}", site.events.lines());
+    }
+}

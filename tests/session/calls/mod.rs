@@ -7,6 +7,7 @@ mod bad_input;
 mod configuration;
 mod given;
 mod halt;
+mod identity;
 mod levels;
 mod lifecycle;
 mod log;

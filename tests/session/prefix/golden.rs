@@ -104,6 +104,8 @@ fn every_second_of_five_checkpoints_then_the_last() {
         "env.conf",
         "flush.scr",
         "halt.scr",
+        "identity.2.scr",
+        "identity.scr",
         "index.scr",
         "nodes.scr",
     ] {

@@ -121,6 +121,7 @@ impl Site {
                 ranks,
                 node: NODE.into(),
                 prefix: None,
+                prefix_id: None,
                 bypass: false,
                 contained: None,
                 dataset: record.dataset,

@@ -22,6 +22,7 @@ pub(super) fn stat_of(volume: &mut Volume, ino: Ino) -> std::result::Result<Stat
         kind: inode.kind(),
         size,
         blocks: taken(size),
+        inode: ino,
         mode: inode.mode | format,
         uid: 0,
         gid: 0,

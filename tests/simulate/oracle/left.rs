@@ -261,6 +261,8 @@ fn is_record(name: &str) -> bool {
         "flush.scr",
         "halt.scr",
         "nodes.scr",
+        "identity.scr",
+        "identity.2.scr",
         "app.conf",
         "env.conf",
     ];

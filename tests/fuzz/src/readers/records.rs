@@ -205,6 +205,7 @@ fn filemap() -> Vec<u8> {
         ranks: 2,
         node: "n".into(),
         prefix: None,
+        prefix_id: None,
         bypass: false,
         contained: None,
         dataset: Dataset {
