@@ -6,10 +6,10 @@ use super::configuration::load;
 use scr_engine::Error;
 use scr_engine::format::print::escaped;
 use scr_engine::job::clock::local_time;
-use scr_engine::prefix::{finish, paths::Prefix};
+use scr_engine::prefix::{finish, identity, paths::Prefix};
 use scr_engine::store::counting::{CountingFiles, FileTally};
-use scr_engine::store::{Files, posix::Posix};
-use scr_engine::system::time::SystemTime;
+use scr_engine::store::{Files, LockAttempt, posix::Posix, wait_for_lock};
+use scr_engine::system::time::{Instant, SystemTime};
 use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
@@ -77,6 +77,21 @@ pub(super) fn begun(call: &mut Invocation, dir: &Path) -> Result<Prefix, Failure
         ));
     }
     used(Some(dir))
+}
+
+/// Gives an existing prefix directory its identity before a run does, so that what is looked for now, without a job id, is where the run
+/// will be. A run that is there has done it.
+pub(super) fn establish(prefix: &Prefix) -> Result<(), Failure> {
+    if std::fs::metadata(prefix.root()).is_ok_and(|meta| meta.is_dir()) {
+        let files = files(prefix);
+        files.make_dirs(&prefix.meta())?;
+        if let LockAttempt::Acquired(_held) =
+            wait_for_lock(&*files, &prefix.meta(), Instant::now())?
+        {
+            identity::establish(&*files, prefix)?;
+        }
+    }
+    Ok(())
 }
 
 /// The prefix directories of the sessions with a name that a job in `prefix` had. Those that are gone, or that another job uses by

@@ -6,6 +6,7 @@ use crate::caches::of_control;
 use crate::call::{Failure, Invocation};
 use crate::job::Job;
 use crate::list_dir::{Which, bases};
+use crate::place;
 use crate::{Command, CommandGroup, Outcome, RunCommand};
 use scr_engine::cache::layout::Layout;
 use scr_engine::daemon::control::this_process;
@@ -83,7 +84,12 @@ impl Options {
         let job = Job::here(self.prefix.as_deref())?;
         let (user, id) = match &self.cntldir {
             Some(dir) => of_control(dir)?,
-            None => (job.user()?, job.id()?),
+            None => {
+                if !(self.status || self.stop || self.finish) {
+                    place::establish(&job.prefix)?;
+                }
+                (job.user()?, job.id()?)
+            }
         };
         let base = bases(&job, Which::Control)?.first().cloned();
         let base = base.unwrap_or_default();

@@ -124,6 +124,7 @@ mod tests {
     use crate::format::Scheme;
     use crate::format::{Dataset, Filemap, RankFiles, Reddesc};
     use crate::store::posix::Posix;
+    use std::path::Path;
 
     fn layout(root: &Path, run: u64) -> Layout {
         Layout::new(root, "user1", "1001").of_run(run)

@@ -3,6 +3,7 @@
 use super::plan::*;
 use crate::format::Scheme;
 use crate::format::dataset::HIGHEST;
+use crate::format::identity::OtherPrefix;
 use crate::format::{Dataset, Reddesc};
 
 const CREATED: u64 = 1_795_221_727_420_067;
@@ -389,7 +390,10 @@ fn the_creation_time_decides_which_dataset_is_newer() {
 #[test]
 fn a_dataset_has_another_prefix_only_if_all_records_say_so() {
     let mut nodes = four();
-    let other = Some("/elsewhere".into());
+    let other = Some(OtherPrefix {
+        path: "/elsewhere".into(),
+        is_certain: false,
+    });
     for cached in nodes[..3].iter_mut().flatten() {
         cached.other_prefix = other.clone();
     }

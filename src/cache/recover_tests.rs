@@ -65,7 +65,7 @@ fn the_record_of_another_rank_dataset_or_set_is_refused() {
             files: &Posix,
             layout: &layout,
             node: "n",
-            prefix: dir.path(),
+            prefix: &OwnPrefix::default(),
             piece: 1,
             watch: &(),
         };

@@ -64,6 +64,7 @@ pub(super) fn run_in(dir: &tempfile::TempDir, more: &[(&str, &str)]) -> (Run, Ar
             node: "n0".to_string(),
         },
         prefix,
+        own_prefix: crate::format::identity::OwnPrefix::default(),
         user: "user".into(),
         job: "job".into(),
         nodes: 1,

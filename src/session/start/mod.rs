@@ -357,20 +357,21 @@ impl Session {
             .any(|c| c.dataset.created == created);
         let waiting = &self.search.offer.unavailable;
         let in_cache = cached || waiting.iter().any(|one| one.created == Some(created));
-        let (severity, what) = match in_cache {
-            true => (
+        let (severity, what) = if in_cache {
+            (
                 Severity::Note,
                 "is not complete in the prefix directory, since a run ended or failed during its \
                  flush; the cache has it"
                     .to_string(),
-            ),
-            false => (
+            )
+        } else {
+            (
                 Severity::Warning,
                 format!(
                     "was being written when a run ended, or could not be completed; it is not used \
                      ({INCOMPLETE_DATASET})"
                 ),
-            ),
+            )
         };
         self.run
             .tell_once(severity, format!("{} {what}", title(dataset)));

@@ -143,9 +143,10 @@ fn times_alone_are_no_change_and_a_rejected_checkpoint_is_not_recorded_again() {
             rank.session.have_restart().unwrap();
             rank.session.start_restart().unwrap();
             let path = rank.session.route(Path::new(FILE[rank.rank])).unwrap();
-            match valid {
-                true => stamp(&path, 7),
-                false => change(&path, b"other"),
+            if valid {
+                stamp(&path, 7);
+            } else {
+                change(&path, b"other");
             }
             let read = if valid { Verdict::Read } else { Verdict::Bad };
             assert_eq!(rank.session.complete_restart(read).is_ok(), valid);
@@ -155,9 +156,10 @@ fn times_alone_are_no_change_and_a_rejected_checkpoint_is_not_recorded_again() {
             "{:?}",
             site.events.lines()
         );
-        match valid {
-            true => _ = site.run(&NODES, |rank| restart(rank, &[], &content, flip)),
-            false => site.expect_restart(&NODES, Some("ck.1")),
+        if valid {
+            site.run(&NODES, |rank| restart(rank, &[], &content, flip));
+        } else {
+            site.expect_restart(&NODES, Some("ck.1"));
         }
     }
 }
