@@ -137,6 +137,7 @@ fn long_options_in_the_documentation_exist() {
         "--host",
         "--libs",
         "--link-flag",
+        "--mpi",
         "--no-binary",
         "--no-build-isolation",
         "--no-kill",
