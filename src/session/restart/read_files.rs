@@ -93,14 +93,14 @@ fn stat(files: &dyn Files, path: &Path) -> Option<Stat> {
 }
 
 impl Changed {
-    /// Brings the content to stable storage, and takes its checksum. Local.
+    /// Brings the content to stable storage, and takes its checksum. `before` is the recorded size. Local.
     ///
     /// # Errors
     /// The file is shorter than it was: who opens a file for update adds to it, and who writes another one in its
     /// place cuts it.
-    fn content(&self, run: &Run) -> Result<Content> {
-        if self.now.size < self.before {
-            let what = format!("had {} bytes and has {} now", self.before, self.now.size);
+    fn content(&self, run: &Run, before: u64) -> Result<Content> {
+        if self.now.size < before {
+            let what = format!("had {before} bytes and has {} now", self.now.size);
             return Err(Error::corrupt(&self.path, what));
         }
         let files = &*run.files;
@@ -113,9 +113,9 @@ impl Changed {
 }
 
 impl Renewed {
-    fn add(&mut self, changed: &Changed) {
+    fn add(&mut self, changed: &Changed, before: u64) {
         self.files.push(changed.path.clone());
-        self.grown += changed.now.size.saturating_sub(changed.before);
+        self.grown += changed.now.size.saturating_sub(before);
     }
 
     /// Changes the files of a rank's record that have changed. Local.
@@ -125,9 +125,9 @@ impl Renewed {
             let Some(changed) = changed.get(&file.file) else {
                 continue;
             };
-            let found = changed.content(run)?;
+            let found = changed.content(run, file.size)?;
             if (file.size, file.crc) != (found.size, found.crc) {
-                renewed.add(changed);
+                renewed.add(changed, file.size);
             }
             let (name, orig) = (file.file.clone(), file.orig.clone());
             *file = FileMeta::new(name, orig, &changed.now);
@@ -161,11 +161,13 @@ impl Renewed {
                 }
                 continue;
             }
-            let found = changed.content(run)?;
+            // Of files that SCR v3.1.0 wrote no size is recorded.
+            let before = file.size.unwrap_or(changed.before);
+            let found = changed.content(run, before)?;
             if file.size == Some(found.size) && file.crc.is_some() && file.crc == found.crc {
                 continue;
             }
-            self.add(changed);
+            self.add(changed, before);
             file.size = file.size.and(Some(found.size));
             file.crc = file.crc.and(found.crc);
             any = true;
@@ -187,7 +189,7 @@ impl Session {
         let run = &self.run;
         // Looked for again: a rank may have changed a file of another one that had looked before.
         let changed = self.read_files.changed(&*run.files);
-        let changed: BTreeMap<Name, Changed> = changed
+        let mut changed: BTreeMap<Name, Changed> = changed
             .filter_map(|changed| {
                 let name = Name::from(changed.path.strip_prefix(&offered.root).ok()?);
                 Some((name, changed))
@@ -196,6 +198,20 @@ impl Session {
         let Some(cached) = self.cached.get(offered.dataset.id) else {
             return Ok(());
         };
+        if let (Location::Bypass(_), Some(own)) = (cached.location, &cached.own) {
+            // Another rank may have changed a file before this one began to read.
+            let own = own.filemap.files.files.iter();
+            let since_offer = own.filter_map(|file| {
+                let path = offered.root.join(file.file.as_path());
+                let now = stat(&*run.files, &path)?;
+                let same = (now.size, now.mtime) == (file.size, file.mtime);
+                let before = file.size;
+                (!same).then(|| (file.file.clone(), Changed { path, before, now }))
+            });
+            for (name, file) in since_offer {
+                changed.entry(name).or_insert(file);
+            }
+        }
         let found = match (cached.location, cached.own.clone()) {
             (Location::Cache(store), Some(own)) => self.protect_changed(store, own, &changed)?,
             _ if offered.writers == Writers::AsManyAsNow => {

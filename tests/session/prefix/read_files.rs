@@ -129,9 +129,9 @@ fn a_file_of_another_rank_is_found() {
         }
         rank.session.complete_restart(true).unwrap();
     });
+    assert_eq!(site.heard("SCR-250").len(), 1, "{:?}", site.events.lines());
     content[0] = flip(content[0].clone());
     site.run(&NODES, |rank| restart(rank, &[], &content, flip));
-    assert_eq!(site.heard("SCR-250").len(), 1);
 }
 
 #[test]
