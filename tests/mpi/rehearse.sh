@@ -70,10 +70,11 @@ told '^NOT RECOVERED$' 'result: as undisturbed' 'launch 2 began from the beginni
 echo "ok: a program without SCR is tried with its own restart, and has recovered only if it says so"
 
 # As Open MPI refuses to work for root.
-{
-    echo '#!/bin/sh'
-    echo "printf -- '----\nno work for root.\n\nSet A.\n----\n' >&2; exit 1"
-} >refuses
+cat >refuses <<'END'
+#!/bin/sh
+printf -- '----\nno work for root.\n\nSet A.\n----\n' >&2
+exit 1
+END
 chmod +x refuses
 rm -rf stage
 "$scr" rehearse --launcher "$PWD/refuses" --dir stage --ranks 4 --nodes 2 -- "$program" >log 2>&1 &&

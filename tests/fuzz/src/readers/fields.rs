@@ -5,7 +5,7 @@
 
 use super::{scratch, worlds};
 use scr::fields::offline::SavedFields;
-use scr::fields::{Class, Kind, Known, List, Place, Slice, Spec, checkpoint};
+use scr::fields::{Class, Kind, List, Place, Slice, Spec, checkpoint};
 use scr::format::{Dataset, Name};
 use scr::prefix::paths::Prefix;
 use scr::store::posix::Posix;
@@ -53,7 +53,7 @@ fn written() -> &'static (Prefix, PathBuf, Vec<u8>) {
             .expect("SCR is enabled");
         let flags = Ok((true, false));
         let name = Some(Name::from(NAME));
-        checkpoint(&mut run, &mut Known::default(), name, flags, &mut list).expect("written");
+        checkpoint(&mut run, name, flags, &mut list).expect("written");
         let path = base.join("prefix/ck/rank_0.fields");
         let bytes = std::fs::read(&path).expect("flushed");
         (Prefix::new(&base.join("prefix")), path, bytes)
