@@ -81,7 +81,7 @@ impl Plan {
     }
 
     /// The value of a parameter in a run; `None` if it has its default.
-    fn value_in<'a>(&'a self, run: &'a Run, name: &str) -> Option<&'a str> {
+    pub fn value_in<'a>(&'a self, run: &'a Run, name: &str) -> Option<&'a str> {
         let of_run = run.changes.iter().rev();
         let mut all = of_run.chain(&self.more);
         all.find(|(other, _)| *other == name)

@@ -84,8 +84,8 @@ impl Oracle {
         self.check_newest(Some(newest), expected, &format!("{name} is offered"));
         let stays_away = |at: &usize| self.datasets[*at].fate == Fate::Counts;
         if !gone && !all.iter().any(stays_away) {
-            let excuses = all.iter().filter_map(|at| self.datasets[*at].turns_up);
-            let excuse = excuses.last();
+            let mut excuses = all.iter().filter_map(|at| self.datasets[*at].turns_up);
+            let excuse = excuses.next_back();
             excuse.into_iter().for_each(|excuse| self.excuse(excuse));
         }
         let chosen = expected.filter(|at| self.chosen == Some(self.datasets[*at].key));
@@ -138,7 +138,10 @@ impl Oracle {
             older.any(|other| other.name == one.name)
         };
         let replaced = self.datasets.iter().enumerate().any(has_older);
-        // So are damaged ones that came out of them.
+        // So are damaged ones that came out of them, if it cannot be seen that nobody has written to them.
+        let mut runs = self.plan.runs[..=self.run].iter();
+        let times_unkept =
+            runs.any(|run| self.plan.value_in(run, "SCR_COPY_METADATA") == Some("0"));
         let in_the_way = why.contains("another file is there");
         let excuse = if let Some(excuse) = self.refusal(why) {
             Some(excuse)
@@ -148,7 +151,7 @@ impl Oracle {
             Some(Excuse::Required)
         } else if in_the_way && replaced {
             Some(Excuse::OlderInTheWay)
-        } else if in_the_way && self.prefix_damaged {
+        } else if in_the_way && self.prefix_damaged && times_unkept {
             Some(Excuse::DamagedInTheWay)
         } else {
             self.not_read.then_some(Excuse::NotRead)
