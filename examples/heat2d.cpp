@@ -256,16 +256,9 @@ int main(int argc, char** argv)
 
     try {
         Plate plate(read_arguments(argc, argv, ranks), rank, ranks);
-        std::optional<scr::Session> session;
-        try {
-            session.emplace();
-            plate.restart();
-        } catch (const scr::Error&) {
-            if (session) throw;
-            if (rank == 0) {
-                std::cout << "heat2d: SCR is off, going on without checkpoints" << std::endl;
-            }
-        }
+        auto session = scr::Session::start();
+        if (session) plate.restart();
+        else if (rank == 0) std::cout << "heat2d: SCR is off, going on without checkpoints" << std::endl;
         plate.run(session.has_value());
         if (session) session->finalize();
     } catch (const std::exception& error) {

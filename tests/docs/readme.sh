@@ -49,6 +49,7 @@ done
 "$@" "$program" >log 2>&1 || { cat log && exit 1; }
 grep -q "starting after step 0" log
 grep -q "stopping after step 100" log
-[[ $(grep -c "ERROR.*highest number" log) -eq 10 ]]
+[[ $(grep -c "ERROR.*highest number" log) -eq 1 ]]
+[[ $(grep -c "ERROR.*has failed again, for the same reason" log) -eq 9 ]]
 [[ $(grep -c "ERROR" log) -eq 10 ]]
 [[ $(cat ck.*/rank_* | sort -u) == good ]]
