@@ -350,6 +350,15 @@ int SCR_Delete(const char *name);
 char *SCR_Get_version(void);
 
 /*
+ Tells why the last call of this thread that failed has failed: the text of the error, with its code, such as SCR-110,
+ if it has one. Local, at any time. Not in SCR v3.1.0.
+
+ It is "" if none has failed, and after one that returned 1 as SCR is disabled. Never NULL, and one line. The
+ string must not be freed or changed, and is valid until the next call of this thread. Calls of other threads do not change it.
+ */
+const char *SCR_Reason(void);
+
+/*
  Writes a checkpoint, or another dataset, of the state that the routine `list` lists. Collective, with the
  same arguments on all processes. Not in SCR v3.1.0.
 

@@ -51,13 +51,13 @@ extern "C" int scr_is_off(void);
 
 namespace scr {
 
-// A call that failed. SCR has told the reason on standard error.
+// A call that failed, and why. What SCR has found it has told on standard error, too.
 class Error : public std::runtime_error {
 public:
-    Error(const std::string& call, int code, const std::string& subject = {})
+    Error(const std::string& call, int code, const std::string& subject = {}, const std::string& reason = {})
         : std::runtime_error(call + " failed" + (subject.empty() ? "" : " for " + subject)
-              + " (code " + std::to_string(code) + "); the messages of SCR say why"),
-          call_(call), code_(code)
+              + " (code " + std::to_string(code) + ")" + (reason.empty() ? "" : ": " + reason)),
+          call_(call), code_(code), reason_(reason)
     {
     }
 
@@ -67,9 +67,13 @@ public:
     // What it returned; not SCR_SUCCESS.
     int code() const noexcept { return code_; }
 
+    // The error of SCR, with its code, such as SCR-110, if it has one. what() ends with it.
+    const std::string& reason() const noexcept { return reason_; }
+
 private:
     std::string call_;
     int code_;
+    std::string reason_;
 };
 
 // What a dataset is for. Both: Flags::checkpoint | Flags::output.
@@ -96,7 +100,7 @@ inline bool off() noexcept
 
 inline void check(const char* call, int code, const std::string& subject = {})
 {
-    if (code != SCR_SUCCESS && !off()) throw Error(call, code, subject);
+    if (code != SCR_SUCCESS && !off()) throw Error(call, code, subject, SCR_Reason());
 }
 
 inline bool ask(const char* call, int (*question)(int*))
@@ -279,7 +283,7 @@ public:
     // data are protected as configured.
     void commit(bool valid = true)
     {
-        if (!std::exchange(open_, false)) throw Error("SCR_Complete_output", 1, name_);
+        if (!std::exchange(open_, false)) throw Error("SCR_Complete_output", 1, name_, "the dataset is complete");
         detail::check("SCR_Complete_output", SCR_Complete_output(valid), name_);
     }
 

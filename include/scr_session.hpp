@@ -161,8 +161,10 @@ public:
         if (session_ == SCR_SESSION_NULL) return;
         const bool stops = std::exchange(open_, false) && !off();
         const int stopped = stops ? SCR_Session_finalize(session_) : SCR_SUCCESS;
+        // One that could not be stopped cannot be freed either.
+        const std::string reason = stopped == SCR_SUCCESS ? "" : SCR_Reason();
         const int freed = SCR_Session_free(&session_);
-        detail::check("SCR_Finalize", stopped, name_);
+        if (stopped != SCR_SUCCESS) throw Error("SCR_Finalize", stopped, name_, reason);
         detail::check("SCR_Session_free", freed, name_);
     }
 

@@ -173,7 +173,13 @@ pub unsafe extern "C" fn SCR_Route_file(name: *const c_char, file: *mut c_char) 
             Reply::NoRun => !name.is_empty() && !file.is_null(),
             Reply::Disabled(_) => false,
         };
-        Ok(code(fits && told))
+        if !fits {
+            return Err(Error::usage(
+                "SCR_Route_file",
+                "the path does not fit into a buffer of SCR_MAX_FILENAME bytes",
+            ));
+        }
+        Ok(code(told))
     })
 }
 
@@ -549,6 +555,16 @@ pub extern "C" fn SCR_Get_version() -> *mut c_char {
     version::INTERFACE_C.as_ptr().cast_mut()
 }
 
+/// Tells why the last call of this thread that failed has failed: the text of the error, with its code, such as SCR-110,
+/// if it has one. Local, at any time. Not in SCR v3.1.0.
+///
+/// It is "" if none has failed, and after one that returned 1 as SCR is disabled. Never NULL, and one line. The
+/// string must not be freed or changed, and is valid until the next call of this thread. Calls of other threads do not change it.
+#[unsafe(no_mangle)]
+pub extern "C" fn SCR_Reason() -> *const c_char {
+    guard::reason()
+}
+
 /// A rank of the run that wrote a checkpoint, as a call from C gives it.
 fn old_rank(call: Call, rank: c_int) -> crate::Result<u64> {
     let bad = |_| Error::usage(call.name(), format!("there is no rank {rank}"));
@@ -567,8 +583,13 @@ fn flags_of(call: Call, flags: c_int) -> crate::Result<(bool, bool)> {
     Ok((has(SCR_FLAG_CHECKPOINT), has(SCR_FLAG_OUTPUT)))
 }
 
+/// The code of a call without an error: it may fail as SCR is disabled.
 fn code(success: bool) -> c_int {
-    if success { SCR_SUCCESS } else { FAILURE }
+    if success {
+        return SCR_SUCCESS;
+    }
+    guard::without_reason();
+    FAILURE
 }
 
 fn done<T>(reply: Reply<T>) -> c_int {

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Callable, List, MutableMapping, Optional, Tuple, Union
 
 from ._calls import FLAG_CHECKPOINT, FLAG_OUTPUT
-from ._library import SUCCESS, Error, function, is_off, text_in
+from ._library import SUCCESS, Error, function, is_off, text_in, why
 from ._state import Field, State
 
 #: SCR_List_fn of scr.h.
@@ -106,7 +106,7 @@ def _with_routine(name: str, state: Listed, arguments: Callable[[Any], Tuple[Any
         if errors:
             raise errors[0]
         if code != SUCCESS and not is_off():
-            raise Error(name, code)
+            raise Error(name, code, why())
         for replace in scalars:
             replace()
     finally:

@@ -22,9 +22,10 @@ Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 
 
 class Error(RuntimeError):
-    """A call of SCR that failed. SCR itself has told the reason on standard error.
+    """A call of SCR that failed, and why. What SCR itself has found it has told on standard error, too.
 
-    ``call`` is the name of the call in C, ``code`` what it returned: not 0.
+    ``call`` is the name of the call in C, ``code`` what it returned: not 0. ``reason`` is the text of the error, with its
+    code, such as SCR-110, if it has one.
     """
 
     def __init__(self, call: str, code: int = 1, reason: str = "the messages of SCR say why") -> None:
@@ -95,12 +96,19 @@ def is_off() -> bool:
     return bool(function("scr_is_off")())
 
 
+def why(about: str = "") -> str:
+    """Why the last call of this thread that failed has failed. ``about`` is what it was called for."""
+    tell = function("SCR_Reason")
+    tell.restype = ctypes.c_char_p
+    reason = (tell() or b"").decode(errors="replace") or "the messages of SCR say why"
+    return f"{about}: {reason}" if about else reason
+
+
 def call(name: str, *arguments: Any, about: str = "") -> None:
     """Makes a call that returns a code, and raises Error unless that is SUCCESS, or SCR is off."""
     code = function(name)(*arguments)
     if code != SUCCESS and not is_off():
-        text = "the messages of SCR say why"
-        raise Error(name, code, f"{about}: {text}" if about else text)
+        raise Error(name, code, why(about))
 
 
 def in_session(session: Optional[int], action: Callable[..., T], *arguments: Any) -> T:

@@ -10,7 +10,7 @@ from typing import Iterator, List, Optional, Type
 
 from . import _calls
 from ._calls import FLAG_CHECKPOINT, Params
-from ._library import Error, Path, in_session, is_off
+from ._library import Error, Path, in_session, is_off, why
 
 #: Errors of the program, not of a file that it reads: another checkpoint would not help.
 _PROGRAM_ERRORS = (TypeError, NameError, AttributeError, ImportError, MemoryError, RecursionError)
@@ -63,7 +63,7 @@ class Output:
         self._open = False
         self.valid = in_session(self._session, _calls.complete_output, kind is None)
         if kind is None and not self.valid and not in_session(self._session, is_off):
-            raise Error("SCR_Complete_output", reason=f"{self.name}: the messages of SCR say why")
+            raise Error("SCR_Complete_output", reason=why(str(self.name)))
 
 
 def output(name: Optional[str], flags: int = FLAG_CHECKPOINT) -> Output:

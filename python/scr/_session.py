@@ -9,7 +9,7 @@ from typing import Any, Callable, Iterator, Optional, Protocol, Type, TypeVar, U
 from . import _calls, _fields, _mpi
 from ._calls import FLAG_CHECKPOINT, Params
 from ._fields import Listed
-from ._library import NO_SESSION, SUCCESS, WORLD_SESSION, Error, Path, function, in_session, is_off, text_in, whole
+from ._library import NO_SESSION, SUCCESS, WORLD_SESSION, Error, Path, function, in_session, is_off, text_in, whole, why
 from ._phases import Output, Restart, restarts_of
 
 T = TypeVar("T")
@@ -207,4 +207,4 @@ def _handle(call_name: str, comm: Comm) -> ctypes.c_int:
 
 def _check(call_name: str, code: int, about: str) -> None:
     if code != SUCCESS:
-        raise Error(call_name, code, f"{about}: the messages of SCR say why")
+        raise Error(call_name, code, why(about))

@@ -9,6 +9,9 @@ namespace {
 
 int rank, ranks, failures;
 
+// That of the scr::Error that was thrown last.
+std::string reason;
+
 #define CHECK(condition)                                                                       \
     do {                                                                                       \
         if (!(condition)) {                                                                    \
@@ -26,11 +29,21 @@ template <typename Action> std::string thrown_by(const Action& action)
     } catch (const scr::Error& error) {
         CHECK(error.code() != SCR_SUCCESS);
         CHECK(std::string(error.what()).find(error.call()) == 0);
+        reason = error.reason();
+        CHECK(std::string(error.what()).find(reason) != std::string::npos);
         return error.call();
     } catch (const std::exception& error) {
         return error.what();
     }
     return "";
+}
+
+// Did the last scr::Error say so?
+bool was_told(const std::string& words)
+{
+    const bool told = reason.find(words) != std::string::npos;
+    if (!told) std::cerr << "the reason is: " << reason << std::endl;
+    return told;
 }
 
 } // namespace

@@ -350,6 +350,9 @@ void failed_restart()
     CHECK(thrown_by([&] { scr::restore(throwing); }) == (rank == last ? "disk on fire" : "SCR_Restore"));
     CHECK(before == 1000);
     CHECK(thrown_by([&] { scr::restore(throwing); }) == "SCR_Restore");
+    CHECK(was_told("could not be read: rank " + std::to_string(last)));
+    CHECK(thrown_by([&] { scr::checkpoint([](scr::State&) {}); }) == "SCR_Checkpoint");
+    CHECK(was_told("(SCR-340)"));
 }
 
 void other_list()
@@ -361,6 +364,7 @@ void other_list()
         s.field("never", number);
     };
     CHECK(!thrown_by([&] { scr::restore(missing); }).empty());
+    CHECK(was_told("count \"number\" is not in the checkpoint"));
     CHECK(thrown_by([&] { scr::restore(narrow); }) == "SCR_Count");
 }
 

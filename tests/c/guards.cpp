@@ -42,6 +42,7 @@ void begin()
 {
     CHECK(scr::version() == SCR_VERSION);
     CHECK(thrown_by([] { scr::should_exit(); }) == "SCR_Should_exit");
+    CHECK(was_told("(SCR-110)"));
     CHECK(scr::route("some/file") == "some/file");
     CHECK(!scr::config("SCR_FLUSH=3").has_value());
     CHECK(scr::config("SCR_FLUSH") == "3");
@@ -62,6 +63,7 @@ void write_datasets()
         write(dataset);
         dataset.commit();
         CHECK(thrown_by([&] { dataset.commit(); }) == "SCR_Complete_output");
+        CHECK(was_told("the dataset is complete"));
         CHECK(thrown_by([&] { dataset.route("late"); }) == "Output::route");
     }
 
@@ -74,6 +76,7 @@ void write_datasets()
         dataset.commit();
     });
     CHECK(thrown == (rank == last ? "disk on fire" : "SCR_Complete_output"));
+    CHECK(rank == last || was_told("rank " + std::to_string(last)));
 
     // An early return on all, and a process that says that its files are not good.
     [] {
@@ -122,6 +125,7 @@ void restart()
         CHECK(thrown_by([&] { checkpoint->files(ranks); }) == "SCR_Restart_file_count");
         if (checkpoint->name() == "ck.4") {
             CHECK(thrown_by([&] { checkpoint->route("not/there"); }) == "SCR_Route_file");
+            CHECK(was_told("not/there"));
             CHECK(!checkpoint->commit(rank != 0));
             continue;
         }

@@ -91,7 +91,9 @@ static SCR_State *of_the_routine;
 static void *call_from_outside(void *context)
 {
     int flag, *codes = context;
+    REQUIRE(SCR_Reason()[0] == '\0');
     codes[0] = SCR_Should_exit(&flag);
+    REQUIRE(strstr(SCR_Reason(), "another thread is in the routine") != NULL);
     codes[1] = SCR_Have_restart(&flag, NULL);
     /* Another thread may list, if the routine waits for it. */
     int64_t number = 7;
@@ -108,6 +110,8 @@ static int with_another_thread(SCR_State *s, void *context)
     REQUIRE(pthread_create(&thread, NULL, call_from_outside, codes) == 0);
     REQUIRE(pthread_timedjoin_np(thread, NULL, &until) == 0);
     REQUIRE(codes[0] == 1 && codes[1] == 1 && codes[2] == SCR_SUCCESS);
+    /* It is another thread's. */
+    REQUIRE(SCR_Reason()[0] == '\0');
     return one_field(s, context);
 }
 
@@ -133,6 +137,7 @@ static void wrong_arguments_cost_no_checkpoint(void)
     memset(longest, 'n', sizeof longest - 1);
     longest[sizeof longest - 1] = '\0';
     REQUIRE(SCR_Checkpoint("ck.2", SCR_FLAG_CHECKPOINT, NULL, &step) == 1);
+    REQUIRE(strstr(SCR_Reason(), "NULL") != NULL);
     REQUIRE(SCR_Checkpoint("../ck.2", SCR_FLAG_CHECKPOINT, one_field, &step) == 1);
     REQUIRE(SCR_Checkpoint(longest, SCR_FLAG_CHECKPOINT, one_field, &step) == 1);
     REQUIRE(SCR_Checkpoint("ck.2", 1 << 20, one_field, &step) == 1);

@@ -104,6 +104,7 @@ void restart(scr::CommSession& whole, scr::CommSession& half)
 void bad_input()
 {
     CHECK(thrown_by([] { scr::CommSession session(MPI_COMM_WORLD, "a/b"); }) == "SCR_Session_create");
+    CHECK(was_told("a/b"));
     CHECK(thrown_by([] { scr::CommSession session(MPI_COMM_NULL, "a"); }) == "SCR_Session_create");
     CHECK(thrown_by([] { scr::repair(MPI_COMM_NULL); }) == "SCR_Session_repair");
     {

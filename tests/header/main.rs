@@ -92,7 +92,7 @@ const C_HEAD: &str = "\
 <!-- Made from library/capi/mod.rs. After a change there: SCR_UPDATE_HEADER=1 cargo test --test header -->
 
 All calls of `scr.h`, and at the end those that `scr_session.h` adds. Those that return an `int` return `SCR_SUCCESS` (0), or 1 if the call failed: then one process
-tells why on standard error. The manual pages (`man SCR_Init`) say the same. [The guide](c-guide.md) has a whole program,
+tells why on standard error, and `SCR_Reason` each process. The manual pages (`man SCR_Init`) say the same. [The guide](c-guide.md) has a whole program,
 the [Fortran interface](fortran-api.md) the same calls in Fortran.
 ";
 

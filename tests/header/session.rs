@@ -23,7 +23,7 @@ const EACH_CALL: &str = "
 ";
 
 /// The calls that need no session.
-const WITHOUT: [&str; 2] = ["SCR_Get_version", "SCR_Configf"];
+const WITHOUT: [&str; 3] = ["SCR_Get_version", "SCR_Configf", "SCR_Reason"];
 
 /// The header.
 pub fn make(root: &Path, header: &str) -> Result<String, Box<dyn Error>> {

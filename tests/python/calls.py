@@ -29,7 +29,8 @@ def thrown_by(action, *arguments):
         action(*arguments)
     except scr.Error as error:
         check(isinstance(error, RuntimeError) and error.code != 0, "an error with a code")
-        check(str(error).startswith(error.call), "the text names the call")
+        check(str(error).startswith(error.call) and error.reason in str(error), "the text names the call and the reason")
+        check("say why" not in error.reason, error)
         return error.call
     except Exception as error:
         return str(error)
@@ -55,6 +56,10 @@ def begin():
     check((scr.FLAG_NONE, scr.FLAG_CHECKPOINT, scr.FLAG_OUTPUT) == (0, 1, 2), "flags")
     check(all(hasattr(scr, name) for name in scr.__all__), "what __all__ names is there")
     check(thrown_by(scr.should_exit) == "SCR_Should_exit", "no session")
+    try:
+        scr.should_exit()
+    except scr.Error as error:
+        check("(SCR-110)" in str(error), error)
     check(scr.route_file("some/file") == "some/file", "no phase")
     check(scr.config("SCR_FLUSH=3") is None, "set")
     check(scr.config("SCR_FLUSH") == "3", "query")

@@ -29,6 +29,7 @@ def thrown_by(action, *arguments):
     try:
         action(*arguments)
     except scr.Error as error:
+        check("say why" not in str(error), error)
         return error.call
     except Exception as error:
         return str(error)
