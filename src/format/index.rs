@@ -347,7 +347,7 @@ impl Index {
         }
     }
 
-    /// Describes a dataset anew that the index has, such as its size.
+    /// Replaces the description of a dataset that the index has, such as its size.
     pub fn describe(&mut self, dataset: &Dataset) {
         let entry = self.datasets.get_mut(&dataset.id);
         let known = entry.and_then(|entry| entry.dataset.as_mut());
