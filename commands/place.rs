@@ -80,16 +80,22 @@ pub(super) fn begun(call: &mut Invocation, dir: &Path) -> Result<Prefix, Failure
 }
 
 /// Gives an existing prefix directory its identity before a run does, so that what is looked for now, without a job id, is where the run
-/// will be. A run that is there has done it.
-pub(super) fn establish(prefix: &Prefix) -> Result<(), Failure> {
-    if std::fs::metadata(prefix.root()).is_ok_and(|meta| meta.is_dir()) {
-        let files = files(prefix);
-        files.make_dirs(&prefix.meta())?;
-        if let LockAttempt::Acquired(_held) =
-            wait_for_lock(&*files, &prefix.meta(), Instant::now())?
-        {
-            identity::establish(&*files, prefix)?;
-        }
+/// will be. A run that is there has done it. Where nothing can be written, the command goes on with a warning.
+pub(super) fn establish(call: &mut Invocation, prefix: &Prefix) {
+    if std::fs::metadata(prefix.root()).is_ok_and(|meta| meta.is_dir())
+        && let Err(error) = identity_of_own(prefix)
+    {
+        call.warn(&format_args!(
+            "{error}; without SCR_JOB_ID, a run may not be found that begins later"
+        ));
+    }
+}
+
+fn identity_of_own(prefix: &Prefix) -> scr_engine::Result<()> {
+    let files = files(prefix);
+    files.make_dirs(&prefix.meta())?;
+    if let LockAttempt::Acquired(_held) = wait_for_lock(&*files, &prefix.meta(), Instant::now())? {
+        identity::establish(&*files, prefix)?;
     }
     Ok(())
 }

@@ -69,7 +69,7 @@ struct Options {
 
 impl RunCommand for Options {
     fn run(&self, call: &mut Invocation) -> Outcome {
-        let place = self.place()?;
+        let place = self.place(call)?;
         match () {
             () if self.status => place.status(call),
             () if self.stop => place.stop(call),
@@ -80,13 +80,13 @@ impl RunCommand for Options {
 }
 
 impl Options {
-    fn place(&self) -> Result<NodeDaemon, Failure> {
+    fn place(&self, call: &mut Invocation) -> Result<NodeDaemon, Failure> {
         let job = Job::here(self.prefix.as_deref())?;
         let (user, id) = match &self.cntldir {
             Some(dir) => of_control(dir)?,
             None => {
                 if !(self.status || self.stop || self.finish) {
-                    place::establish(&job.prefix)?;
+                    place::establish(call, &job.prefix);
                 }
                 (job.user()?, job.id()?)
             }

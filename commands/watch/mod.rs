@@ -103,7 +103,7 @@ impl RunCommand for Options {
         let launcher = job.launcher(self.launcher.as_deref())?;
         let target = Target::named(word, launcher, &job.environment, !self.no_kill)?;
         place::begun(call, job.prefix.root())?;
-        place::establish(&job.prefix)?;
+        place::establish(call, &job.prefix);
         let _lock = WatchLock::take(&job, word)?;
         let watched = WatchedJob {
             job,
