@@ -194,6 +194,11 @@ impl<F: Files + ?Sized, T: Observer> Files for CountingFiles<F, T> {
         self.inner.stat(path)
     }
 
+    fn identity(&self, path: &Path) -> Option<(u64, u64)> {
+        self.tally.operation("stat", path, 1);
+        self.inner.identity(path)
+    }
+
     fn rename(&self, from: &Path, to: &Path) -> Result<()> {
         self.tally.operation("rename", to, 1);
         self.inner.rename(from, to)

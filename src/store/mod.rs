@@ -223,9 +223,7 @@ pub trait Files: Send + Sync {
     fn stat(&self, path: &Path) -> Result<Option<Stat>>;
     /// What distinguishes a file or directory from all others that this process can see, whatever its path. `None` if it is not
     /// there, or this file system does not tell.
-    fn identity(&self, _path: &Path) -> Option<(u64, u64)> {
-        None
-    }
+    fn identity(&self, path: &Path) -> Option<(u64, u64)>;
     /// Renames within a file system. Replaces an existing file.
     fn rename(&self, from: &Path, to: &Path) -> Result<()>;
     /// Removes a file or link. A missing one is no error.

@@ -109,6 +109,7 @@ impl Files for NotingFiles {
         fn may_add(&self, dir: &Path) -> Result<()>;
         fn list(&self, path: &Path) -> Result<Vec<OsString>>;
         fn stat(&self, path: &Path) -> Result<Option<Stat>>;
+        fn identity(&self, path: &Path) -> Option<(u64, u64)>;
         fn rename(&self, from: &Path, to: &Path) -> Result<()>;
         fn remove_file(&self, path: &Path) -> Result<()>;
         fn remove_dir(&self, path: &Path) -> Result<bool>;

@@ -474,6 +474,10 @@ impl<F: Files + ?Sized> Files for Faulty<F> {
         self.inner.stat(path)
     }
 
+    fn identity(&self, path: &Path) -> Option<(u64, u64)> {
+        self.inner.identity(path)
+    }
+
     fn rename(&self, from: &Path, to: &Path) -> Result<()> {
         self.simply("rename", from, || {
             let before = if from == to { 0 } else { self.volume(to)? };

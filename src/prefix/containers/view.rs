@@ -121,6 +121,14 @@ impl Files for ContainedFiles<'_> {
         }
     }
 
+    /// A file in containers has none.
+    fn identity(&self, path: &Path) -> Option<(u64, u64)> {
+        self.at(path)
+            .is_none()
+            .then(|| self.inner.identity(path))
+            .flatten()
+    }
+
     fn rename(&self, from: &Path, to: &Path) -> Result<()> {
         self.hide(to);
         self.inner.rename(from, to)

@@ -18,7 +18,7 @@ use std::path::Path;
 const MOST: usize = 1000;
 
 /// So many files of a dataset are looked at, besides their directories.
-const FILES: usize = 64;
+const FILES: usize = 4;
 
 /// The directories whose way was looked at, by their forms: those that differ in numbers only are of one.
 #[derive(Default)]

@@ -408,6 +408,7 @@ impl Files for Noting {
         fn may_add(&self, dir: &Path) -> scr::Result<()>;
         fn list(&self, path: &Path) -> scr::Result<Vec<OsString>>;
         fn stat(&self, path: &Path) -> scr::Result<Option<Stat>>;
+        fn identity(&self, path: &Path) -> Option<(u64, u64)>;
         fn remove_file(&self, path: &Path) -> scr::Result<()>;
         fn remove_dir(&self, path: &Path) -> scr::Result<bool>;
         fn remove_tree(&self, path: &Path) -> scr::Result<()>;

@@ -306,6 +306,10 @@ impl Files for SimFiles {
         Ok(())
     }
 
+    fn identity(&self, _: &Path) -> Option<(u64, u64)> {
+        None
+    }
+
     fn append(&self, path: &Path, mode: u32, data: &[u8]) -> Result<u64> {
         drop(self.open_to_write(path, mode, false)?);
         self.on("write", path, |volume, below| {

@@ -66,7 +66,8 @@ impl SimFiles {
     }
 }
 
-/// An open file. After a failed write or sync every later call returns that error, as for the real one.
+/// An open file. After a failed write or sync every later call returns that error, as for the real one; an error of a
+/// reservation or of the size says nothing of the content.
 pub(super) struct SimFile {
     pub files: SimFiles,
     pub volume: Shared,
@@ -99,15 +100,24 @@ impl SimFile {
         done.map_err(|errno| failed(action, &self.path, errno))
     }
 
-    /// Does what changes the file: a failure stays.
-    fn change(
+    /// Does what changes the size.
+    fn resize(
         &self,
         action: &'static str,
         work: impl FnOnce(&mut Volume) -> std::result::Result<(), Errno>,
     ) -> Result<()> {
         let done = self.on(action, work);
         self.files.view.lock().unwrap().forget(&self.path);
-        done.inspect_err(|error| {
+        done
+    }
+
+    /// Does what changes the file: a failure stays.
+    fn change(
+        &self,
+        action: &'static str,
+        work: impl FnOnce(&mut Volume) -> std::result::Result<(), Errno>,
+    ) -> Result<()> {
+        self.resize(action, work).inspect_err(|error| {
             self.failure
                 .borrow_mut()
                 .get_or_insert_with(|| error.clone());
@@ -159,14 +169,17 @@ impl File for SimFile {
     }
 
     fn allocate(&self, size: u64) -> Result<()> {
-        self.change("allocate", |volume| {
-            self.writes(if size > 0 { libc::EBADF } else { libc::EINVAL })?;
-            volume.set_size(self.ino, size, time())
-        })
+        if size > 0 {
+            self.resize("allocate", |_| self.writes(libc::EBADF))?;
+        }
+        self.set_size(size)
     }
 
     fn set_size(&self, size: u64) -> Result<()> {
-        self.change("set the size of", |volume| {
+        self.resize("set the size of", |volume| {
+            if volume.data(self.ino)?.len() as u64 == size {
+                return Ok(());
+            }
             self.writes(libc::EINVAL)?;
             volume.set_size(self.ino, size, time())
         })
