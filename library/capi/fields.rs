@@ -86,6 +86,7 @@ pub type SCR_List_fn =
 /// # Safety
 /// `function` takes a state and `context`.
 unsafe fn call_routine(
+    call: Call,
     function: unsafe extern "C" fn(*mut SCR_State, *mut c_void) -> c_int,
     context: *mut c_void,
     list: &mut List<'_>,
@@ -93,8 +94,8 @@ unsafe fn call_routine(
     let handle = Handle::new(list);
     let state: *mut SCR_State = ptr::without_provenance_mut(handle.number());
     // SAFETY: the caller's promise. The state is valid until the call returns.
-    let call = || routine::run(|| unsafe { function(state, context) });
-    let (returned, refused) = table::in_routine(call);
+    let run = || routine::run(|| unsafe { function(state, context) });
+    let (returned, refused) = table::in_routine(run);
     drop(handle);
     if let Some(refused) = refused {
         list.fail(refused);
@@ -102,7 +103,7 @@ unsafe fn call_routine(
     match returned {
         0 => Ok(()),
         number => Err(Error::usage(
-            "SCR_Checkpoint",
+            call.name(),
             format!("the routine that lists the state returned {number}"),
         )),
     }
@@ -144,7 +145,7 @@ pub unsafe extern "C" fn SCR_Checkpoint(
             let flags = flags.and_then(|flags| given.clone().map(|_| flags));
             checkpoint(session, name, flags, &mut |fields| {
                 // SAFETY: the caller's promise.
-                unsafe { call_routine(given.clone()?, context, fields) }
+                unsafe { call_routine(call, given.clone()?, context, fields) }
             })
         })?;
         Ok(done(reply))
@@ -174,7 +175,7 @@ pub unsafe extern "C" fn SCR_Checkpoint_if_needed(
             let ready = given.clone().map(drop);
             let (written, stop) = checkpoint_if_needed(session, ready, &mut |fields| {
                 // SAFETY: the caller's promise.
-                unsafe { call_routine(given.clone()?, context, fields) }
+                unsafe { call_routine(call, given.clone()?, context, fields) }
             })?;
             // SAFETY: the caller's promise.
             unsafe { text::set(stop_now, stop.into()) };
@@ -215,7 +216,7 @@ pub unsafe extern "C" fn SCR_Restore(
             restore(session, &mut |fields| {
                 let routine = list.ok_or_else(|| no_routine(call))?;
                 // SAFETY: the caller's promise.
-                unsafe { call_routine(routine, context, fields) }
+                unsafe { call_routine(call, routine, context, fields) }
             })
         })?;
         if let Reply::Done(Some(_)) = &reply {
