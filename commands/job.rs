@@ -13,6 +13,7 @@ use scr_engine::prefix::identity;
 use scr_engine::prefix::paths::Prefix;
 use scr_engine::store::posix::Posix;
 use scr_engine::text::escaped;
+use std::cell::OnceCell;
 use std::fmt;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -30,6 +31,8 @@ pub(super) struct Job {
     pub prefix: Prefix,
     /// The name of the session of the prefix directory, if it has one. Read once: later the file system may hang.
     session: Option<String>,
+    /// The identity of the prefix directory, once it was read.
+    identity: OnceCell<u64>,
     /// Problems in configuration files that can be ignored. `scr params` shows them too, so short
     /// answers need not.
     pub problems: Vec<String>,
@@ -70,6 +73,7 @@ impl Job {
         Ok(Job {
             prefix,
             session: session.and_then(|name| String::from_utf8(name).ok()),
+            identity: OnceCell::new(),
             manager: manager::detect(&environment),
             environment,
             config,
@@ -119,18 +123,31 @@ impl Job {
     /// Its id, as it is in the names of cache and control directories.
     pub fn id(&self) -> Result<String, Failure> {
         let lookup = |name: &str| self.get(name);
-        let known = identity::find(&*place::files(&self.prefix), &self.prefix)?;
-        let place = PrefixPlace {
-            path: self.prefix.real(),
-            identity: known.number,
+        let prefix = || {
+            Ok(PrefixPlace {
+                path: self.prefix.real(),
+                identity: self.identity()?,
+            })
         };
+        let session = self.session.as_deref();
         Ok(manager::job_id(
             &*self.manager,
             &self.environment,
             &lookup,
-            &place,
-            self.session.as_deref(),
+            &prefix,
+            session,
         )?)
+    }
+
+    /// The identity of the prefix directory, if it has one. Read once: later the file system may hang.
+    fn identity(&self) -> scr_engine::Result<Option<u64>> {
+        if self.identity.get().is_none() {
+            let known = identity::find(&*place::files(&self.prefix), &self.prefix)?;
+            if let Some(number) = known.number {
+                self.identity.get_or_init(|| number);
+            }
+        }
+        Ok(self.identity.get().copied())
     }
 
     /// Its nodes.

@@ -45,7 +45,8 @@ calls 90 glob-hosts --count "atlas[3,5-7,9-11]"
 calls 110 --help
 calls 110 index --help
 mkdir .scr
-calls 130 halt --list
+# It reads the configuration files, which may name the prefix directory.
+calls 190 halt --list
 calls 130 params
-calls 160 env --jobid
-calls 160 list-dir cache
+calls 190 env --jobid
+calls 190 list-dir cache

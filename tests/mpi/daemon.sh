@@ -138,7 +138,9 @@ wait_for "^background: waits" || fail "the run did not start"
 : >"$go"
 wait_for "^background: computes" || fail "ck.2 was not completed"
 kill_all
-rm -rf ./.scr ck.*
+# Without its identity, the prefix directory would be another one than that of the cache.
+find .scr -mindepth 1 -not -name 'identity*' -delete
+rm -rf ck.*
 SCR_FLUSH_ASYNC_BW=100 SCR_FLUSH_POSTSTAGE=1 begin "n0 n1" "$program" "$go" restart
 bury || fail "the run that hands over failed"
 grep -q "^background: restarted from ck.2$" log || fail "not restarted from the cache"

@@ -9,6 +9,7 @@ mod slurm;
 use super::identity::{parameter, scheduler_job, variable};
 use super::{Environment, Lookup, PrefixPlace, end_time, hostlist};
 use crate::{Error, Result};
+use std::path::Path;
 
 /// A resource manager, seen from inside a job of it. All calls are local; those that return a
 /// `Result` may run a program of the manager, at most for
@@ -64,22 +65,31 @@ pub fn detect(environment: &Environment) -> Box<dyn Manager> {
 }
 
 /// The id of the job, as it is in the names of cache and control directories: SCR_JOB_ID, else
-/// the manager's, else one derived from `prefix`. `session`: the name of the session.
+/// the manager's, else one derived from `prefix`, which is asked for only then: its file system may hang. `session`: the name of
+/// the session.
 ///
 /// # Errors
 /// The id cannot be the name of a directory, or the manager cannot be asked.
-pub fn job_id(
+pub fn job_id<'a>(
     manager: &dyn Manager,
     environment: &Environment,
     lookup: Lookup,
-    prefix: &PrefixPlace,
+    prefix: &dyn Fn() -> Result<PrefixPlace<'a>>,
     session: Option<&str>,
 ) -> Result<String> {
     const NAME: &str = "SCR_JOB_ID";
     let given = parameter(NAME, environment, lookup);
     let given = given.map_or_else(|| manager.job_id(), |id| Ok(Some(id)))?;
     let lookup = |name: &str| given.clone().filter(|_| name == NAME);
-    let job = super::job_id(environment, &lookup, prefix)?;
+    let named = given.is_some() || scheduler_job(environment).is_some();
+    let unused = || {
+        Ok(PrefixPlace {
+            path: Path::new(""),
+            identity: None,
+        })
+    };
+    let prefix = if named { unused() } else { prefix() }?;
+    let job = super::job_id(environment, &lookup, &prefix)?;
     Ok(super::of_session(job, session))
 }
 
