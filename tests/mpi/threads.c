@@ -575,7 +575,7 @@ static void make_member(int index, int sessions, const char *records, int halted
     m->session = m->visible = SCR_SESSION_NULL;
     m->phase = NONE;
     snprintf(m->label, sizeof m->label, "%c%d", m->fields ? 'f' : 'p', index);
-    snprintf(m->record, sizeof m->record, "%s/%s", records, m->label);
+    snprintf(m->record, sizeof m->record, "%s/%c%d", records, m->fields ? 'f' : 'p', index);
     MPI_Comm_dup(MPI_COMM_WORLD, &m->comm);
     remember(m);
 }
