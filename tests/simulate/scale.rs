@@ -1,5 +1,5 @@
 //! How the costs of the calls grow with the ranks: what each rank sends and receives, whatever the machine.
-//! `docs/scaling.md` has the table; its rows of 64 ranks are compared in each run. The others are counted
+//! `tests/scaling/counts.md` has the table; its rows of 64 ranks are compared in each run. The others are counted
 //! and written by hand:
 //!
 //! `SCR_SCALE_RANKS=64,512,4096 SCR_WRITE_DOCS=1 cargo test ... --features cli,simulate --test simulate -- scale::`
@@ -179,7 +179,7 @@ fn same(left: &[u64], right: &[u64]) -> bool {
 
 #[test]
 fn the_table_of_scaling_is_what_the_calls_cost() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/scaling.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scaling/counts.md");
     let text = std::fs::read_to_string(&path).unwrap();
     let mut lines: Vec<String> = text.lines().map(str::to_string).collect();
     let write = std::env::var_os("SCR_WRITE_DOCS").is_some();
@@ -191,7 +191,8 @@ fn the_table_of_scaling_is_what_the_calls_cost() {
             let (name, counted) = split(&row).unwrap();
             let known = |line: &&mut String| split(line).is_some_and(|known| known.0 == name);
             let line = lines.iter_mut().find(known);
-            let line = line.unwrap_or_else(|| panic!("docs/scaling.md has no row for {name}"));
+            let line =
+                line.unwrap_or_else(|| panic!("tests/scaling/counts.md has no row for {name}"));
             if !same(&split(line).unwrap().1, &counted) {
                 wrong.push(format!("{row}\nthe table has\n{line}"));
                 *line = row;

@@ -1,6 +1,6 @@
 //! The worst stories of the field, with as many ranks as it happened to: what becomes of a job, how long it takes,
 //! and what the user is told. A small job is always tried; `SCR_SIM_RANKS=24576` is the whole one, and
-//! `SCR_WRITE_DOCS=1` enters its story in `docs/scaling-model.md`.
+//! `SCR_WRITE_DOCS=1` enters its story in `tests/scaling/stories.md`.
 
 use crate::faults::{Budget, FaultScope, Only};
 use crate::job::PREFIX;
@@ -117,7 +117,7 @@ fn the_worst_stories_end_well_and_are_told_once() {
     let (text, wrong) = stories(ranks);
     assert!(wrong.is_empty(), "{wrong:#?}");
     if std::env::var_os("SCR_WRITE_DOCS").is_some() {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/scaling-model.md");
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scaling/stories.md");
         let page = std::fs::read_to_string(&path).unwrap();
         let (before, rest) = page.split_once("<!-- stories -->\n").unwrap();
         let (_, after) = rest.split_once("<!-- end of stories -->\n").unwrap();

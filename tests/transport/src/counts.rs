@@ -1,5 +1,5 @@
 //! What the calls cost over MPI is what they cost on ranks that are threads, where it is counted for thousands of
-//! ranks (`docs/scaling.md`).
+//! ranks (`tests/scaling/counts.md`).
 
 use scr::comm::{Communicator, Term, mpi::Mpi, threads};
 use scr::config::Config;

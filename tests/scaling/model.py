@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Usage: docs/scaling/model.py [COUNTS]
+"""Usage: tests/scaling/model.py [COUNTS]
 
-Makes the tables and pictures of docs/scaling-model.md: how long the calls take with more ranks than anybody here has.
-COUNTS is the page with the table of counts, docs/scaling.md if none is named. Needs nothing but Python.
+Makes tables and the picture of docs/scaling.md: how long the calls take with more ranks than anybody here has.
+COUNTS is the page with the table of counts, tests/scaling/counts.md if none is named. Needs nothing but Python.
 
 How often ranks talk and how much they send was counted (COUNTS). How it grows is fitted to that: a + b log P + c P,
 none of them negative. What a message, a byte and an operation on a file cost is a parameter of the machine. The
-seconds that were simulated (docs/scaling/simulated.txt) and measured (docs/scaling/measured.txt) show how wrong it is.
+seconds that were simulated (simulated.txt) and measured (measured.txt) show how wrong it is.
 """
 
 import itertools
@@ -15,13 +15,14 @@ import re
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-PAGE = ROOT / "docs/scaling-model.md"
+HERE = Path(__file__).resolve().parent
+DOCS = HERE.parent.parent / "docs"
+PAGE = DOCS / "scaling.md"
 SIZES = [64, 1024, 4096, 24576, 131072, 1048576]
 
 # Seconds for a message: up to how many ranks apart it takes how long, the last one for all others. Then seconds
 # from one message to the next at one rank, bytes a second of a rank's messages, bytes a second that rank 0 takes apart,
-# and operations a second on files. docs/scaling-model.md says where each is from.
+# and operations a second on files. docs/scaling.md says where each is from.
 SLINGSHOT = dict(latency=[(8, 0.5e-6), (0, 2.0e-6)], gap=0.3e-6, bandwidth=25e9, reading=0.3e9)
 TOFU = dict(latency=[(8, 0.5e-6), (0, 1.2e-6)], gap=0.5e-6, bandwidth=6.8e9, reading=0.1e9)
 MACHINES = {
@@ -201,19 +202,6 @@ def compared(title, forms, machine, found):
     return f"{title}\n\n" + table(["call"] + [f"{p} ranks" for p in sizes], rows)
 
 
-def grown(found):
-    """What was simulated, and how it has grown."""
-    sizes = sorted(found)
-    rows = []
-    for line in dict.fromkeys(line for p in sizes for line in found[p]):
-        times = [found[p][line] for p in sizes]
-        run, call = line.split()
-        if call != "Start_restart":  # is local
-            growth = f"{times[-1] / times[1]:.1f}"
-            rows.append([f"SCR_{call}, run \"{run}\""] + [time(value) for value in times] + [growth])
-    return table(["call"] + [f"{p} ranks" for p in sizes] + [f"{sizes[-1]} to {sizes[1]}"], rows)
-
-
 def enter(name, text):
     """Puts a text between the marks of this name."""
     begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->\n"
@@ -233,10 +221,10 @@ def fitted_machine(found, forms, p, cores):
 
 
 def main():
-    path = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs/scaling.md"
+    path = Path(sys.argv[1]) if len(sys.argv) > 1 else HERE / "counts.md"
     counted = counts(path, 8)
     if not counted:
-        sys.exit(f"docs/scaling/model.py: {path} has no table of counts")
+        sys.exit(f"tests/scaling/model.py: {path} has no table of counts")
     forms = {call: {kind: fit(values) for kind, values in kinds.items()} for call, kinds in counted.items()}
     sizes = sorted({p for kinds in counted.values() for values in kinds.values() for p in values})
     told = ", ".join(str(p) for p in sizes)
@@ -244,31 +232,25 @@ def main():
     text.append(table(["call", "rounds", "messages of a rank", "bytes that a rank sends", "bytes that rank 0 reads"],
                       [[call] + [formula(form[kind]) for kind in ("rounds", "messages", "sent", "read")]
                        for call, form in forms.items()]))
-    for name, machine in MACHINES.items():
-        rows = [[call] + [time(sum(seconds(call, form, machine, p).values())) for p in SIZES]
-                for call, form in forms.items()]
-        text += [f"### {name}", "", table(["call"] + [str(p) for p in SIZES], rows)]
-        curves = [(call.replace("SCR_", ""), [(p, sum(seconds(call, form, machine, p).values())) for p in SIZES])
-                  for call, form in forms.items() if call not in ("SCR_Start_output", "SCR_Finalize")]
-        drawing = f"images/scaling-{name.lower()}.svg"
-        picture(ROOT / "docs" / drawing, f"Seconds of the calls on {name}", curves)
-        text += [f"![Seconds of each call on {name}, by the number of ranks.]({drawing})", ""]
-    text += ["### What breaks first", ""]
+    text += ["### Seconds", "", "With 24,576 and 1,048,576 ranks, what takes most of the time with the latter, and the number of ranks "
+             "with which the call takes more than ten seconds on each machine:", ""]
     rows = []
     for call, form in forms.items():
-        row = [call]
-        for machine in MACHINES.values():
-            parts = seconds(call, form, machine, SIZES[-1])
-            name = max(parts, key=parts.get)
-            over = next((p for p in (2**n for n in range(6, 31))
-                         if sum(seconds(call, form, machine, p).values()) > 10), None)
-            row.append(f"{name}; over 10 s from {over} ranks" if over else f"{name}; never over 10 s")
-        rows.append(row)
-    text.append("The largest part of the time with 1,048,576 ranks, and with how many ranks a call takes more than ten "
-                "seconds.\n")
-    text.append(table(["call"] + list(MACHINES), rows))
+        parts = [seconds(call, form, machine, SIZES[-1]) for machine in MACHINES.values()]
+        most = dict.fromkeys(max(of, key=of.get) for of in parts)
+        over = [next((str(p) for p in (2**n for n in range(6, 31))
+                      if sum(seconds(call, form, machine, p).values()) > 10), "never") for machine in MACHINES.values()]
+        rows.append([call] + [time(sum(seconds(call, form, machine, p).values()))
+                              for machine in MACHINES.values() for p in (24576, SIZES[-1])]
+                    + [", ".join(most), ", ".join(over if len(set(over)) > 1 else over[:1])])
+    text.append(table(["call"] + [f"{name}, {p}" for name in MACHINES for p in (24576, SIZES[-1])]
+                      + ["most of it", "over 10 s from"], rows))
+    curves = [(call.replace("SCR_", ""), [(p, sum(seconds(call, form, MACHINES["Frontier"], p).values())) for p in SIZES])
+              for call, form in forms.items() if call not in ("SCR_Start_output", "SCR_Finalize")]
+    picture(DOCS / "images/scaling.svg", "Seconds of the calls on Frontier", curves)
+    text += ["![Seconds of each call on Frontier, by the number of ranks.](images/scaling.svg)", ""]
     text += ["### How wrong it is", ""]
-    simulated, measured = lines(ROOT / "docs/scaling/simulated.txt"), lines(ROOT / "docs/scaling/measured.txt")
+    simulated, measured = lines(HERE / "simulated.txt"), lines(HERE / "measured.txt")
     title = "Simulated with SMPI, in brackets by how much the model differs:"
     text.append(compared(title, forms, SIMULATED, simulated))
     real = fitted_machine(measured, forms, 64, 2)
@@ -277,7 +259,6 @@ def main():
              f"parameter, {step} of a core for a step of a round, is from 64 ranks:")
     text.append(compared(title, forms, real, measured))
     enter("model", "\n".join(text))
-    enter("simulated", grown(simulated))
 
 
 main()
