@@ -40,7 +40,7 @@ LINK = re.compile(r"\[([^\]]*)\]\(([^)#\s]+)(#[^)\s]*)?\)")
 def relink(text, directory, page):
     """Links of a text that lies in `directory`, for the page of that name: those that leave docs/ lead
     to the page of the site with the same content, if there is one. Sphinx offers other files for
-    download. A directory, and a file without an ending, is only named."""
+    download. A directory, a page outside of docs/ and a file without an ending are only named."""
 
     from_here = (DOCS / page).parent
 
@@ -54,7 +54,7 @@ def relink(text, directory, page):
             anchor = "" if path.name == "index.md" else anchor  # other headings than those of the README
         if DOCS in path.parents and path.suffix == ".md":
             return f"[{words}]({os.path.relpath(path, from_here)}{anchor})"
-        if path.suffix and path.is_file():
+        if path.suffix not in ("", ".md") and path.is_file():
             return f"[{words}]({os.path.relpath(path, from_here)})"
         return words
 

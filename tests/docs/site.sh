@@ -37,7 +37,7 @@ fi
 # A copy of the tree in another place gives the same site, file for file.
 rm -rf "$work/copy" "$work/second"
 mkdir "$work/copy"
-cp -r "$root"/{docs,scripts,examples,tests,README.md,CONTRIBUTING.md,CHANGELOG.md,Cargo.toml} "$work/copy"
+cp -r "$root"/{docs,scripts,examples,README.md,CONTRIBUTING.md,CHANGELOG.md,Cargo.toml} "$work/copy"
 "$work/copy/scripts/docs" "$work/second"
 diff -r "$work/site" "$work/second"
 
