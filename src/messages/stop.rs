@@ -7,7 +7,7 @@ explained! {
     JOB_SHOULD_STOP = 401 {
         title: "It stops though nothing failed",
         text: "the job should stop: ...",
-        cause: "A [halt condition](halting.md) holds: the time is over, somebody asked for it, or a number of checkpoints is \
+        cause: "A [halt condition](running-jobs.md#halting) holds: the time is over, somebody asked for it, or a number of checkpoints is \
          reached.",
         remedy: "`scr halt --list` shows the conditions, `scr halt --unset-seconds` and the like remove them.",
     }

@@ -52,9 +52,9 @@ refused() {
         grep -qF "$words" <<<"$log" || { echo "$log"; return 1; }
     done
 }
-echo "See [no such heading](halting.md#no-such-heading)." >>"$work/copy/docs/glossary.md"
+echo "See [no such heading](first-use.md#no-such-heading)." >>"$work/copy/docs/glossary.md"
 echo "# Alone" >"$work/copy/docs/alone.md"
-refused "halting.md#no-such-heading" "alone.md"
+refused "first-use.md#no-such-heading" "alone.md"
 rm "$work/copy/docs/alone.md"
 cp "$root/docs/glossary.md" "$work/copy/docs"
 echo "![badge](https://badges.example.org/badge.svg)" >>"$work/copy/docs/glossary.md"
