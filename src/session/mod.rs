@@ -3,18 +3,18 @@
 //! [`Session`] holds the state in a few parts, and nothing is global. A method takes the parts that it
 //! uses, so that its signature says what it may change. [`state`] says which call is allowed when.
 //!
-//! | call | file | what it uses |
-//! |---|---|---|
-//! | `SCR_Init` | `start` | `join`, `run_info`, `local_setup`, `exchange`, `stores`, `locks`, `classify`, `recovery_plan`, `recover`, `make_room`, `flush` |
-//! | `SCR_Session_repair` | `repair` | as `SCR_Init` |
-//! | `SCR_Start_output` | `output` | `space`, `evict` |
-//! | `SCR_Route_file` | `route` | `other_ranks`, `node_copies` |
-//! | `SCR_Complete_output` | `complete` | `space`, `flush`, `background`, `checksums`, `halt` |
-//! | `SCR_Have_restart`, ... | `restart` | `search`, `survey`, `recover`, `fetch`, `unavailable`, `any_ranks` |
-//! | `SCR_Allow_other_ranks`, `SCR_Restart_ranks`, ... | `restart_list` | `any_ranks` |
-//! | `SCR_Need_checkpoint` | `interval` | `failures`, `halt` |
-//! | `SCR_Should_exit`, `SCR_Finalize` | `halt` | `flush` |
-//! | `SCR_Current`, `SCR_Drop`, `SCR_Delete` | `manage` | `flush` |
+//! | call | where it is |
+//! |---|---|
+//! | `SCR_Init`; `SCR_Session_repair` | `start`; `start/repair` |
+//! | `SCR_Start_output`, `SCR_Complete_output` | `output` |
+//! | `SCR_Route_file` | `output/route` |
+//! | `SCR_Need_checkpoint` | `output/interval` |
+//! | `SCR_Have_restart`, `SCR_Start_restart`, `SCR_Complete_restart` | `restart` |
+//! | `SCR_Allow_other_ranks`, `SCR_Restart_ranks`, ... | `restart/restart_list` |
+//! | `SCR_Should_exit`, `SCR_Finalize` | `halt` |
+//! | `SCR_Current`, `SCR_Drop`, `SCR_Delete` | `manage` |
+//!
+//! `flush` and `datasets` are what several of these use. `docs/architecture.md` has the order of all rooms.
 
 mod calls;
 mod datasets;

@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$1"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mapfile -t pages < <(find README.md CONTRIBUTING.md CHANGELOG.md docs -name '*.md' | sort)
+mapfile -t pages < <(find README.md CONTRIBUTING.md CHANGELOG.md docs tests/{simulate,scaling,mutants} -name '*.md' | sort)
 
 # PAGE#ANCHOR for each heading. A heading that comes again gets a number.
 awk '

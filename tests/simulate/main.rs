@@ -1,5 +1,5 @@
 //! Whole jobs in one thread: ranks, background threads, file systems and clocks, in an order that a seed
-//! decides. `docs/simulator.md` says how to use it and how to extend it.
+//! decides. `tests/simulate/README.md` says how to use it and how to extend it.
 
 #![cfg(feature = "simulate")]
 #![allow(clippy::unwrap_used, clippy::expect_used)] // A test may stop at what it did not expect.

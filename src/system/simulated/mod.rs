@@ -1,4 +1,4 @@
-//! Threads, locks, time and processes of a simulation: see `docs/simulator.md`.
+//! Threads, locks, time and processes of a simulation: see `tests/simulate/README.md`.
 //!
 //! Only one task runs at a time, all in one thread of the system, and [`scheduler`] decides which. So
 //! a seed decides everything. Outside of a task nothing here may wait.
