@@ -5,8 +5,8 @@
 //! before any of them acts on it. `Result<Local<T>>` tells the two apart. What they have agreed on is an
 //! [`Agreed`] value, or the verdict of an [`Agreement`]. Nothing else makes one.
 
-use super::Communicator;
 use super::collective;
+use super::{Communicator, Term};
 use crate::{Error, Result};
 
 /// What one rank has found, on which the ranks have not agreed: another one may have failed.
@@ -63,6 +63,17 @@ impl Agreed<i64> {
     pub fn count(self) -> u64 {
         self.0 as u64
     }
+}
+
+/// Two terms that tell whether a number is the same on all ranks. [`is_same`] takes what they became.
+pub fn same(number: u64) -> [Term; 2] {
+    let number = number.cast_signed();
+    [Term::Min(number), Term::Max(number)]
+}
+
+/// True if the number of [`same`] is the same on all ranks.
+pub fn is_same([least, most]: [Agreed<i64>; 2]) -> bool {
+    least == most
 }
 
 /// What the ranks have agreed on. An error of the transport is not an agreement.

@@ -7,6 +7,7 @@
 mod alike;
 mod at_root;
 pub mod collective;
+mod deliver;
 mod local;
 mod meet;
 mod packet;
@@ -16,7 +17,8 @@ pub mod threads;
 
 pub use alike::{Alike, gather_alike};
 pub use at_root::AtRoot;
-pub use local::{Agreed, Agreement, Local, VerdictExt};
+pub use deliver::deliver;
+pub use local::{Agreed, Agreement, Local, VerdictExt, is_same, same};
 pub use meet::meet;
 pub use rank_list::RankList;
 
@@ -42,6 +44,11 @@ pub enum Term {
 }
 
 impl Term {
+    /// For [`Agreed::on_any`]: whether something holds on this rank.
+    pub fn any(holds: bool) -> Self {
+        Term::Max(holds.into())
+    }
+
     /// The value, whatever its operation.
     pub fn value(self) -> i64 {
         match self {

@@ -2,9 +2,10 @@
 
 use super::entry::{Entry, Role, list, wrong};
 use super::file::{fingerprint, fingerprint_with};
+use super::messages::{PartBox, Post};
 use super::region::{Grid, Region, first_overlap};
-use super::words::{Messages, Taker, exchange};
-use crate::comm::{Communicator, Term, collective};
+use crate::comm::{Agreed, Communicator, Local, Term, collective};
+use crate::format::{from_message, to_message};
 use crate::{Error, Result};
 use std::fmt::Write;
 
@@ -57,33 +58,27 @@ pub fn first_difference(
     comm: &dyn Communicator,
     call: &'static str,
     ours: &[String],
-) -> Result<std::result::Result<(), Error>> {
+) -> Result<Local<()>> {
     let mut message = match comm.rank() {
-        0 => ours.join("\n").into_bytes(),
+        0 => to_message(ours).unwrap_or_default(),
         _ => Vec::new(),
     };
     collective::bcast(comm, 0, &mut message)?;
-    let text = String::from_utf8_lossy(&message);
-    let mut first = text.split('\n').filter(|line| !line.is_empty());
-    let mut ours = ours.iter();
-    let mut number = 0;
-    loop {
-        number += 1;
-        let nothing = "nothing more";
-        let (here, there) = match (ours.next(), first.next()) {
-            (None, None) => return Ok(Ok(())),
-            (Some(here), Some(there)) if here == there => continue,
-            (here, there) => (
-                here.map_or(nothing, String::as_str),
-                there.unwrap_or(nothing),
-            ),
+    let compared = from_message(&message).and_then(|first: Vec<String>| {
+        let count = ours.len().max(first.len());
+        let Some(at) = (0..count).find(|at| ours.get(*at) != first.get(*at)) else {
+            return Ok(());
         };
+        let field = |list: &[String]| list.get(at).map_or("nothing more", String::as_str).to_string();
         let what = format!(
-            "all ranks must list the same fields in the same order; as number {number} this rank lists {here}, \
-             and rank 0 lists {there}"
+            "all ranks must list the same fields in the same order; as number {} this rank lists {}, and rank 0 lists {}",
+            at + 1,
+            field(ours),
+            field(&first)
         );
-        return Ok(Err(Error::usage(call, what)));
-    }
+        Err(Error::usage(call, what))
+    });
+    Ok(compared.into())
 }
 
 /// Checks that the parts of all ranks make up the whole of each field once. `parts` are this rank's, and
@@ -91,62 +86,69 @@ pub fn first_difference(
 /// place that is wrong; the other ranks get `Ok`.
 ///
 /// Each whole is cut into about as many cells as there are ranks, and one rank looks at the boxes in a
-/// cell. So no rank holds the boxes of all. Collective; an exchange and an allreduce.
-pub fn check_cover(
+/// cell. So no rank holds the boxes of all. Collective; an exchange and an allreduce, or two.
+pub fn check_cover(comm: &dyn Communicator, parts: &[&Entry]) -> Result<Local<()>> {
+    let boxes = boxes_of_cells(comm, parts)?;
+    let first = first_wrong_place(comm, parts, &boxes);
+    let most = i64::MAX;
+    let field = first.as_ref().map_or(most, |wrong| wrong.field as i64);
+    let [first_field] = collective::combine(comm, [Term::Min(field)])?.map(Agreed::get);
+    if first_field == most {
+        return Ok(Ok(()).into());
+    }
+    let mine = first.filter(|_| field == first_field);
+    let place = mine.as_ref().map_or(most, |wrong| wrong.place as i64);
+    let [first_place] = collective::combine(comm, [Term::Min(place)])?.map(Agreed::get);
+    let mine = mine.filter(|_| place == first_place);
+    Ok(mine.map_or(Ok(()), |wrong| Err(wrong.error)).into())
+}
+
+/// The boxes that meet this rank's cell of each field, with the ranks that have them. Collective; an exchange.
+fn boxes_of_cells(comm: &dyn Communicator, parts: &[&Entry]) -> Result<Vec<Vec<(usize, Region)>>> {
+    let size = comm.size();
+    let mut post: Post<Vec<PartBox>> = Post::default();
+    for (field, part) in parts.iter().enumerate() {
+        let region = part.region();
+        for cell in Grid::new(&part.whole, size).cells_of(&region) {
+            let region = region.clone();
+            post.to(owner(field, cell, size))
+                .push(PartBox { field, region });
+        }
+    }
+    let mut boxes = vec![Vec::new(); parts.len()];
+    for (from, received) in post.exchange(comm)? {
+        for part in received {
+            part.check(parts.iter().copied())?;
+            boxes[part.field].push((from, part.region));
+        }
+    }
+    Ok(boxes)
+}
+
+/// An element that no rank has, or that two have.
+struct WrongPlace {
+    field: usize,
+    /// The number of the element in the whole.
+    place: u64,
+    error: Error,
+}
+
+/// The first such element in the cells of this rank. Local.
+fn first_wrong_place(
     comm: &dyn Communicator,
     parts: &[&Entry],
-) -> Result<std::result::Result<(), Error>> {
-    let size = comm.size();
-    let grids: Vec<Grid> = parts
-        .iter()
-        .map(|part| Grid::new(&part.whole, size))
-        .collect();
-    let mut messages = Messages::new();
-    for (field, (part, grid)) in parts.iter().zip(&grids).enumerate() {
-        let region = part.region();
-        for cell in grid.cells_of(&region) {
-            let message = messages.entry(owner(field, cell, size)).or_default();
-            message.put(field as u64);
-            message.put_region(&region);
-        }
-    }
-    let mut boxes: Vec<Vec<(usize, Region)>> = vec![Vec::new(); parts.len()];
-    for (from, message) in exchange(comm, messages)? {
-        let mut taker = Taker(&message);
-        while !taker.0.is_empty() {
-            let field = taker.take()? as usize;
-            let region = taker.region()?;
-            if let Some(boxes) = boxes.get_mut(field) {
-                boxes.push((from, region));
-            }
-        }
-    }
-    let mut first: Option<(usize, u64, Error)> = None;
-    for (field, (part, grid)) in parts.iter().zip(&grids).enumerate() {
-        let Some(cell) = cell_of(field, comm.rank(), size, grid) else {
-            continue;
-        };
-        if let Some((place, error)) = wrong_place(part, &grid.cell(cell), &boxes[field]) {
-            first = Some((field, place, error));
-            break;
-        }
-    }
-    let most = i64::MAX;
-    let mut terms = [Term::Min(
-        first.as_ref().map_or(most, |(field, ..)| *field as i64),
-    )];
-    comm.allreduce(&mut terms)?;
-    let field = terms[0].value();
-    if field == most {
-        return Ok(Ok(()));
-    }
-    let mine = first.filter(|(mine, ..)| *mine as i64 == field);
-    let place = mine.as_ref().map_or(most, |(_, place, _)| *place as i64);
-    let mut terms = [Term::Min(place)];
-    comm.allreduce(&mut terms)?;
-    Ok(match mine {
-        Some((.., error)) if place == terms[0].value() => Err(error),
-        _ => Ok(()),
+    boxes: &[Vec<(usize, Region)>],
+) -> Option<WrongPlace> {
+    let mut fields = parts.iter().zip(boxes).enumerate();
+    fields.find_map(|(field, (part, boxes))| {
+        let grid = Grid::new(&part.whole, comm.size());
+        let cell = cell_of(field, comm.rank(), comm.size(), &grid)?;
+        let (place, error) = wrong_place(part, &grid.cell(cell), boxes)?;
+        Some(WrongPlace {
+            field,
+            place,
+            error,
+        })
     })
 }
 

@@ -5,10 +5,9 @@ use super::entry::{Entry, Role};
 use super::file::{Stored, fingerprint};
 use super::list::{List, Mode};
 use super::sources::file_of;
-use super::words::Words;
 use super::write::Writer;
-use crate::comm::{Term, VerdictExt, collective};
-use crate::format::Name;
+use crate::comm::{Term, VerdictExt, collective, is_same, same};
+use crate::format::{Name, to_message};
 use crate::session::Session;
 use crate::session::state::Call;
 use crate::{Error, Result};
@@ -68,55 +67,52 @@ fn write(
     session: &mut Session,
     routine: &mut dyn FnMut(&mut List<'_>) -> Result<()>,
 ) -> Result<()> {
-    let listed = begin(session).and_then(|mut writer| {
-        let mut list = List::new(session, Mode::Write(&mut writer));
-        let returned = routine(&mut list);
-        list.end_of_list(returned)
-            .map_err(|finding| finding.error)?;
-        Ok(writer)
-    });
-    let fields: &[Stored] = listed.as_ref().map_or(&[], |writer| &writer.fields);
-    let lists = Lists::of(fields);
-    let parts = boxes_of(parts_of(fields));
-    let mut terms = [
-        Term::Max(lists.values as i64),
-        Term::Min(lists.values as i64),
-        Term::Max(lists.counts as i64),
-        Term::Min(lists.counts as i64),
-        Term::Max((!session.knows_parts(parts)).into()),
-        Term::Max(listed.is_err().into()),
-    ];
-    let comm = session.comm();
-    comm.allreduce(&mut terms)?;
-    let [most, least, most_counts, least_counts, terms @ ..] = terms.map(Term::value);
-    let [other_parts, failed] = terms.map(|term| term > 0);
-    let writer = listed?;
-    if failed {
+    let listed = list_state(session, routine);
+    let common = Common::of(session, listed.as_ref().ok())?;
+    let Listed { writer, lists } = listed?;
+    if !common.all_listed {
         return Ok(());
     }
-    if most != least {
+    if !common.same_values {
         let fields = writer.fields.iter().map(with_values);
         let signatures: Vec<String> = fields.map(|(entry, crc)| signature(entry, crc)).collect();
-        return first_difference(comm, Call::Checkpoint.name(), &signatures)?;
+        return first_difference(session.comm(), Call::Checkpoint.name(), &signatures)?.result();
     }
-    if other_parts {
+    if !common.known_parts {
         session.know_parts(None);
-        let comm = session.comm();
         let entries: Vec<&Entry> = parts_of(&writer.fields).collect();
-        let covered = check_cover(comm, &entries)?;
-        let node = &session.speaker().node;
-        if collective::agree(comm, node, covered.clone())
-            .verdict()?
-            .is_err()
-        {
+        let comm = session.comm();
+        let covered = check_cover(comm, &entries)?.result();
+        let [wrong] = collective::combine(comm, [Term::any(covered.is_err())])?;
+        if wrong.on_any() {
             return covered;
         }
-        session.know_parts(Some(parts));
+        session.know_parts(Some(lists.parts));
     }
     let comm = session.comm();
     let me = (comm.rank() as u64, comm.size() as u64);
-    writer.finish(me, lists.names, most_counts == least_counts)?;
+    writer.finish(me, lists.names, common.same_counts)?;
     Ok(())
+}
+
+/// What this rank has listed, all of which is in its file.
+struct Listed {
+    writer: Writer,
+    lists: Lists,
+}
+
+/// Calls the routine, and writes what it lists. Local.
+fn list_state(
+    session: &mut Session,
+    routine: &mut dyn FnMut(&mut List<'_>) -> Result<()>,
+) -> Result<Listed> {
+    let mut writer = begin(session)?;
+    let mut list = List::new(session, Mode::Write(&mut writer));
+    let returned = routine(&mut list);
+    list.end_of_list(returned)
+        .map_err(|finding| finding.error)?;
+    let lists = Lists::of(&writer.fields)?;
+    Ok(Listed { writer, lists })
 }
 
 /// Begins this rank's file. Local.
@@ -139,7 +135,7 @@ fn parts_of(fields: &[Stored]) -> impl Iterator<Item = &Entry> {
     entries.filter(|entry| entry.role == Role::Part)
 }
 
-/// What the lists of all ranks must have in common.
+/// Numbers of what this rank has listed, to compare.
 struct Lists {
     /// A number of the signatures, with checksums of values that are the same on all ranks.
     values: u64,
@@ -147,25 +143,66 @@ struct Lists {
     names: u64,
     /// A number of the values of all counts.
     counts: u64,
+    /// A number of this rank's boxes.
+    parts: u64,
 }
 
 impl Lists {
-    fn of(fields: &[Stored]) -> Self {
+    fn of(fields: &[Stored]) -> Result<Self> {
         let names = fingerprint_of_list(fields.iter().map(|field| (&field.entry, None)));
         let values = if fields.iter().any(|field| field.entry.role == Role::Same) {
             fingerprint_of_list(fields.iter().map(with_values))
         } else {
             names
         };
-        let mut counts = Words::default();
-        let listed = fields.iter();
-        let listed = listed.filter(|field| field.entry.role == Role::Count);
-        listed.for_each(|field| counts.put(field.section.crc.into()));
-        Lists {
+        let counts = fields
+            .iter()
+            .filter(|field| field.entry.role == Role::Count);
+        let counts: Vec<u32> = counts.map(|field| field.section.crc).collect();
+        Ok(Lists {
             values,
             names,
-            counts: fingerprint(&counts.0),
-        }
+            counts: fingerprint(&to_message(&counts)?),
+            parts: boxes_of(parts_of(fields))?,
+        })
+    }
+}
+
+/// What the ranks have in common. The same on all.
+struct Common {
+    /// All have listed their state.
+    all_listed: bool,
+    /// The fields are the same, and so are the values that all ranks must have.
+    same_values: bool,
+    /// The values of all counts are the same.
+    same_counts: bool,
+    /// The parts were found to make up the wholes.
+    known_parts: bool,
+}
+
+impl Common {
+    /// `listed`: what this rank has listed, if it could. Collective; an allreduce.
+    fn of(session: &Session, listed: Option<&Listed>) -> Result<Self> {
+        let lists = listed.map(|listed| &listed.lists);
+        let values = same(lists.map_or(0, |lists| lists.values));
+        let counts = same(lists.map_or(0, |lists| lists.counts));
+        let known = lists.is_some_and(|lists| session.knows_parts(lists.parts));
+        let terms = [
+            values[0],
+            values[1],
+            counts[0],
+            counts[1],
+            Term::any(!known),
+            Term::any(lists.is_none()),
+        ];
+        let terms = collective::combine(session.comm(), terms)?;
+        let [least, most, least_counts, most_counts, unknown, failed] = terms;
+        Ok(Common {
+            all_listed: !failed.on_any(),
+            same_values: is_same([least, most]),
+            same_counts: is_same([least_counts, most_counts]),
+            known_parts: !unknown.on_any(),
+        })
     }
 }
 
@@ -176,12 +213,9 @@ fn with_values(field: &Stored) -> (&Entry, Option<u32>) {
 }
 
 /// A number of this rank's boxes.
-fn boxes_of<'a>(parts: impl Iterator<Item = &'a Entry>) -> u64 {
-    let mut boxes = Words::default();
-    for part in parts {
-        boxes.0.extend(part.name.as_bytes());
-        boxes.put_region(&part.region());
-        part.whole.iter().for_each(|extent| boxes.put(*extent));
-    }
-    fingerprint(&boxes.0)
+fn boxes_of<'a>(parts: impl Iterator<Item = &'a Entry>) -> Result<u64> {
+    let boxes: Vec<_> = parts
+        .map(|part| (&part.name, part.region(), &part.whole))
+        .collect();
+    Ok(fingerprint(&to_message(&boxes)?))
 }

@@ -1,10 +1,11 @@
 //! The handle that the program's routine gets: it lists the state through it, to be written or to be read.
 
 use super::entry::{Entry, Listed, Options, Order, Role, Spec, check, check_name, wrong};
+use super::finding::{Finding, Found};
 use super::kind::{Class, Kind};
 use super::memory::{Memory, Slice};
 use super::reader::Reader;
-use super::sources::{Finding, Found, Sources, beside};
+use super::sources::{Sources, beside};
 use super::write::Writer;
 use crate::format::Name;
 use crate::session::{Session, Verdict, check_lengths};

@@ -10,7 +10,8 @@
 //! | `file`, `write`, `sources` | the file of a rank: format, writer, reader |
 //! | `agreement` | whether all ranks list the same, and whether parts make up their wholes |
 //! | `checkpoint`, `restore`, `reader` | the two calls |
-//! | `spread`, `words` | who reads what for whom, if a restart has other boxes, and the messages |
+//! | `spread`, `messages` | who reads what for whom, if a restart has other boxes, and the messages |
+//! | `finding` | what stands in the way of a restart, and what that says of the checkpoint |
 //! | `offline` | the fields of a dataset in a prefix directory, for commands |
 //! | `convert` | kinds of which nothing is lost |
 //!
@@ -24,9 +25,11 @@ mod checkpoint;
 mod convert;
 mod entry;
 mod file;
+mod finding;
 mod kind;
 mod list;
 mod memory;
+mod messages;
 pub mod offline;
 mod reader;
 mod region;
@@ -34,7 +37,6 @@ mod restore;
 mod sources;
 mod spread;
 mod walk;
-mod words;
 mod write;
 
 pub use checkpoint::{checkpoint, checkpoint_if_needed};

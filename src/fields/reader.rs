@@ -2,13 +2,14 @@
 
 use super::convert::convert;
 use super::entry::{Entry, Listed};
+use super::finding::{Finding, Found};
 use super::kind::Kind;
 use super::memory::{Memory, scatter};
+use super::messages::wrong_message;
 use super::region::Region;
-use super::sources::{Found, Sources, chunk_of, chunks_in};
+use super::sources::{Sources, chunk_of, chunks_in};
 use super::spread::{Spread, open_message};
-use super::words::deliver;
-use crate::comm::Communicator;
+use crate::comm::{Communicator, deliver};
 use crate::{Error, Result};
 
 /// Where a listed field comes from.
@@ -56,6 +57,9 @@ struct Target<'a> {
 impl Target<'_> {
     /// Puts bytes from the file where they belong: the elements of a box of the whole, from element `from` on.
     fn put(&mut self, region: &Region, from: u64, bytes: &[u8]) -> Result<()> {
+        if !region.is_in(&self.entry.region()) {
+            return Err(wrong_message("its box is not in this rank's part"));
+        }
         let walk = self.entry.walk_in(region, self.strides);
         if self.kind == self.entry.kind {
             scatter(self.memory, &walk, from, bytes)
@@ -67,6 +71,20 @@ impl Target<'_> {
 }
 
 impl Reader {
+    /// Checks all bytes of the fields that this rank reads for itself. Local.
+    pub fn verify_local(&mut self) -> Found<()> {
+        let mut verified = Ok(());
+        for wanted in &self.wanted {
+            if let Want::Local { rank, number } = wanted.want {
+                let chunks = self.sources.field(rank, number).map_or(0, chunks_in);
+                let sources = &mut self.sources;
+                let all = (0..chunks).try_for_each(|chunk| sources.verify((rank, number, chunk)));
+                verified = verified.and(all);
+            }
+        }
+        verified
+    }
+
     /// Reads the next field of the list. Local, or for a part in other boxes collective.
     pub fn read(
         &mut self,
@@ -158,12 +176,11 @@ impl Reader {
                 }
             };
             for (_, message) in received {
-                let put =
-                    open_message(&message).and_then(|(region, from, bytes)| match &mut target {
-                        Some(target) => Ok(target.put(&region, from, bytes)?),
-                        None => Ok(()),
-                    });
-                found = found.and(put);
+                let put = open_message(&message).and_then(|(head, bytes)| match &mut target {
+                    Some(target) => target.put(&head.region, head.from, bytes),
+                    None => Ok(()),
+                });
+                found = found.and(put.map_err(Finding::from));
             }
         }
         found

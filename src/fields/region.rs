@@ -1,7 +1,10 @@
 //! Boxes of elements in the whole of a field: where they meet, and what they leave uncovered.
 
+use serde::{Deserialize, Serialize};
+
 /// A box: the index of its first element, and its extents. The slowest dimension comes first.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
 pub struct Region {
     /// Index of the first element.
     pub at: Vec<u64>,
@@ -26,6 +29,17 @@ impl Region {
     /// True if it has no element.
     pub fn is_empty(&self) -> bool {
         self.extents.contains(&0)
+    }
+
+    /// True if all of it is in `other`. It may come from a message: its dimensions may be others, and its numbers any.
+    pub fn is_in(&self, other: &Region) -> bool {
+        let dims = other.at.len();
+        self.at.len() == dims
+            && self.extents.len() == dims
+            && (0..dims).all(|dim| {
+                let end = self.at[dim].checked_add(self.extents[dim]);
+                self.at[dim] >= other.at[dim] && end.is_some_and(|end| end <= other.end(dim))
+            })
     }
 
     /// What two boxes have in common, if anything.

@@ -3,12 +3,13 @@
 use super::agreement::{fingerprint_of, first_difference, signature};
 use super::convert::is_lossless;
 use super::entry::{Entry, Listed, Role, wrong};
+use super::finding::{Agreed, Finding, Found, Stop};
 use super::kind::Kind;
 use super::list::{List, Mode, Survey};
 use super::reader::{Reader, Want, Wanted};
-use super::sources::{Finding, Found, Sources, chunks_in};
+use super::sources::Sources;
 use super::spread::Spread;
-use crate::comm::{Communicator, Term, VerdictExt};
+use crate::comm::{self, Communicator, Term, VerdictExt, collective, is_same, same};
 use crate::events::Severity;
 use crate::format::Name;
 use crate::session::state::Call;
@@ -61,18 +62,12 @@ fn restore_newest(session: &mut Session, routine: &mut Routine<'_>) -> Result<Op
             }
             (Err(error), _) => return Err(error),
         };
-        let read = try_restore(session, routine, &mut changed);
-        let broken = read
-            .as_ref()
-            .err()
-            .filter(|finding| matches!(finding.error, Error::Comm { .. }));
-        if let Some(broken) = broken {
-            return Err(broken.error.clone());
-        }
-        let verdict = read
-            .as_ref()
-            .map_or_else(|finding| finding.verdict, |()| Verdict::Read);
-        session.set_why_invalid(read.err().map(|finding| finding.error.to_string()));
+        let (verdict, why) = match try_restore(session, routine, &mut changed) {
+            Ok(()) | Err(Stop::Elsewhere) => (Verdict::Read, None),
+            Err(Stop::Found(finding)) => (finding.verdict, Some(finding.error.to_string())),
+            Err(Stop::Broken(error)) => return Err(error),
+        };
+        session.set_why_invalid(why);
         match session.complete_restart(verdict).verdict()? {
             Ok(()) => {
                 tell_unfit(session, unfit);
@@ -116,28 +111,24 @@ fn tell(session: &Session, why: Option<Error>) {
     }
 }
 
-/// Tries the checkpoint that is offered. The result of this rank: another one may have failed. Collective.
-fn try_restore(session: &mut Session, routine: &mut Routine<'_>, changed: &mut bool) -> Found<()> {
+/// Tries the checkpoint that is offered. Another rank may still have failed to read it. Collective.
+fn try_restore(session: &mut Session, routine: &mut Routine<'_>, changed: &mut bool) -> Agreed<()> {
     let name = session.start_restart()?;
     let ranks = session.restart_ranks()?;
     let (me, size) = (session.comm().rank() as u64, session.comm().size() as u64);
     let sources = Sources::new(name, ranks, (me, size), session.signs());
     let compared = compare_list(session, sources, routine);
-    let Some((plan, other_boxes)) = agree_on_list(session.comm(), compared)? else {
-        return Ok(());
-    };
-    let Some(mut reader) = verify(session, plan, other_boxes)?? else {
-        return Ok(());
-    };
+    let plan = agree_on_list(session.comm(), compared)?;
+    let mut reader = verify(session.comm(), plan)?;
     *changed = true;
     let mut list = List::new(session, Mode::Read(&mut reader));
     let returned = routine(&mut list);
     let read = list.end_of_list(returned);
     let finished = reader.finish(session.comm());
-    match reader.broken {
-        Some(error) => Err(error.into()),
-        None => read.and(finished),
+    if let Some(error) = reader.broken {
+        return Err(Stop::Broken(error));
     }
+    Ok(read.and(finished)?)
 }
 
 /// Calls the routine for the first time, and compares what it lists with the files. Local.
@@ -158,122 +149,104 @@ fn compare_list(
     Plan::of(session, survey)
 }
 
-/// The ranks agree that all list the same, and that all files have it. Gives the plan, and whether a part of any rank
-/// is in another box than its file has; `None` if another rank has found something wrong. Collective.
-fn agree_on_list(comm: &dyn Communicator, compared: Found<Plan>) -> Found<Option<(Plan, bool)>> {
+/// The ranks agree that all list the same, and that all files have it. In the plan, `other_boxes` is then that of any
+/// rank. Collective.
+fn agree_on_list(comm: &dyn Communicator, compared: Found<Plan>) -> Agreed<Plan> {
     let plan = compared.as_ref().ok();
-    let number = plan.map_or(0, |plan| fingerprint_of(&plan.signatures) as i64);
-    let stored = plan.map_or(0, |plan| plan.sources.list() as i64);
-    let mut terms = [
-        Term::Max(number),
-        Term::Min(number),
-        Term::Max(stored),
-        Term::Min(stored),
-        Term::Max(plan.is_some_and(|plan| plan.other_boxes).into()),
-        Term::Max(plan.is_some_and(|plan| !plan.unlisted.is_empty()).into()),
-        Term::Max(plan.is_none().into()),
+    let listed = same(plan.map_or(0, |plan| fingerprint_of(&plan.signatures)));
+    let stored = same(plan.map_or(0, |plan| plan.sources.list()));
+    let terms = [
+        listed[0],
+        listed[1],
+        stored[0],
+        stored[1],
+        Term::any(plan.is_some_and(|plan| plan.other_boxes)),
+        Term::any(plan.is_some_and(|plan| !plan.unlisted.is_empty())),
+        Term::any(plan.is_none()),
     ];
-    comm.allreduce(&mut terms)?;
-    let [most, least, most_stored, least_stored, terms @ ..] = terms.map(Term::value);
-    let [other_boxes, unlisted, failed] = terms.map(|term| term > 0);
-    let plan = compared?;
-    if failed {
-        return Ok(None);
+    let terms = collective::combine(comm, terms)?;
+    let [
+        least,
+        most,
+        least_stored,
+        most_stored,
+        other_boxes,
+        unlisted,
+        failed,
+    ] = terms;
+    let mut plan = compared?;
+    plan.other_boxes = other_boxes.on_any();
+    if failed.on_any() {
+        return Err(Stop::Elsewhere);
     }
-    if most_stored != least_stored {
+    if !is_same([least_stored, most_stored]) {
         let what = "the files of fields of the ranks have different fields";
         return Err(Error::format(0, what).into());
     }
-    if most != least {
-        first_difference(comm, Call::Restore.name(), &plan.signatures)??;
-        return Ok(None);
+    if !is_same([least, most]) {
+        first_difference(comm, Call::Restore.name(), &plan.signatures)?.result()?;
+        return Err(Stop::Elsewhere);
     }
-    if unlisted {
-        refuse_unlisted(comm, &plan)??;
+    if unlisted.on_any() {
+        refuse_unlisted(comm, &plan)?;
     }
-    Ok(Some((plan, other_boxes)))
+    Ok(plan)
 }
 
-/// Checks all bytes that are needed. `None` if another rank has found something wrong; the inner error is
-/// what this rank has found. Collective.
-fn verify(session: &Session, plan: Plan, other_boxes: bool) -> Found<Found<Option<Reader>>> {
-    let comm = session.comm();
-    let Plan {
-        mut sources,
-        mut wanted,
-        parts,
-        ..
-    } = plan;
-    let spread = if other_boxes {
-        Some(Spread::plan(comm, &sources, &parts)?)
+/// Checks all bytes that are needed. Collective.
+fn verify(comm: &dyn Communicator, plan: Plan) -> Agreed<Reader> {
+    let mut spread = if plan.other_boxes {
+        Some(Spread::plan(comm, &plan.sources, &plan.parts)?)
     } else {
         None
     };
-    if other_boxes {
-        let listed = wanted.iter_mut().filter(|wanted| wanted.is_part());
-        for (part, wanted) in listed.enumerate() {
-            wanted.want = Want::Spread { part };
+    let mut reader = plan.reader();
+    let mut verified = reader.verify_local();
+    match spread.take() {
+        Some(Ok(found)) => {
+            verified = verified.and_then(|()| found.verify(&mut reader.sources));
+            reader.spread = Some(found);
         }
+        Some(Err(finding)) => verified = verified.and(Err(finding)),
+        None => {}
     }
-    let mut verified = Ok(());
-    for wanted in &wanted {
-        if let Want::Local { rank, number } = wanted.want {
-            let chunks = sources.field(rank, number).map_or(0, chunks_in);
-            let all = (0..chunks).try_for_each(|chunk| sources.verify((rank, number, chunk)));
-            verified = verified.and(all);
-        }
-    }
-    let spread = match spread {
-        Some(Ok(spread)) => {
-            verified = verified.and_then(|()| spread.verify(&mut sources));
-            Some(spread)
-        }
-        Some(Err(finding)) => {
-            verified = verified.and(Err(finding));
-            None
-        }
-        None => None,
-    };
-    let rounds = |part: usize| spread.as_ref().map_or(0, |spread| spread.rounds(part));
-    let most = if other_boxes { parts.len() } else { 0 };
-    let mut terms: Vec<Term> = (0..most)
-        .map(|part| Term::Max(rounds(part) as i64))
-        .collect();
-    terms.push(Term::Max(verified.is_err().into()));
-    comm.allreduce(&mut terms)?;
-    let failed = terms.pop().is_some_and(|term| term.value() > 0);
+    reader.rounds = agree_on_rounds(comm, &reader, verified)?;
+    Ok(reader)
+}
+
+/// In how many rounds each part is sent: the most of any rank. Collective; an allreduce.
+fn agree_on_rounds(
+    comm: &dyn Communicator,
+    reader: &Reader,
+    verified: Found<()>,
+) -> Agreed<Vec<u64>> {
+    let spread = reader.spread.as_ref();
+    let rounds = |part| spread.map_or(0, |spread| spread.rounds(part) as i64);
+    let terms = (0..reader.rounds.len()).map(|part| Term::Max(rounds(part)));
+    let terms: Vec<Term> = terms.chain([Term::any(verified.is_err())]).collect();
+    let mut terms = collective::combine_all(comm, terms)?;
+    let failed = terms.pop().is_some_and(comm::Agreed::on_any);
+    verified?;
     if failed {
-        return Ok(verified.map(|()| None));
+        return Err(Stop::Elsewhere);
     }
-    Ok(Ok(Some(Reader {
-        sources,
-        wanted,
-        spread,
-        rounds: terms.into_iter().map(|term| term.value() as u64).collect(),
-        next: 0,
-        next_part: 0,
-        broken: None,
-    })))
+    Ok(terms.into_iter().map(comm::Agreed::count).collect())
 }
 
 /// Fails, on all ranks, if there is a field that none of them lists: a rank that reads no old rank's part need not
 /// list it. Collective.
-fn refuse_unlisted(comm: &dyn Communicator, plan: &Plan) -> Result<Found<()>> {
-    let mut terms: Vec<Term> = plan.sources.stored().map(|_| Term::Min(0)).collect();
-    for number in &plan.unlisted {
-        if let Some(term) = terms.get_mut(*number) {
-            *term = Term::Min(1);
-        }
-    }
-    comm.allreduce(&mut terms)?;
+fn refuse_unlisted(comm: &dyn Communicator, plan: &Plan) -> Agreed<()> {
+    let is_unlisted = |number| Term::Min(plan.unlisted.contains(&number).into());
+    let terms = (0..plan.sources.stored().count()).map(is_unlisted);
+    let terms = collective::combine_all(comm, terms.collect())?;
     let mut fields = plan.sources.stored().zip(terms);
-    let unlisted = fields.find(|(_, term)| term.value() > 0);
-    Ok(unlisted.map_or(Ok(()), |(entry, _)| {
-        Err(Finding::unfit(format!(
+    match fields.find(|(_, everywhere)| everywhere.on_any()) {
+        None => Ok(()),
+        Some((entry, _)) => Err(Stop::from(Finding::unfit(format!(
             "the checkpoint has field {entry}, which the program does not list; if the program no longer has it, say \
              so with SCR_Gone"
-        )))
-    }))
+        )))),
+    }
 }
 
 /// Where each listed field comes from.
@@ -282,7 +255,7 @@ struct Plan {
     wanted: Vec<Wanted>,
     /// The parts of wholes, without those of old ranks.
     parts: Vec<Entry>,
-    /// A part is in another box than this rank's file has.
+    /// A part is in another box than this rank's file has; when the ranks have agreed, on any rank.
     other_boxes: bool,
     /// What all ranks must list alike.
     signatures: Vec<String>,
@@ -299,6 +272,28 @@ impl Wanted {
 }
 
 impl Plan {
+    /// What reads it, when all is known to be right.
+    fn reader(self) -> Reader {
+        let mut wanted = self.wanted;
+        let mut rounds = Vec::new();
+        if self.other_boxes {
+            let listed = wanted.iter_mut().filter(|wanted| wanted.is_part());
+            for (part, wanted) in listed.enumerate() {
+                wanted.want = Want::Spread { part };
+                rounds.push(0);
+            }
+        }
+        Reader {
+            sources: self.sources,
+            wanted,
+            spread: None,
+            rounds,
+            next: 0,
+            next_part: 0,
+            broken: None,
+        }
+    }
+
     /// Compares what is listed with what is stored. Local.
     fn of(session: &mut Session, survey: Survey) -> Found<Plan> {
         let Survey {

@@ -2,9 +2,10 @@
 
 use super::entry::Entry;
 use super::file::{Section, Stored, Table, read_table};
+use super::finding::{Finding, Found};
 use super::memory::Memory;
 use crate::format::Name;
-use crate::session::{Session, Verdict};
+use crate::session::Session;
 use crate::store::{File, Files, Watch, retry};
 use crate::system::limits::share_of_open_files;
 use crate::system::size::scaled;
@@ -19,43 +20,6 @@ const CHUNK: usize = 1 << 20;
 /// So many times as much a rank keeps between the check and the use. What is beyond is read twice: once to be
 /// checked before the program's memory changes, and once into that memory.
 const KEPT: usize = 64;
-
-/// Why a checkpoint is not restored, as one rank sees it.
-#[derive(Debug, Clone)]
-pub struct Finding {
-    /// What that says of the checkpoint.
-    pub verdict: Verdict,
-    /// What was found.
-    pub error: Error,
-}
-
-impl Finding {
-    /// The checkpoint is not one of this program.
-    pub fn unfit(what: impl Into<String>) -> Self {
-        Finding {
-            verdict: Verdict::Unfit,
-            error: Error::usage("SCR_Restore", what),
-        }
-    }
-}
-
-/// An error of the system, or of a call, says nothing of the checkpoint. Any other one says that it is bad.
-impl From<Error> for Finding {
-    fn from(error: Error) -> Self {
-        let says_nothing = error.is_transient() || matches!(error, Error::Usage { .. });
-        Finding {
-            verdict: if says_nothing {
-                Verdict::NotRead
-            } else {
-                Verdict::Bad
-            },
-            error,
-        }
-    }
-}
-
-/// A result of one rank in a restart.
-pub type Found<T> = std::result::Result<T, Finding>;
 
 /// The name of the file of fields of a rank in a dataset, relative to the prefix directory.
 pub fn file_of(dataset: &Name, rank: u64) -> PathBuf {

@@ -7,12 +7,15 @@
 
 use super::agreement::{cell_of, owner};
 use super::entry::Entry;
+use super::finding::Found;
+use super::messages::{PartBox, Post, wrong_message};
 use super::region::{Grid, Region};
-use super::sources::{ChunkKey, Finding, Found, Sources, chunk_of, chunks_in};
+use super::sources::{ChunkKey, Sources, chunk_of, chunks_in};
 use super::walk::Walk;
-use super::words::{Messages, Taker, Words, exchange};
 use crate::comm::Communicator;
+use crate::format::{from_tree, to_message, unpack};
 use crate::{Error, Result};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// A part of a file that a rank needs.
@@ -45,85 +48,140 @@ pub struct Spread {
     shares: Vec<Share>,
 }
 
-const HAVE: u64 = 0;
-const WANT: u64 = 1;
-
-/// The parts that this rank has in its files, and that it needs: what the ranks of the cells must know.
-fn requests(sources: &Sources, parts: &[Entry], size: usize) -> Messages {
-    let mut messages = Messages::new();
-    for (field, part) in parts.iter().enumerate() {
-        let grid = Grid::new(&part.whole, size);
-        let mut tell = |kind: u64, rank: u64, region: &Region| {
-            for cell in grid.cells_of(region) {
-                let message = messages.entry(owner(field, cell, size)).or_default();
-                message.put(kind);
-                message.put(field as u64);
-                message.put(rank);
-                message.put_region(region);
-            }
-        };
-        tell(WANT, 0, &part.region());
-        for rank in sources.held.clone() {
-            let source = sources.opened(rank);
-            let number = source.and_then(|source| source.number(&part.name));
-            let stored = number.and_then(|number| sources.field(rank, number).ok());
-            if let Some(stored) = stored.filter(|stored| stored.entry.whole == part.whole) {
-                tell(HAVE, rank, &stored.entry.region());
-            }
-        }
-    }
-    messages
+/// What a rank tells the rank of a cell: the boxes that meet it.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE", default)]
+struct Boxes {
+    have: Vec<Held>,
+    want: Vec<PartBox>,
 }
 
-/// A box in a cell: the rank that sent it, the rank that wrote the file, the box.
-type Boxes = Vec<(usize, u64, Region)>;
+/// A box that is in a file.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+struct Held {
+    part: PartBox,
+    /// The rank that wrote the file.
+    writer: u64,
+}
 
-/// What the rank of a cell tells: to those who have a part, who needs it; to those who need it, how much comes.
-fn matches(
-    comm: &dyn Communicator,
-    parts: &[Entry],
-    received: &[(usize, Vec<u8>)],
-) -> Result<Messages> {
-    let size = comm.size();
-    let mut boxes: Vec<[Boxes; 2]> = parts.iter().map(|_| [Vec::new(), Vec::new()]).collect();
-    for (from, message) in received {
-        let mut taker = Taker(message);
-        while !taker.0.is_empty() {
-            let (kind, field, rank) = (taker.take()?, taker.take()?, taker.take()?);
-            let region = taker.region()?;
-            let boxes = boxes.get_mut(field as usize);
-            if let Some(boxes) = boxes.and_then(|both| both.get_mut(kind as usize)) {
-                boxes.push((*from, rank, region));
+/// What the rank of a cell answers.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE", default)]
+struct Matches {
+    /// What the receiver sends.
+    send: Vec<Needed>,
+    /// What comes to it.
+    coming: Vec<Coming>,
+}
+
+/// A part of a file that a rank needs.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+struct Needed {
+    held: Held,
+    /// The rank that needs it.
+    to: usize,
+}
+
+/// Elements of a field that come to a rank.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+struct Coming {
+    elements: u64,
+    field: usize,
+}
+
+/// What is before the bytes of a message.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub struct Head {
+    /// The box.
+    pub region: Region,
+    /// The first element of the box whose bytes the message has.
+    pub from: u64,
+}
+
+/// The parts that this rank has in its files, and that it needs: what the ranks of the cells must know.
+fn boxes_of(sources: &Sources, parts: &[Entry], size: usize) -> Post<Boxes> {
+    let mut post: Post<Boxes> = Post::default();
+    for (field, part) in parts.iter().enumerate() {
+        let grid = Grid::new(&part.whole, size);
+        let region = part.region();
+        for cell in grid.cells_of(&region) {
+            let region = region.clone();
+            let boxes = post.to(owner(field, cell, size));
+            boxes.want.push(PartBox { field, region });
+        }
+        for writer in sources.held.clone() {
+            let source = sources.opened(writer);
+            let number = source.and_then(|source| source.number(&part.name));
+            let stored = number.and_then(|number| sources.field(writer, number).ok());
+            let Some(stored) = stored.filter(|stored| stored.entry.whole == part.whole) else {
+                continue;
+            };
+            let region = stored.entry.region();
+            for cell in grid.cells_of(&region) {
+                let region = region.clone();
+                let part = PartBox { field, region };
+                let boxes = post.to(owner(field, cell, size));
+                boxes.have.push(Held { part, writer });
             }
         }
     }
-    let mut messages = Messages::new();
-    for (field, (part, [have, want])) in parts.iter().zip(&boxes).enumerate() {
-        let grid = Grid::new(&part.whole, size);
-        let Some(cell) = cell_of(field, comm.rank(), size, &grid) else {
+    post
+}
+
+/// The boxes that meet this rank's cell of one field, each with the rank that told of it.
+#[derive(Default)]
+struct InCell {
+    have: Vec<(usize, u64, Region)>,
+    want: Vec<(usize, Region)>,
+}
+
+/// What the ranks have told of this rank's cells, by the field. Local.
+fn in_cells(parts: &[Entry], received: Vec<(usize, Boxes)>) -> Result<Vec<InCell>> {
+    let mut cells: Vec<InCell> = parts.iter().map(|_| InCell::default()).collect();
+    for (from, boxes) in received {
+        for Held { part, writer } in boxes.have {
+            part.check(parts)?;
+            cells[part.field].have.push((from, writer, part.region));
+        }
+        for part in boxes.want {
+            part.check(parts)?;
+            cells[part.field].want.push((from, part.region));
+        }
+    }
+    Ok(cells)
+}
+
+/// What the rank of a cell tells: to those who have a part, who needs it; to those who need it, how much comes.
+fn matches(comm: &dyn Communicator, parts: &[Entry], cells: &[InCell]) -> Post<Matches> {
+    let mut post: Post<Matches> = Post::default();
+    for (field, (part, InCell { have, want })) in parts.iter().zip(cells).enumerate() {
+        let grid = Grid::new(&part.whole, comm.size());
+        let Some(cell) = cell_of(field, comm.rank(), comm.size(), &grid) else {
             continue;
         };
         let cell = grid.cell(cell);
-        for (to, _, wanted) in want {
-            for (holder, rank, held) in have {
+        for (to, wanted) in want {
+            for (holder, writer, held) in have {
                 // Of the cells that both meet, the one with the first element tells it.
-                let Some(met) = wanted.meet(held).filter(|met| cell.has(&met.at)) else {
+                let Some(region) = wanted.meet(held).filter(|met| cell.has(&met.at)) else {
                     continue;
                 };
-                let message = messages.entry(*holder).or_default();
-                message.put(HAVE);
-                message.put(field as u64);
-                message.put(*rank);
-                message.put(*to as u64);
-                message.put_region(&met);
-                let message = messages.entry(*to).or_default();
-                message.put(WANT);
-                message.put(field as u64);
-                message.put(met.volume());
+                let elements = region.volume();
+                post.to(*to).coming.push(Coming { elements, field });
+                let part = PartBox { field, region };
+                let held = Held {
+                    part,
+                    writer: *writer,
+                };
+                post.to(*holder).send.push(Needed { held, to: *to });
             }
         }
     }
-    Ok(messages)
+    post
 }
 
 impl Spread {
@@ -134,28 +192,16 @@ impl Spread {
         sources: &Sources,
         parts: &[Entry],
     ) -> Result<Found<Spread>> {
-        let requests = requests(sources, parts, comm.size());
-        let received = exchange(comm, requests)?;
-        let received = exchange(comm, matches(comm, parts, &received)?)?;
+        let received = boxes_of(sources, parts, comm.size()).exchange(comm)?;
+        let cells = in_cells(parts, received)?;
+        let received = matches(comm, parts, &cells).exchange(comm)?;
         let mut coming = vec![0u64; parts.len()];
-        let mut needed: Vec<(usize, u64, usize, Region)> = Vec::new();
-        for (_, message) in received {
-            let mut taker = Taker(&message);
-            while !taker.0.is_empty() {
-                let (kind, field) = (taker.take()?, taker.take()? as usize);
-                match kind {
-                    HAVE => needed.push((
-                        field,
-                        taker.take()?,
-                        taker.take()? as usize,
-                        taker.region()?,
-                    )),
-                    _ => {
-                        let volume = taker.take()?;
-                        if let Some(coming) = coming.get_mut(field) {
-                            *coming += volume;
-                        }
-                    }
+        let mut needed = Vec::new();
+        for (_, Matches { send, coming: more }) in received {
+            needed.extend(send);
+            for Coming { elements, field } in more {
+                if let Some(coming) = coming.get_mut(field) {
+                    *coming = coming.saturating_add(elements);
                 }
             }
         }
@@ -204,10 +250,10 @@ impl Spread {
             let walk = &piece.walk;
             let from = walk.elements_before(job.bytes.start);
             let to = walk.elements_before(job.bytes.end);
-            let mut message = Words::default();
-            message.put_region(&piece.region);
-            message.put(from);
-            let mut message = message.0;
+            let mut message = to_message(&Head {
+                region: piece.region.clone(),
+                from,
+            })?;
             walk.runs(from, to, |run| {
                 // In a file the elements of the last dimension follow each other, but for boxes of one column.
                 for i in 0..run.count {
@@ -229,24 +275,25 @@ impl Spread {
 }
 
 /// What this rank reads for others of each field.
-fn shares(
-    sources: &Sources,
-    parts: &[Entry],
-    needed: Vec<(usize, u64, usize, Region)>,
-) -> Found<Vec<Share>> {
+fn shares(sources: &Sources, parts: &[Entry], needed: Vec<Needed>) -> Found<Vec<Share>> {
     let mut shares: Vec<Share> = parts.iter().map(|_| Share::default()).collect();
     let mut by_file: BTreeMap<(usize, u64), Vec<usize>> = BTreeMap::new();
-    for (field, rank, to, region) in needed {
+    for Needed { held, to } in needed {
+        let Held { part, writer } = held;
+        let PartBox { field, region } = part;
         let (Some(part), Some(share)) = (parts.get(field), shares.get_mut(field)) else {
             continue;
         };
         let number = sources
-            .opened(rank)
+            .opened(writer)
             .and_then(|source| source.number(&part.name));
-        let stored = sources.field(rank, number.unwrap_or(usize::MAX))?;
+        let stored = sources.field(writer, number.unwrap_or(usize::MAX))?;
+        if !region.is_in(&stored.entry.region()) {
+            return Err(wrong_message("it asks for a box that is not in the file").into());
+        }
         let walk = stored.entry.walk(&region);
         by_file
-            .entry((field, rank))
+            .entry((field, writer))
             .or_default()
             .push(share.pieces.len());
         share.pieces.push(Piece { to, region, walk });
@@ -281,10 +328,8 @@ fn shares(
     Ok(shares)
 }
 
-/// A message of [`Spread::messages`]: its box, the first element of the box that it has, and the bytes.
-pub fn open_message(message: &[u8]) -> Found<(Region, u64, &[u8])> {
-    let mut taker = Taker(message);
-    let region = taker.region().map_err(Finding::from)?;
-    let from = taker.take().map_err(Finding::from)?;
-    Ok((region, from, taker.rest()))
+/// A message of [`Spread::messages`]: what it has, and the bytes.
+pub fn open_message(message: &[u8]) -> Result<(Head, &[u8])> {
+    let (head, used) = unpack(message)?;
+    Ok((from_tree(&head)?, message.get(used..).unwrap_or_default()))
 }

@@ -2,7 +2,7 @@
 //! different values on different nodes. Ranks with different settings would wait for each other for
 //! ever, or keep the parts of a dataset in different stores.
 
-use crate::comm::{Communicator, Term, collective};
+use crate::comm::{Communicator, Term, collective, same};
 use crate::config::{Config, Descriptors, Settings};
 use crate::format::{Name, Tree, from_tree, to_message, unpack};
 use crate::text::excerpt;
@@ -23,11 +23,10 @@ pub fn pack(settings: &Settings, descriptors: &Descriptors) -> Result<Vec<u8>> {
     to_message(&(settings, stores, control, schemes))
 }
 
-/// Two terms of an allreduce that are equal afterwards if the settings of all ranks are, by a fingerprint of them.
-/// `common` is from [`pack`], and empty if this rank has no settings.
+/// Two terms of an allreduce, for [`is_same`](crate::comm::is_same): whether the settings of all ranks are the same, by a
+/// fingerprint of them. `common` is from [`pack`], and empty if this rank has no settings.
 pub fn terms(common: &[u8]) -> [Term; 2] {
-    let number = collective::fingerprint(common).cast_signed();
-    [Term::Min(number), Term::Max(number)]
+    same(collective::fingerprint(common))
 }
 
 /// Where rank 0 is, before its settings in its message.

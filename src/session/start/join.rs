@@ -7,7 +7,7 @@ use super::local_setup::LocalSetup;
 use super::run_info::{RootSetup, RootState, receive};
 use crate::Result;
 use crate::cache::layout::Layout;
-use crate::comm::{AtRoot, Communicator, Term, collective};
+use crate::comm::{AtRoot, Communicator, Term, collective, is_same};
 use crate::config::Config;
 use crate::config::descriptors::{Descriptors, View};
 use crate::events::Speaker;
@@ -70,8 +70,8 @@ impl Joined {
         let common = local.as_ref().map_or(&[][..], |local| &local.common);
         let terms = consistency::terms(common);
         let agreement = collective::agree_with(&*setup.comm, &speaker.node, local, terms)?;
-        let (local, [lowest, highest]) = agreement.all_done()?;
-        if lowest.get() != highest.get() {
+        let (local, settings) = agreement.all_done()?;
+        if !is_same(settings) {
             let LocalSetup {
                 common,
                 descriptors,

@@ -1,75 +1,10 @@
-//! Messages of numbers, and messages that are too large to be passed on from rank to rank.
+//! Messages that are too large to be passed on from rank to rank.
 
-use super::region::Region;
-use crate::comm::{Communicator, Tag, collective};
+use super::{Communicator, FIRST_RESERVED_TAG, Tag, collective};
 use crate::{Error, Result};
 use std::collections::BTreeMap;
 
-const DATA: Tag = 0x50;
-
-/// A message of numbers.
-#[derive(Default)]
-pub struct Words(pub Vec<u8>);
-
-impl Words {
-    /// Adds a number.
-    pub fn put(&mut self, number: u64) {
-        self.0.extend(number.to_le_bytes());
-    }
-
-    /// Adds a box: its dimensions, and its numbers.
-    pub fn put_region(&mut self, region: &Region) {
-        self.put(region.at.len() as u64);
-        region
-            .at
-            .iter()
-            .chain(&region.extents)
-            .for_each(|n| self.put(*n));
-    }
-}
-
-/// Takes numbers from a message.
-pub struct Taker<'a>(pub &'a [u8]);
-
-impl<'a> Taker<'a> {
-    /// The next number.
-    ///
-    /// # Errors
-    /// The message ends.
-    pub fn take(&mut self) -> Result<u64> {
-        let ended = || Error::comm("fields", "a message ends too early");
-        let (number, rest) = self.0.split_first_chunk().ok_or_else(ended)?;
-        self.0 = rest;
-        Ok(u64::from_le_bytes(*number))
-    }
-
-    /// The next box.
-    ///
-    /// # Errors
-    /// The message ends.
-    pub fn region(&mut self) -> Result<Region> {
-        let dims = self.take()?;
-        let mut numbers = || (0..dims).map(|_| self.take()).collect::<Result<Vec<u64>>>();
-        Ok(Region {
-            at: numbers()?,
-            extents: numbers()?,
-        })
-    }
-
-    /// What is left.
-    pub fn rest(self) -> &'a [u8] {
-        self.0
-    }
-}
-
-/// The messages of a rank, by their receivers.
-pub type Messages = BTreeMap<usize, Words>;
-
-/// Exchanges small messages. Collective; one round.
-pub fn exchange(comm: &dyn Communicator, messages: Messages) -> Result<Vec<(usize, Vec<u8>)>> {
-    let messages = messages.into_iter().map(|(to, words)| (to, words.0));
-    collective::exchange(comm, messages.collect())
-}
+const DATA: Tag = FIRST_RESERVED_TAG + 6;
 
 /// Exchanges messages of any size, each straight from its sender to its receiver, who gets them in the order
 /// of the senders. Collective; one round for their numbers.
@@ -96,7 +31,7 @@ pub fn deliver(
         }
     }
     for (from, count) in expected {
-        for _ in 0..Taker(&count).take()? {
+        for _ in 0..number(&count)? {
             received.push((from, comm.recv(from, DATA)?));
         }
     }
@@ -107,10 +42,16 @@ pub fn deliver(
     Ok(received)
 }
 
+/// How many messages a rank sends.
+fn number(message: &[u8]) -> Result<u64> {
+    let number = message.try_into().map(u64::from_le_bytes);
+    number.map_err(|_| Error::comm("delivery", "a message ends too early"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::deliver;
-    use crate::comm::threads;
+    use crate::comm::{Communicator, threads};
 
     #[test]
     fn large_messages_reach_their_ranks_in_order() {

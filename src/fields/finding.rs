@@ -1,0 +1,70 @@
+//! What stands in the way of a restart, and what that says of the checkpoint.
+
+use crate::Error;
+use crate::session::Verdict;
+
+/// Why a checkpoint is not restored, as one rank sees it.
+#[derive(Debug, Clone)]
+pub struct Finding {
+    /// What that says of the checkpoint.
+    pub verdict: Verdict,
+    /// What was found.
+    pub error: Error,
+}
+
+impl Finding {
+    /// The checkpoint is not one of this program.
+    pub fn unfit(what: impl Into<String>) -> Self {
+        Finding {
+            verdict: Verdict::Unfit,
+            error: Error::usage("SCR_Restore", what),
+        }
+    }
+}
+
+/// An error of the system, or of a call, says nothing of the checkpoint. Any other one says that it is bad.
+impl From<Error> for Finding {
+    fn from(error: Error) -> Self {
+        let says_nothing = error.is_transient() || matches!(error, Error::Usage { .. });
+        Finding {
+            verdict: if says_nothing {
+                Verdict::NotRead
+            } else {
+                Verdict::Bad
+            },
+            error,
+        }
+    }
+}
+
+/// A result of one rank in a restart.
+pub type Found<T> = std::result::Result<T, Finding>;
+
+/// Why this rank goes no further in a restart. The ranks have agreed, so that all of them stop.
+#[derive(Debug, Clone)]
+pub enum Stop {
+    /// This rank has found something.
+    Found(Finding),
+    /// Another rank has found something, and this one has not.
+    Elsewhere,
+    /// The transport has failed: the ranks are out of step.
+    Broken(Error),
+}
+
+/// A result on which the ranks have agreed.
+pub type Agreed<T> = std::result::Result<T, Stop>;
+
+impl From<Finding> for Stop {
+    fn from(finding: Finding) -> Self {
+        match finding.error {
+            Error::Comm { .. } => Stop::Broken(finding.error),
+            _ => Stop::Found(finding),
+        }
+    }
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Stop::from(Finding::from(error))
+    }
+}
