@@ -6,7 +6,7 @@ COUNTS is the page with the table of counts, tests/scaling/counts.md if none is 
 
 How often ranks talk and how much they send was counted (COUNTS). How it grows is fitted to that: a + b log P + c P,
 none of them negative. What a message, a byte and an operation on a file cost is a parameter of the machine. The
-seconds that were simulated (simulated.txt) and measured (measured.txt) show how wrong it is.
+seconds that were simulated (simulated.txt) show how wrong it is.
 """
 
 import itertools
@@ -114,9 +114,8 @@ def round_of(machine, p):
     """The seconds of a round: log P messages, one after the other, each to a rank twice as far as the one before."""
     apart, took = 1, 0.0
     while apart < p:
-        # Ranks that share cores wait for each other.
         of_step = next(of for most, of in machine["latency"] if apart < most or not most)
-        took += max(p / machine.get("cores", p), 1) * (of_step + machine["gap"])
+        took += of_step + machine["gap"]
         apart *= 2
     return took
 
@@ -211,15 +210,6 @@ def enter(name, text):
     PAGE.write_text(f"{before}{begin}\n{text}\n{end}{after}")
 
 
-def fitted_machine(found, forms, p, cores):
-    """The machine on which programs were measured, with all ranks on a few cores: a step of a round takes as long as
-    it did on p ranks."""
-    used = [(call, line) for call, line in LINES.items() if found[p].get(line)]
-    steps = [at(forms[call]["rounds"], p) * math.ceil(math.log2(p)) * p / cores for call, _ in used]
-    step = sum(found[p][line] for _, line in used) / sum(steps)
-    return dict(latency=[(0, step)], cores=cores, gap=0.0, bandwidth=1e9, reading=0.3e9, operations=math.inf)
-
-
 def main():
     path = Path(sys.argv[1]) if len(sys.argv) > 1 else HERE / "counts.md"
     counted = counts(path, 8)
@@ -250,14 +240,8 @@ def main():
     picture(DOCS / "images/scaling.svg", "Seconds of the calls on Frontier", curves)
     text += ["![Seconds of each call on Frontier, by the number of ranks.](images/scaling.svg)", ""]
     text += ["### How wrong it is", ""]
-    simulated, measured = lines(HERE / "simulated.txt"), lines(HERE / "measured.txt")
     title = "Simulated with SMPI, in brackets by how much the model differs:"
-    text.append(compared(title, forms, SIMULATED, simulated))
-    real = fitted_machine(measured, forms, 64, 2)
-    step = time(real["latency"][0][1])
-    title = ("Measured with MPICH, all ranks on two cores, in brackets by how much the model differs. Its one "
-             f"parameter, {step} of a core for a step of a round, is from 64 ranks:")
-    text.append(compared(title, forms, real, measured))
+    text.append(compared(title, forms, SIMULATED, lines(HERE / "simulated.txt")))
     enter("model", "\n".join(text))
 
 
