@@ -8,6 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if defined(OPEN_MPI)
+#include <mpi-ext.h>
+#endif
+#if defined(OMPI_HAVE_MPI_EXT_FTMPI)
+#define HAS_ULFM 1
+#else
+#define HAS_ULFM 0
+#endif
+
 #define SESSIONS 4
 #define STEPS 12
 
@@ -211,7 +220,11 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &world_size);
     bad_input();
     signal_between();
-    never_begun();
+    /* With ULFM a session does not go on without a process that lives. tests/ulfm kills it. */
+    if (!HAS_ULFM)
+        never_begun();
+    else if (world_rank == 0)
+        printf("skipped: a session that never began, as no process fails\n");
     int counts[SESSIONS] = {0};
     for (round = 0; round < 3; round++) {
         for (which = 0; which < SESSIONS; which++) {
