@@ -236,23 +236,25 @@ static int run(void)
     return finish();
 }
 
+/* Begins the session, or goes on with it; 0 if a process has failed. One that has no session yet joins the others. */
+static int begin(void)
+{
+    if (session != SCR_SESSION_NULL) return SCR_Session_repair(session, comm) == SCR_SUCCESS;
+    return SCR_Session_create(comm, "heat2d", &session) == SCR_SUCCESS && SCR_Session_init(session) == SCR_SUCCESS;
+}
+
 int main(int argc, char** argv)
 {
     MPI_Init(&argc, &argv);
-    int is_new = repair_first(&comm, argv);
+    repair_first(&comm, argv);
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &ranks);
     read_arguments(argc, argv);
 
-    /* A new process joins the repair of the others. */
-    int good = SCR_Session_create(comm, "heat2d", &session) == SCR_SUCCESS
-        && SCR_Session_init(session) == SCR_SUCCESS;
-    if (!good && !is_new) give_up("SCR cannot start:", "its messages say why");
+    int good = begin();
     while (!good || !restart() || !run()) {
-        /* A process that could not join has nothing to repair: the others start another one. */
-        if (session == SCR_SESSION_NULL) exit(3);
-        repair_whole(&comm, spawn);
-        good = SCR_Session_repair(session, comm) == SCR_SUCCESS;
+        if (!repair_whole(&comm, spawn)) give_up("SCR fails, and no process has:", "its messages say why");
+        good = begin();
     }
     SCR_Session_finalize(session);
     SCR_Session_free(&session);

@@ -33,8 +33,11 @@ static int* repair_numbers(int count)
 static MPI_Comm repair_survivors(MPI_Comm broken)
 {
     MPI_Comm survivors;
+    int done = 1;
     while (MPIX_Comm_shrink(broken, &survivors) != MPI_SUCCESS) {}
     MPI_Comm_set_errhandler(survivors, MPI_ERRORS_RETURN);
+    /* Open MPI 5.0 crashes if it is revoked before all have it. */
+    MPIX_Comm_agree(broken, &done);
     return survivors;
 }
 
@@ -115,27 +118,29 @@ static int repair_first(MPI_Comm* comm, char** argv)
     repair_command = argv[0];
     repair_arguments = argv + 1;
     int is_new = parents != MPI_COMM_NULL;
-    if (is_new) *comm = repair_join(parents);
-    else MPI_Comm_dup(MPI_COMM_WORLD, comm);
-    MPI_Comm_set_errhandler(*comm, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    *comm = is_new ? repair_join(parents) : MPI_COMM_WORLD;
     return is_new;
 }
 
-/* See above. With `spawn` as many processes as before. */
-static void repair_whole(MPI_Comm* comm, int spawn)
+/* See above. With `spawn` as many processes as before. How many have failed: with 0, the error was another one. */
+static int repair_whole(MPI_Comm* comm, int spawn)
 {
     MPI_Comm whole = MPI_COMM_NULL;
+    int lost = 0;
     MPIX_Comm_revoke(*comm);
     while (whole == MPI_COMM_NULL) {
         MPI_Comm survivors = repair_survivors(*comm);
         int now, before;
         MPI_Comm_size(survivors, &now);
         MPI_Comm_size(*comm, &before);
-        whole = spawn && now < before ? repair_refilled(*comm, survivors) : survivors;
+        lost = before - now;
+        whole = spawn && lost > 0 ? repair_refilled(*comm, survivors) : survivors;
         if (whole != survivors) MPI_Comm_free(&survivors);
     }
-    MPI_Comm_free(comm);
+    if (*comm != MPI_COMM_WORLD) MPI_Comm_free(comm);
     *comm = whole;
+    return lost;
 }
 
 #endif

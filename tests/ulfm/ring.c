@@ -2,8 +2,9 @@
  * which it changes, too. Its checkpoints are files, which it reads again on any number of processes; examples/heat2d_repair.c
  * has fields. The result is the same bit for bit on any number of processes.
  *
- * Usage: ring [spawn 0|1] [command FILE] [size N] [steps N] [every N] [delay MS] [output FILE]
- * as heat2d_repair; size is the number of words of a cell, and of the token.
+ * Usage: ring [spawn 0|1] [command FILE] [size N] [steps N] [every N] [delay MS] [output FILE] [world 0|1]
+ * as heat2d_repair; size is the number of words of a cell, and of the token. With world 1 the session is that of
+ * MPI_COMM_WORLD.
  */
 
 #define _DEFAULT_SOURCE
@@ -40,6 +41,7 @@ static void read_arguments(int argc, char** argv)
         else if (strcmp(argv[i], "every") == 0) every = atoi(argv[i + 1]);
         else if (strcmp(argv[i], "delay") == 0) delay = atoi(argv[i + 1]);
         else if (strcmp(argv[i], "output") == 0) output_file = argv[i + 1];
+        else if (strcmp(argv[i], "world") == 0) session = atoi(argv[i + 1]) ? SCR_SESSION_WORLD : SCR_SESSION_NULL;
         else give_up("unknown argument");
     }
     cells = malloc((size_t)size * CELLS * sizeof *cells);
@@ -199,6 +201,14 @@ static int run(void)
     return finish();
 }
 
+/* Begins the session, or goes on with it; 0 if a process has failed. One that has no session yet joins the others. */
+static int begin(int repairs)
+{
+    if (session != SCR_SESSION_NULL && repairs) return SCR_Session_repair(session, comm) == SCR_SUCCESS;
+    int made = session != SCR_SESSION_NULL || SCR_Session_create(comm, "ring", &session) == SCR_SUCCESS;
+    return made && SCR_Session_init(session) == SCR_SUCCESS;
+}
+
 int main(int argc, char** argv)
 {
     MPI_Init(&argc, &argv);
@@ -208,17 +218,13 @@ int main(int argc, char** argv)
     read_arguments(argc, argv);
     if (ranks > CELLS) give_up("more processes than cells");
 
-    int good = SCR_Session_create(comm, "ring", &session) == SCR_SUCCESS
-        && SCR_Session_init(session) == SCR_SUCCESS;
-    if (!good && !is_new) give_up("SCR cannot start: its messages say why");
+    int good = begin(is_new);
     while (!good || !restart() || !run()) {
-        /* A process that could not join has nothing to repair: the others start another one. */
-        if (session == SCR_SESSION_NULL) exit(3);
-        repair_whole(&comm, spawn);
-        good = SCR_Session_repair(session, comm) == SCR_SUCCESS;
+        if (!repair_whole(&comm, spawn)) give_up("SCR fails, and no process has: its messages say why");
+        good = begin(1);
     }
     SCR_Session_finalize(session);
-    SCR_Session_free(&session);
+    if (session != SCR_SESSION_WORLD) SCR_Session_free(&session);
     free(cells);
     free(token);
     MPI_Finalize();

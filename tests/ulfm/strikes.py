@@ -45,9 +45,9 @@ def processes(program):
     return found
 
 
-def strike(program, node_dirs, dice, with_node):
-    """Kills one process. Its node is lost, too, if `with_node`."""
-    alive = processes(program)
+def strike(program, node_dirs, dice, with_node, among=""):
+    """Kills one process, on a node whose name begins with `among`. The node is lost, too, if `with_node`."""
+    alive = [one for one in processes(program) if one[1].startswith(among)]
     if not alive:
         return None
     pid, node = dice.choice(sorted(alive))
@@ -67,9 +67,12 @@ def stacks(program):
     if not shutil.which("gdb"):
         return in_spawn
     for pid, node in processes(program):
-        told = subprocess.run(
-            ["gdb", "-p", str(pid), "-batch", "-ex", "bt 25"], capture_output=True, timeout=30, check=False
-        )
+        try:
+            told = subprocess.run(
+                ["gdb", "-p", str(pid), "-batch", "-ex", "bt 25"], capture_output=True, timeout=30, check=False
+            )
+        except subprocess.TimeoutExpired:
+            continue
         frames = [line for line in told.stdout.decode(errors="replace").splitlines() if line.startswith("#")]
         print(f"  process {pid} on {node}:")
         for frame in frames:
@@ -81,7 +84,7 @@ def stacks(program):
 class Run:
     """A run of the program, with its output."""
 
-    def __init__(self, program, launch, site, spawn, delay, more):
+    def __init__(self, program, launch, site, spawn, delay, more, extra=()):
         nodes = os.path.join(site, "nodes")
         os.makedirs(nodes, exist_ok=True)
         prefix = os.path.join(site, "prefix")
@@ -108,7 +111,7 @@ class Run:
         arguments = [
             wrapper, "first", "spawn", str(int(spawn)), "command", wrapper, "size", str(SIZE),
             "steps", str(STEPS), "every", str(EVERY), "delay", str(delay),
-            "output", os.path.join(site, "out"),
+            "output", os.path.join(site, "out"), *extra,
         ]
         self.nodes, self.lines, self.program = nodes, [], program
         self.name = "ring" if "ring" in os.path.basename(program) else "heat2d"
@@ -157,6 +160,11 @@ class Run:
                     return
                 if time.monotonic() >= deadline:
                     raise
+
+    def print_lines(self):
+        """Prints the output; of what always comes, only the last lines."""
+        for at, text in [line for line in self.lines[:-8] if ": checkpoint" not in line[1]] + self.lines[-8:]:
+            print(f"  {at:8.3f} {text}")
 
     def end(self):
         """Ends all processes."""
@@ -214,9 +222,7 @@ def one(program, launch, seed, reference):
         return kind, who, went_on, code
     except (TimeoutError, AssertionError, OSError, subprocess.TimeoutExpired) as problem:
         print(f"seed {seed}: {kind}: {problem}; {more}")
-        # Of what always comes, only the last lines.
-        for at, text in [line for line in run.lines[:-8] if ": checkpoint" not in line[1]] + run.lines[-8:]:
-            print(f"  {at:8.3f} {text}")
+        run.print_lines()
         if isinstance(problem, (TimeoutError, subprocess.TimeoutExpired)):
             if stacks(program):
                 return kind, None, None, None

@@ -11,6 +11,14 @@ use crate::session::{Member, Session};
 use crate::system::time::Instant;
 use crate::{Error, Result};
 
+/// What the ranks of a repair know of each other. The same on all.
+struct Met {
+    /// The lowest rank that asks for a run.
+    asking: Option<usize>,
+    /// A rank has a run that can go on.
+    has_run: bool,
+}
+
 impl Process {
     /// `SCR_Session_repair`: the session goes on with the ranks of `comm`, of which this is one. A process
     /// that has no run joins. If no rank has one, these are the ranks of the session from now on, and a run begins if a
@@ -26,10 +34,14 @@ impl Process {
         comm.at_finalize(self.at_end)?;
         let valid = valid.and_then(|()| self.require_survivors(&comm));
         // A run goes on if the communicator cannot be used.
-        let asking = self.require_same_name(&comm, asks, valid)?;
+        let Met { asking, has_run } = self.meet(&comm, asks, valid)?;
         let mut member = self.leave_run();
         let survives = member.has_survived();
-        let repaired = self.repair_on(&comm, &mut member);
+        let repaired = if has_run {
+            self.repair_on(&comm, &mut member)
+        } else {
+            Ok(None)
+        };
         if member.has_survived() {
             self.run = RunState::Broken(Box::new(member));
         }
@@ -85,23 +97,26 @@ impl Process {
         Ok(())
     }
 
-    /// Fails on all ranks if `valid` is an error on one, or the names of their sessions differ. The lowest rank that
-    /// `asks`, if one does. Collective.
-    fn require_same_name(
-        &self,
-        comm: &Mpi,
-        asks: bool,
-        valid: Result<()>,
-    ) -> Result<Option<usize>> {
+    /// Fails on all ranks if `valid` is an error on one, or the names of their sessions differ. Collective.
+    fn meet(&self, comm: &Mpi, asks: bool, valid: Result<()>) -> Result<Met> {
         let print = collective::fingerprint(self.name.as_bytes()) as i64;
         let asking = if asks { comm.rank() as i64 } else { i64::MAX };
-        let terms = [Term::Min(print), Term::Max(print), Term::Min(asking)];
+        let has_run = matches!(self.run, RunState::Active(_) | RunState::Broken(_));
+        let terms = [
+            Term::Min(print),
+            Term::Max(print),
+            Term::Min(asking),
+            Term::Max(has_run.into()),
+        ];
         let host = Environment::of_process().host;
         let agreement = collective::agree_with(comm, &host, valid, terms)?;
-        let ((), [least, most, asking]) = agreement.all_done()?;
+        let ((), [least, most, asking, has_run]) = agreement.all_done()?;
         if least == most {
             let asking = usize::try_from(asking.get()).ok();
-            return Ok(asking.filter(|rank| *rank < comm.size()));
+            return Ok(Met {
+                asking: asking.filter(|rank| *rank < comm.size()),
+                has_run: has_run.on_any(),
+            });
         }
         Err(Error::usage(
             "SCR_Session",

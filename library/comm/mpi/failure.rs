@@ -25,6 +25,9 @@ unsafe extern "C" {
 /// How often a rank that waits looks whether a process has failed.
 const LOOK: Duration = Duration::from_millis(20);
 
+/// How long a new communicator is left alone: in Open MPI 5.0 a rank that still makes it crashes if it is revoked.
+const YOUNG: Duration = Duration::from_millis(300);
+
 /// So many failed ranks are named.
 const NAMED: usize = 8;
 
@@ -34,10 +37,18 @@ pub(super) fn is_there() -> bool {
     unsafe { scr_ulfm_is_there() != 0 }
 }
 
+/// True if a call returned this code because a process has failed.
+fn is_failure(code: c_int) -> bool {
+    // SAFETY: takes any code.
+    code != 0 && unsafe { scr_ulfm_is_failure(code) != 0 }
+}
+
 /// A communicator of our own, and whether it can still be used.
 pub(super) struct Handle {
     pub comm: MPI_Comm,
     broken: AtomicBool,
+    /// All ranks are known to have made it.
+    complete: AtomicBool,
 }
 
 // SAFETY: as for `Mpi`.
@@ -51,17 +62,25 @@ impl Handle {
         Handle {
             comm,
             broken: AtomicBool::new(false),
+            complete: AtomicBool::new(false),
         }
     }
 
     /// As [`check`] of a call on this communicator. If a process has failed, all ranks get an error from now on.
     pub fn check(&self, call: &str, code: c_int) -> Result<()> {
-        // SAFETY: takes any code.
-        if code == 0 || unsafe { scr_ulfm_is_failure(code) } == 0 {
-            return check(call, code);
+        if is_failure(code) {
+            self.revoke();
         }
-        self.revoke();
-        Err(self.failure(call))
+        self.tell(call, code)
+    }
+
+    /// As [`check`]. The error says which processes have failed, if that is why. Local.
+    pub fn tell(&self, call: &str, code: c_int) -> Result<()> {
+        if is_failure(code) {
+            Err(self.failure(call))
+        } else {
+            check(call, code)
+        }
     }
 
     /// Fails if the communicator cannot be used any more.
@@ -73,9 +92,17 @@ impl Handle {
         }
     }
 
+    /// A call has succeeded here in which each rank took part. Local.
+    pub fn is_complete(&self) {
+        self.complete.store(true, Relaxed);
+    }
+
     /// Makes all calls of all ranks on it fail from now on. Local.
     pub fn revoke(&self) {
         if !self.broken.swap(true, Relaxed) && self.is_made() {
+            if is_there() && !self.complete.load(Relaxed) {
+                std::thread::sleep(YOUNG);
+            }
             // SAFETY: the communicator is ours and alive.
             unsafe { scr_ulfm_revoke(self.comm) };
         }

@@ -115,9 +115,14 @@ impl Mpi {
         unsafe { scr_comm_of_fortran(comm) }
     }
 
-    /// Another communicator over the same ranks. Collective.
+    /// A communicator over the same ranks, for use instead of this one. Collective. It is the same one where processes
+    /// can fail: while one is made, a failure can harm the MPI itself. With Open MPI 5.0 a process can crash, or can
+    /// never make one of a younger communicator again.
     pub fn again(&self) -> Result<Mpi> {
         self.handle.usable("MPI_Comm_dup")?;
+        if Mpi::sees_failures() {
+            return Mpi::over(self.handle.clone());
+        }
         let dup = Mpi::dup_usable("MPI_Comm_dup", self.handle.comm);
         if dup.is_err() {
             // A rank that has got its communicator must not wait in it for this one.
@@ -126,10 +131,10 @@ impl Mpi {
         dup
     }
 
+    /// Makes a communicator over the ranks of another one, for `call`. Collective.
     fn dup_usable(call: &str, comm: MPI_Comm) -> Result<Mpi> {
-        let mut ours = Mpi::none()?;
-        let (mut rank, mut size): (c_int, c_int) = (0, 0);
-        let mut made = ours.handle.comm;
+        // SAFETY: constant of the C library, never written.
+        let mut made = unsafe { RSMPI_COMM_NULL };
         // SAFETY: MPI is initialised and not finalised; all pointers are to live locals or
         // fields of the type MPI expects. The handler is a reference of ours, to be freed once (MPI 3.1, section 8.3.4).
         unsafe {
@@ -140,13 +145,19 @@ impl Mpi {
             let code = MPI_Comm_dup(comm, &mut made);
             MPI_Comm_set_errhandler(comm, handler);
             MPI_Errhandler_free(&mut handler);
-            check("MPI_Comm_dup", code).map_err(|error| match error {
-                Error::Comm { call: dup, what } => Error::comm(format!("{call}: {dup}"), what),
-                other => other,
-            })?;
+            // A handle that is dropped frees nothing.
+            Handle::new(comm).tell(call, code)?;
         }
-        ours.handle = Arc::new(Handle::new(made));
-        // SAFETY: as above.
+        Mpi::over(Arc::new(Handle::new(made)))
+    }
+
+    /// Uses a communicator of ours. Local.
+    fn over(handle: Arc<Handle>) -> Result<Mpi> {
+        let made = handle.comm;
+        let mut ours = Mpi::without_terms(handle)?;
+        let (mut rank, mut size): (c_int, c_int) = (0, 0);
+        // SAFETY: MPI is usable, and the communicator is alive; all pointers are to live locals or fields of the type
+        // MPI expects.
         unsafe {
             let handler = MPI_Comm_set_errhandler(made, RSMPI_ERRORS_RETURN);
             check("MPI_Comm_set_errhandler", handler)?;
@@ -165,12 +176,11 @@ impl Mpi {
         Ok(ours)
     }
 
-    /// Without a communicator.
-    fn none() -> Result<Mpi> {
+    /// Cannot combine terms yet.
+    fn without_terms(handle: Arc<Handle>) -> Result<Mpi> {
         Ok(Mpi {
-            // SAFETY: constants of the C library, never written.
-            handle: Arc::new(Handle::new(unsafe { RSMPI_COMM_NULL })),
-            // SAFETY: as above; stands in until there is an operation of our own.
+            handle,
+            // SAFETY: constant of the C library, never written; stands in until there is an operation of our own.
             combine: unsafe { RSMPI_MAX },
             // SAFETY: as above.
             pair: unsafe { RSMPI_DATATYPE_NULL },
@@ -438,7 +448,9 @@ impl Communicator for Mpi {
         // SAFETY: the communicator is ours and alive.
         let code = unsafe { MPI_Ibarrier(self.handle.comm, &mut request.handle) };
         self.handle.check(CALL, code)?;
-        Box::new(request).wait().map(drop)
+        Box::new(request).wait()?;
+        self.handle.is_complete();
+        Ok(())
     }
 
     fn allreduce(&self, terms: &mut [Term]) -> Result<()> {
@@ -475,6 +487,7 @@ impl Communicator for Mpi {
         };
         self.handle.check(CALL, code)?;
         let both = Box::new(request).wait()?;
+        self.handle.is_complete();
         let all = both.get(second..).unwrap_or_default();
         let (numbers, _) = all.as_chunks::<8>();
         let (pairs, _) = numbers.as_chunks::<2>();
