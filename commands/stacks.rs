@@ -38,10 +38,9 @@ const LINES: usize = 10;
 /// MPI, called from the same place, are alike. Prints at most ten lines: the group that most ranks are in first, then
 /// those that differ, marked with a star. With --long all that is known.
 ///
-/// Ranks are found by what the launcher has told them: Open MPI, MPICH, Slurm, Flux and others that use PMI or PMIx. Where no
-/// scheduler tells jobs apart, those are taken that use the prefix directory. If there are none, each launch of another program is
-/// shown for itself. Of each process all threads are looked at: one that is in a call of SCR is told beside the first thread. Stacks
-/// are read by eu-stack (elfutils) or gdb. Without them, or where tracing is forbidden, only what /proc
+/// Ranks are found by what the launcher has told them. Where no scheduler tells jobs apart, those are
+/// taken that use the prefix directory; if there are none, each launch is shown for itself. Stacks are
+/// read by eu-stack (elfutils) or gdb. Without them, or where tracing is forbidden, only what /proc
 /// tells is shown. The processes go on afterwards. Only processes of the same user can be looked at.
 ///
 /// scr run does this before it ends a run that makes no progress (--watch, SCR_WATCHDOG).

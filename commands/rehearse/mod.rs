@@ -32,11 +32,10 @@ pub(super) const COMMAND: Command = Command::of::<Options>("rehearse", &[], Comm
 
 /// Try whether a program survives failures, before they happen
 ///
-/// Launches the program on emulated nodes of this machine: once undisturbed, and once more, where processes or nodes are
-/// killed after some checkpoints and the program is launched again. A node that is killed loses its cache, and another one takes its
-/// place. Then compares how both runs have ended, and says what was restored from where, how much time was lost, and what
-/// to change if the program did not recover: it begins from the beginning, a part of its state is not saved, files are written
-/// elsewhere than SCR_Route_file said, or it hangs in its restart.
+/// Launches the program on emulated nodes of this machine: once undisturbed, and once more, where
+/// processes or nodes are killed after some checkpoints and the program is launched again. Then
+/// compares how both runs have ended, and says what was restored from where, how much time was lost,
+/// and what to change if the program did not recover. docs/rehearsal.md shows a report.
 ///
 /// RECOVERED means that a launch after a kill was seen to go on from a checkpoint, and ended as the undisturbed run did. Of a program
 /// that is not linked with SCR nothing can be seen: name with --says what it prints when it goes on from a checkpoint of its own.

@@ -52,24 +52,14 @@ pub(super) const COMMAND: Command = Command::of::<Options>(
 /// scr_srun, scr_mpirun, scr_fluxrun, scr_jsrun, scr_lrun and scr_aprun add the launcher
 /// themselves.
 ///
-/// There is no other launch when the program has ended with exit code 0 or called SCR_Finalize,
-/// when a halt condition holds (see scr halt), when SCR_RUNS launches were made, when the last
-/// SCR_SAME_FAILURES launches failed alike without a new dataset, when the allocation ends before a restart and a checkpoint are
-/// done (by the event log), when fewer nodes are left than SCR_MIN_NODES, or when mpirun or mpiexec would start it from a node that is down.
-/// Outside of Slurm and LSF these two need scr run on a node of the job. Each decision is one line with its reason. SIGTERM, SIGINT,
-/// SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 are passed on to the launcher; after the first four there
-/// is no other launch.
+/// Each decision is one line with its reason: docs/running-jobs.md has all reasons not to launch again.
+/// SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 are passed on to the launcher; after the
+/// first four there is no other launch.
 ///
-/// With --watch or SCR_WATCH, a run that makes no progress for --after is ended, and launched again as after a failure: as soon
-/// as none of the sources moves any more. calls: the calls of the library, counted on each node. file=PATH: size and time of a
-/// file, which may not exist yet; there may be several. cpu: processor time of the ranks, which counts only if nothing else can
-/// be read, since a loop without end uses it up, too. command=CMD, as the last one: its output, or exit code 0 for progress and 1
-/// for none. What ranks do is printed first, as by scr stacks. Then comes --signal, if given, SIGTERM, and SIGKILL.
-///
-/// With --requeue or SCR_REQUEUE=1 the job is put into the queue of Slurm, LSF or PBS again when another allocation can bring
-/// the program further: it was stopped in time before the end of the allocation, or too few nodes or too little time are
-/// left. Not if the program has ended, if the user has stopped it, if it failed alike again and again, or if this allocation has
-/// brought no new dataset.
+/// With --watch or SCR_WATCH, a run in which no source has moved for --after is ended, and launched
+/// again. calls: the calls of the library. file=PATH: size and time of a file; there may be several.
+/// cpu: processor time of the ranks, which counts only if nothing else can be read. command=CMD, as
+/// the last one: its output, or exit code 0 for progress and 1 for none. See docs/my-job-hangs.md.
 ///
 /// --run-cmd and --restart-cmd, or -rc and -rs, may be anywhere on the command line. One of the two
 /// commands is added after the launcher and its options: the second if there is a checkpoint to

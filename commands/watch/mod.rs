@@ -42,20 +42,16 @@ const LEFT_OVER: Duration = Duration::from_secs(20);
 
 /// Watch a job that was started without scr run, and end it when it hangs
 ///
-/// For any program, linked with SCR or not: `scr watch 12345 --watch file=run.log --after 10m`. The job hangs when none of the
-/// sources of --watch has moved for --after. calls: the calls of the library, counted on each node. file=PATH: size and time of
-/// a file, which may not exist yet; there may be several. cpu: processor time of the ranks, which counts only if nothing
-/// else can be read, since a loop without end uses it up, too. command=CMD, as the last one: its output, or exit code 0
-/// for progress and 1 for none. A source that cannot be read is told once, and does not count.
+/// For any program, linked with SCR or not: `scr watch 12345 --watch file=run.log --after 10m`. The job
+/// hangs when none of the sources of --watch has moved for --after; scr run has the same, and
+/// docs/my-job-hangs.md explains them. Then prints in at most ten lines what its ranks do, as scr stacks,
+/// and writes all that is known to .scr/stacks.watch.txt in the prefix directory. It is ended by --signal,
+/// if given, so that the program can write a checkpoint; SIGTERM after SCR_WATCH_SIGNAL_SECONDS; SIGKILL
+/// after SCR_WATCH_TERM_SECONDS. With --no-kill it is left alone.
 ///
-/// When the job hangs, prints in at most ten lines what its ranks do, as scr stacks, and writes all that is known to
-/// .scr/stacks.watch.txt in the prefix directory. Then it is ended: --signal, if given, so that the program can write a checkpoint;
-/// SIGTERM after SCR_WATCH_SIGNAL_SECONDS; SIGKILL after SCR_WATCH_TERM_SECONDS. With --no-kill it is left alone.
-///
-/// A process id names a launcher, a job script or another process of this node. All that it has started on this node is ended with
-/// it; what a launcher has started on other nodes, the launcher ends, and what is left there is told. A step, such as
-/// 123.0, is one of the job whose allocation this is; its scheduler ends it. Parameters replace options, as for scr run:
-/// SCR_WATCH, SCR_WATCH_AFTER, SCR_WATCH_FIRST, SCR_WATCH_SIGNAL.
+/// A process id names a launcher, a job script or another process of this node, which is ended with all
+/// that it has started here. A step, such as 123.0, is one of the job whose allocation this is.
+/// Parameters replace options: SCR_WATCH, SCR_WATCH_AFTER, SCR_WATCH_FIRST, SCR_WATCH_SIGNAL.
 ///
 /// Exit status: 0 the process or step has ended by itself, 3 it hung, and has ended unless --no-kill was given, 1 it cannot be
 /// watched.

@@ -12,7 +12,7 @@ SCR_WRITE_DOCS=1 cargo test --no-default-features --features cli --test cli -- c
 
 One program without MPI, `scr`, for login nodes, job scripts and epilogs. Each command is also installed under its
 names in SCR v3.1.0. This is what `scr COMMAND --help` prints; the manual pages (`man scr-index`, `man scr_index`) have
-the same.
+the same. Each takes `-h`, `--help`, `-V` and `--version`, too.
 ";
 
 /// The name by which a command is called, with the other names it has.
@@ -38,6 +38,8 @@ fn page() -> String {
         let mut definition = command
             .definition(name)
             .bin_name(format!("scr {name}"))
+            .disable_help_flag(true)
+            .disable_version_flag(true)
             .term_width(100);
         let help = definition.render_long_help().to_string();
         let lines: Vec<&str> = help.trim_end().lines().map(str::trim_end).collect();

@@ -16,12 +16,15 @@ fn documented(heading: &str) -> BTreeMap<String, BTreeSet<String>> {
     let (_, section) = page.split_once(&begin).expect(heading);
     let section = section.split("\n## ").next().unwrap();
     let rows = section.lines().filter(|line| line.starts_with("| `"));
+    // The page has these two once, for all commands.
+    let first = ["version", "command"].into_iter().zip(["number", "string"]);
+    let first = first.map(|(key, kind)| (key.to_string(), BTreeSet::from([kind.to_string()])));
     let row = |line: &str| {
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();
         let key = cells[1].trim_matches('`').to_string();
         (key, cells[2].split(" or ").map(str::to_string).collect())
     };
-    rows.map(row).collect()
+    first.chain(rows.map(row)).collect()
 }
 
 /// Adds the type of each key in `value`.
