@@ -4,6 +4,7 @@
 use super::Setup;
 use super::consistency;
 use super::local_setup::LocalSetup;
+use super::repair::Beginning;
 use super::run_info::{RootSetup, RootState, receive};
 use crate::Result;
 use crate::cache::layout::Layout;
@@ -35,12 +36,11 @@ pub(super) struct Joined {
 }
 
 impl Joined {
-    /// Joins the run; `None` if SCR is disabled. `held` is the lock on the prefix directory, if this process has it
-    /// already, and `repairs` is true if the session had a run before. Collective.
+    /// Joins the run; `None` if SCR is disabled. Takes the lock on the prefix directory, if this process has it already.
+    /// Collective.
     pub fn new(
         mut setup: Setup,
-        held: Option<Box<dyn Lock>>,
-        repairs: bool,
+        beginning: &mut Beginning,
         config: &mut Config,
     ) -> Result<Option<Self>> {
         let mut speaker = Speaker {
@@ -53,9 +53,10 @@ impl Joined {
             speaker: &speaker,
             environment: &setup.environment,
             lock_timeout: setup.lock_timeout,
-            repairs,
+            is_first: beginning.is_first(),
             alone_in: setup.comm.alone_in(),
         };
+        let held = beginning.take_prefix_lock();
         let shared = share_run_info(&*setup.comm, &root_setup, held, config)?;
         let Some((root, message)) = shared else {
             return Ok(None);

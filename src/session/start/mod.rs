@@ -35,7 +35,7 @@ use crate::session::restart::node_copies::NodeCopies;
 use crate::session::restart::read_files::ReadFiles;
 use crate::session::restart::restart_list::RestartLists;
 use crate::session::start::join::Joined;
-use crate::session::start::repair::{Kept, Member, Repair, identity_of};
+use crate::session::start::repair::{Beginning, Kept, Member, Repair, identity_of};
 use crate::session::state::State;
 use crate::store::{Files, posix::Posix};
 use crate::text::counted;
@@ -83,12 +83,13 @@ impl Session {
     /// A parameter or descriptor cannot be used, a directory cannot be made or belongs to somebody
     /// else, or another run uses the prefix directory. All ranks return the same error.
     pub fn init(setup: Setup, config: &mut Config) -> Result<Option<Session>> {
-        Session::start(setup, None, &mut None, config)
+        Session::start(setup, &mut Beginning::First, config)
     }
 
     /// Goes on with a session whose ranks were lost, on another communicator: that of the survivors, or of as many ranks
     /// as before, or any other. The newest checkpoint that is complete, or can be rebuilt, is offered for a restart,
-    /// as after `SCR_Init`. `None` if no rank has survived: then nothing was done but for two rounds. Collective: survivors and new ranks call it.
+    /// as after `SCR_Init`. `None` if no rank has survived: then nothing was done but for two rounds. Collective:
+    /// survivors and new ranks call it.
     ///
     /// # Errors
     /// As [`Session::init`], and if the ranks are of several sessions. `member` still has what this process
@@ -99,27 +100,25 @@ impl Session {
         config: &mut Config,
     ) -> Result<Option<Session>> {
         let (comm, environment) = (&*setup.comm, &setup.environment);
-        let Some(repair) = repair::meet(comm, environment, member, config)? else {
+        let Some(agreed) = repair::meet(comm, environment, member, config)? else {
             return Ok(None);
         };
-        let mut kept = member.take();
         config.thaw();
-        let started = Session::start(setup, Some(repair), &mut kept, config);
-        member.put_back(kept);
+        let mut beginning = member.begin(agreed);
+        let started = Session::start(setup, &mut beginning, config);
+        member.put_back(beginning);
         started
     }
 
-    /// Starts a run of a new session, or of one that is repaired. `kept` is what this process has of the run before; it
-    /// is as it was, but for locks that are released, if the run cannot start. Collective.
+    /// Starts a run. If it cannot start, what this process has of the run before is as it was, but for locks that are
+    /// released. Collective.
     fn start(
         setup: Setup,
-        repair: Option<Repair>,
-        kept: &mut Option<Kept>,
+        beginning: &mut Beginning,
         config: &mut Config,
     ) -> Result<Option<Session>> {
         let lock_timeout = setup.lock_timeout;
-        let held = kept.as_mut().and_then(|kept| kept.locks.take_prefix());
-        let Some(joined) = Joined::new(setup, held, repair.is_some(), config)? else {
+        let Some(joined) = Joined::new(setup, beginning, config)? else {
             return Ok(None);
         };
         let Joined {
@@ -131,12 +130,12 @@ impl Session {
             environment,
         } = joined;
         let identity = identity_of(run.id());
-        let kept_now = kept.take().unwrap_or_else(|| Kept::of_new(identity));
+        let kept = beginning.take_kept();
         let Kept {
             mut locks,
             statistics,
             ..
-        } = kept_now;
+        } = kept.map_or_else(|| Kept::of_new(identity), |kept| *kept);
         let mut unfinished = None;
         let names = root.map(|root| {
             locks.hold_prefix(root.lock);
@@ -174,24 +173,24 @@ impl Session {
             locks,
             run,
         };
-        if let Some(repair) = &repair {
+        if let Some(repair) = beginning.repair() {
             session.continue_from(repair);
         }
         let warnings = config.take_warnings();
         session.tell_configuration(&notes);
         session.tell_run();
         session.interval = CheckpointInterval::new(FailureRate::find(&session.run));
-        let note = repair
-            .as_ref()
+        let note = beginning
+            .repair()
             .map(|repair| repair.words(session.run.comm.size()));
         if let Some(note) = &note {
             let text = format!("the session goes on: {note}");
             session.run.tell_once(Severity::Note, text);
         }
         session.log_start(note);
-        let begun = session.begin(lock_timeout, repair.is_some(), warnings, unfinished);
+        let begun = session.begin(lock_timeout, beginning.is_first(), warnings, unfinished);
         if let Err(error) = begun {
-            *kept = repair.map(|_| Kept::of(session));
+            beginning.keep(session);
             return Err(error);
         }
         session.compute_starts();
@@ -276,12 +275,13 @@ impl Session {
         }
     }
 
-    /// Recovers what the cache still has, and writes the records of this run. `warnings` are those of
-    /// this rank's settings; `repairs` is true if the session had a run before; `unfinished` is rank 0's newest dataset in the index, if it is not complete.
+    /// Recovers what the cache still has, and writes the records of this run. `is_first` is true for the first run of a
+    /// session, `warnings` are those of this rank's settings, and `unfinished` is rank 0's newest dataset in the index,
+    /// if it is not complete.
     fn begin(
         &mut self,
         lock_timeout: Duration,
-        repairs: bool,
+        is_first: bool,
         warnings: Vec<String>,
         unfinished: Option<Dataset>,
     ) -> Result<()> {
@@ -293,10 +293,10 @@ impl Session {
             prefix_purge,
             ..
         } = self.run.settings;
-        if !repairs && (cache_purge || !distribute) {
+        if is_first && (cache_purge || !distribute) {
             self.purge_cache(locked.clone())?;
         }
-        let purged = if prefix_purge && !repairs {
+        let purged = if prefix_purge && is_first {
             self.purge_prefix()?
         } else {
             None
@@ -311,7 +311,7 @@ impl Session {
         let keep_all = !self.search.offer.unavailable.is_empty();
         self.locks.unlock_unused(&self.run, &self.cached, keep_all);
         let survey = self.search.survey.get();
-        let written = survey.map_or(Ok(()), |survey| self.write_records(survey, repairs));
+        let written = survey.map_or(Ok(()), |survey| self.write_records(survey, is_first));
         self.tell_settings(written, warnings)?;
         match self.flush_recovered() {
             // The checkpoint is complete in the cache, so the program can go on with it.
@@ -405,11 +405,11 @@ impl Session {
     ///
     /// # Errors
     /// The halt file is damaged, and `SCR_HALT_SECONDS` must be written to it.
-    fn write_records(&self, survey: &Survey, repairs: bool) -> Result<()> {
+    fn write_records(&self, survey: &Survey, is_first: bool) -> Result<()> {
         let (run, files, prefix) = (&self.run, &*self.run.files, &self.run.prefix);
         run.keep_record(|| records::write_nodes(files, prefix, run.nodes));
         // The time counts from the first start of a session.
-        let halt_seconds = run.settings.halt_seconds.filter(|_| !repairs);
+        let halt_seconds = run.settings.halt_seconds.filter(|_| is_first);
         let halt_seconds = halt_seconds.map(|seconds| i64::try_from(seconds).unwrap_or(i64::MAX));
         let update = || {
             records::update_halt(files, prefix, |halt| {

@@ -13,6 +13,7 @@ use crate::job::Environment;
 use crate::session::Session;
 use crate::session::ids::Ids;
 use crate::session::statistics::Statistics;
+use crate::store::Lock;
 use crate::text::counted;
 use crate::{Error, Result};
 
@@ -21,7 +22,7 @@ const CALL: &str = "SCR_Session_repair";
 
 /// What a process has that belongs to a session which is to be repaired.
 #[derive(Default)]
-pub struct Member(Option<Kept>);
+pub struct Member(Option<Box<Kept>>);
 
 /// What a survivor keeps of the run that was broken.
 pub(in crate::session) struct Kept {
@@ -32,6 +33,58 @@ pub(in crate::session) struct Kept {
     pub statistics: Statistics,
     /// The program can read checkpoints of another number of ranks.
     pub allows_other_ranks: bool,
+}
+
+/// How a run begins. The same on all ranks, but for what each keeps.
+#[derive(Default)]
+pub(in crate::session) enum Beginning {
+    /// It is the first run of a session.
+    #[default]
+    First,
+    /// The session goes on after ranks were lost.
+    Repair {
+        agreed: Repair,
+        /// What this process has of the run before; `None` for a new process.
+        kept: Option<Box<Kept>>,
+    },
+}
+
+impl Beginning {
+    /// What the ranks of a repair have agreed on.
+    pub fn repair(&self) -> Option<&Repair> {
+        match self {
+            Beginning::First => None,
+            Beginning::Repair { agreed, .. } => Some(agreed),
+        }
+    }
+
+    /// True for the first run of a session.
+    pub fn is_first(&self) -> bool {
+        self.repair().is_none()
+    }
+
+    /// The lock on the prefix directory, if this process has it already.
+    pub fn take_prefix_lock(&mut self) -> Option<Box<dyn Lock>> {
+        match self {
+            Beginning::Repair { kept, .. } => kept.as_mut()?.locks.take_prefix(),
+            Beginning::First => None,
+        }
+    }
+
+    /// What this process has of the run before, for the one that begins.
+    pub fn take_kept(&mut self) -> Option<Box<Kept>> {
+        match self {
+            Beginning::Repair { kept, .. } => kept.take(),
+            Beginning::First => None,
+        }
+    }
+
+    /// The run cannot begin. What a later repair needs of it is kept, if this is one.
+    pub fn keep(&mut self, session: Session) {
+        if let Beginning::Repair { kept, .. } = self {
+            *kept = Some(Box::new(Kept::of(session)));
+        }
+    }
 }
 
 impl Member {
@@ -45,14 +98,15 @@ impl Member {
         self.0.is_some()
     }
 
-    /// For the run that begins.
-    pub(super) fn take(&mut self) -> Option<Kept> {
-        self.0.take()
+    /// How the repaired run begins, when the ranks have agreed.
+    pub(super) fn begin(&mut self, agreed: Repair) -> Beginning {
+        let kept = self.0.take();
+        Beginning::Repair { agreed, kept }
     }
 
-    /// The run could not begin, and the process keeps what it had.
-    pub(super) fn put_back(&mut self, kept: Option<Kept>) {
-        self.0 = kept;
+    /// The process keeps what the run that begins has not taken.
+    pub(super) fn put_back(&mut self, mut beginning: Beginning) {
+        self.0 = beginning.take_kept();
     }
 }
 
@@ -123,7 +177,7 @@ impl Session {
         if let Some(log) = self.run.log.take() {
             log.close();
         }
-        Member(Some(Kept::of(self)))
+        Member(Some(Box::new(Kept::of(self))))
     }
 }
 
@@ -138,7 +192,7 @@ pub(super) fn meet(
     member: &Member,
     config: &mut Config,
 ) -> Result<Option<Repair>> {
-    let kept = member.0.as_ref();
+    let kept = member.0.as_deref();
     let has_survived = kept.is_some();
     let identity = kept.map(|kept| kept.identity as i64);
     let survivor = has_survived.then_some(comm.rank() as i64);

@@ -58,8 +58,8 @@ pub(in crate::session) struct RootSetup<'a> {
     pub speaker: &'a Speaker,
     pub environment: &'a Environment,
     pub lock_timeout: Duration,
-    /// The session is repaired: the settings are those of a survivor.
-    pub repairs: bool,
+    /// It is the first run of a session; in a repair, the settings are those of a survivor.
+    pub is_first: bool,
     /// The MPI in which this process is alone.
     pub alone_in: Option<String>,
 }
@@ -73,7 +73,7 @@ impl RootSetup<'_> {
         held: Option<Box<dyn Lock>>,
         config: &mut Config,
     ) -> Result<Option<(RootState, Vec<u8>)>> {
-        if !self.repairs {
+        if self.is_first {
             load(self.files, self.environment, config)?;
         }
         let settings = Settings::from(config);
