@@ -179,11 +179,12 @@ impl Options {
                 .iter()
                 .map(|cache| cache.job().display().to_string())
                 .collect();
-            return Err(Failure::said(format!(
-                "there is nothing of dataset {} in {}",
-                self.id,
-                places.join(", ")
-            )));
+            let places = places.join(", ");
+            return Err(Failure::said(if copied.problems.is_empty() {
+                format!("there is nothing of dataset {} in {places}", self.id)
+            } else {
+                format!("no part of dataset {} can be read in {places}", self.id)
+            }));
         };
         let name = escaped(&dataset.name);
         let saved = if self.partner {

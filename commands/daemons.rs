@@ -2,7 +2,7 @@
 
 use super::call::{Failure, Invocation};
 use super::job::Job;
-use super::on_nodes::command_on_nodes;
+use super::on_nodes::{command_on_nodes, message, tell_unkept};
 use super::place;
 use super::scavenge::ReachedNodes;
 use scr_engine::config::describe::descriptors;
@@ -96,7 +96,9 @@ fn count_serving(log: &mut File, begin: u64) -> usize {
 /// Waits until the nodes have copied what is in their transfer files, ends their daemons, and enters what
 /// is complete now.
 pub(super) fn end(call: &mut Invocation, job: &Job, nodes: &ReachedNodes) -> Result<(), Failure> {
-    for answer in nodes.ask(&["transfer", "--finish"])? {
+    let answers = nodes.ask(&["transfer", "--finish"])?;
+    tell_unkept(call, &answers, "transfer");
+    for answer in answers {
         for line in answer.out.lines().filter(|line| !line.trim().is_empty()) {
             call.step(&format_args!("{}: {}", answer.node, escaped(&line.into())))?;
         }
@@ -110,8 +112,8 @@ pub(super) fn end(call: &mut Invocation, job: &Job, nodes: &ReachedNodes) -> Res
 /// The message of the command, else its exit status.
 fn told(answer: &NodeResult) -> String {
     let lines = answer.err.lines();
-    let mut texts = lines.filter_map(|line| Some(line.split_once("scr transfer: ")?.1));
-    match texts.next() {
+    let mut messages = lines.filter_map(|line| message(line, "transfer"));
+    match messages.next() {
         Some(text) => scr_engine::text::excerpt(text, 500),
         None => answer.why(),
     }

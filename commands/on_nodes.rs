@@ -5,6 +5,7 @@ use super::job::Job;
 use super::list_dir::{Which, bases};
 use scr_engine::cache::layout::Layout;
 use scr_engine::job::{NodeResult, RemoteCommand};
+use scr_engine::messages::NOT_KEPT;
 use scr_engine::text::excerpt;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -71,6 +72,28 @@ pub(super) fn question_for_nodes(job: &Job, words: &[&str]) -> Result<RemoteComm
         set: id.into_iter().collect(),
         in_root: true,
     })
+}
+
+/// Tells what a file system does not keep, as `scr COMMAND` has told it on one of the nodes: once, though each may have.
+pub(super) fn tell_unkept(call: &mut Invocation, answers: &[NodeResult], command: &str) {
+    let code = format!("({NOT_KEPT})");
+    let on_node = |answer: &NodeResult| {
+        let mut lines = answer.err.lines().chain(answer.out.lines());
+        let text = message(lines.find(|line| line.contains(&code))?, command)?;
+        Some(format!("node {}: {text}", answer.node))
+    };
+    if let Some(text) = answers.iter().find_map(on_node)
+        && call.unkept.told()
+    {
+        call.warn(&text);
+    }
+}
+
+/// The message in a line that `scr COMMAND` has printed, if it has.
+pub(super) fn message<'a>(line: &'a str, command: &str) -> Option<&'a str> {
+    let of = |name: &str| Some(line.split_once(&format!("{name}{command}: "))?.1);
+    let text = of("scr ").or_else(|| of("scr_"))?;
+    Some(text.strip_prefix("warning: ").unwrap_or(text))
 }
 
 /// What each part of an answer begins and ends with, so that no blank at its ends is lost.

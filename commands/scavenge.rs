@@ -5,7 +5,7 @@ use super::call::{Failure, Invocation};
 use super::complete::complete;
 use super::job::Job;
 use super::list_down_nodes;
-use super::on_nodes::command_on_nodes;
+use super::on_nodes::{command_on_nodes, message, tell_unkept};
 use super::progress::NodeProgress;
 use super::{Command, CommandGroup, Outcome, RunCommand, place};
 use scr_engine::events::Event;
@@ -204,6 +204,7 @@ impl<'a> ReachedNodes<'a> {
                     call.step(&format_args!("{}: {}", answer.node, escaped(&line.into())))?;
                 }
             }
+            tell_unkept(call, &answers, "copy");
             let bad = answers.iter().filter(|answer| !answer.good());
             for answer in bad.filter(|answer| !has_nothing(answer, id)) {
                 call.warn(&format!("node {}: {}", answer.node, told(answer)));
@@ -233,14 +234,11 @@ fn has_nothing(answer: &NodeResult, id: u64) -> bool {
             .contains(&format!("there is nothing of dataset {id} in"))
 }
 
-/// The message of the command, else its exit status.
+/// The first message of the command, else its exit status.
 fn told(answer: &NodeResult) -> String {
-    let line = answer
-        .err
-        .lines()
-        .find_map(|line| line.split_once("scr copy: "));
-    match line {
-        Some((_, text)) => excerpt(text, 500),
+    let mut messages = answer.err.lines().filter_map(|line| message(line, "copy"));
+    match messages.next() {
+        Some(text) => excerpt(text, 500),
         None => answer.why(),
     }
 }

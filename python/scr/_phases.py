@@ -63,7 +63,7 @@ class Output:
         self._open = False
         self.valid = in_session(self._session, _calls.complete_output, kind is None)
         if kind is None and not self.valid and not in_session(self._session, is_off):
-            raise Error("SCR_Complete_output", reason=why(str(self.name)))
+            raise Error("SCR_Complete_output", reason=why(self.name or ""))
 
 
 def output(name: Optional[str], flags: int = FLAG_CHECKPOINT) -> Output:

@@ -121,8 +121,7 @@ fn newest(files: &dyn Files, layout: &Layout, id: u64) -> Result<Option<u64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::Scheme;
-    use crate::format::{Dataset, Filemap, RankFiles, Reddesc};
+    use crate::format::{Dataset, Filemap};
     use crate::store::posix::Posix;
     use std::path::Path;
 
@@ -138,33 +137,12 @@ mod tests {
         std::fs::write(layout.data(id, 0).join("f"), text).unwrap();
         let Some(created) = created else { return };
         let filemap = Filemap {
-            rank: 0,
-            ranks: 1,
-            node: "n".into(),
-            prefix: None,
-            prefix_id: None,
-            bypass: false,
-            contained: None,
             dataset: Dataset {
                 id,
                 created,
                 ..Dataset::default()
             },
-            reddesc: Reddesc {
-                scheme: Scheme::Single.into(),
-                group: "NODE".into(),
-                set_id: 0,
-                set_rank: 0,
-                members: vec![0],
-                set_size: 1,
-                set_failures: 0,
-                interval: 1,
-                store: "/s".into(),
-            },
-            files: RankFiles {
-                rank: 0,
-                files: Vec::new(),
-            },
+            ..Filemap::sample()
         };
         dataset::write_record(&Posix, layout, &filemap).unwrap();
     }

@@ -224,7 +224,7 @@ pub const PARAMETERS: &[Parameter] = &[
     row("SCR_FILE_BUF_SIZE", BUFFER, "32m", "", Both, Works,
         "Most bytes of one read or write of a copy between cache and prefix directory, or of a pass that takes checksums; above 1m it has no effect, since larger pieces are slower. The passes that make and use redundancy go by SCR_MPI_BUF_SIZE."),
     row("SCR_COPY_METADATA", Bool, "1", "", Both, Works,
-        "1: a file that is copied to the prefix directory, or fetched from there, keeps mode, owner and times, as far as the file system permits; in containers mode and time. In a directory that gives its group to new files (setgid) a file keeps that group. Moves and rebuilds within the cache always keep them."),
+        "1: a file that is copied to the prefix directory, or fetched from there, keeps mode, owner and times, as far as the file system permits; in containers mode and time. 0: what is extracted from a container beside other files has the time of the container. In a directory that gives its group to new files (setgid) a file keeps that group. Moves and rebuilds within the cache always keep them."),
     row("SCR_AXL_MKDIR", Bool, "0", "", Library, Never("SCR makes all directories itself"),
         "Let the transfer layer make directories."),
     row("SCR_DISTRIBUTE", Bool, "1", "", Library, Works,

@@ -120,3 +120,32 @@ impl Reddesc {
         })
     }
 }
+
+#[cfg(test)]
+impl Filemap {
+    /// The record of a run of one rank, without files.
+    pub fn sample() -> Self {
+        Filemap {
+            bypass: false,
+            contained: None,
+            files: RankFiles::default(),
+            dataset: Dataset::default(),
+            node: "n".into(),
+            prefix: None,
+            prefix_id: None,
+            rank: 0,
+            ranks: 1,
+            reddesc: Reddesc {
+                scheme: super::Scheme::Single.into(),
+                group: "NODE".into(),
+                set_id: 0,
+                set_rank: 0,
+                members: vec![0],
+                set_size: 1,
+                set_failures: 0,
+                interval: 1,
+                store: "/s".into(),
+            },
+        }
+    }
+}

@@ -107,32 +107,6 @@ impl OwnPrefix {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::{Dataset, RankFiles, Reddesc, Scheme};
-
-    fn filemap(prefix: &str, tag: Option<&str>) -> Filemap {
-        Filemap {
-            rank: 0,
-            ranks: 1,
-            node: "n".into(),
-            prefix: Some(prefix.into()),
-            prefix_id: tag.map(Name::from),
-            bypass: false,
-            contained: None,
-            dataset: Dataset::default(),
-            reddesc: Reddesc {
-                scheme: Scheme::Single.into(),
-                group: "NODE".into(),
-                set_id: 0,
-                set_rank: 0,
-                members: vec![0],
-                set_size: 1,
-                set_failures: 0,
-                interval: 1,
-                store: "/dev/shm".into(),
-            },
-            files: RankFiles::default(),
-        }
-    }
 
     #[test]
     fn a_record_is_of_a_directory_that_was_moved_and_not_of_one_that_was_made_again_or_copied() {
@@ -142,7 +116,11 @@ mod tests {
             path: path.into(),
         };
         let (old, new) = ("00000000000000aa", "00000000000000bb");
-        let record = |tag: Option<&str>, path: &str| filemap(path, tag);
+        let record = |tag: Option<&str>, path: &str| Filemap {
+            prefix: Some(path.into()),
+            prefix_id: tag.map(Name::from),
+            ..Filemap::sample()
+        };
         let run = |id: &str, inode, path: &str| {
             OwnPrefix::new(Path::new(path), Some(&identity(id, inode, path)), true)
         };

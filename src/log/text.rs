@@ -2,11 +2,12 @@
 
 use super::files::rotate;
 use super::{Destination, NotWritten, Origin, Record};
-use crate::store::Files;
-use std::path::PathBuf;
+use crate::store::{Files, private_mode_in};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A file to which lines are appended. It is made when missing, for its owner alone.
+/// A file to which lines are appended. It is made when missing, for its owner alone, as by SCR v3.1.0. In a directory that people
+/// share (setgid) they share the file, too: the runs of all of them write to it.
 ///
 /// Each record is one system call on a file that was opened for appending. So lines of several processes
 /// do not mix, and a log that was moved away is made again. A large one is renamed; see
@@ -14,6 +15,8 @@ use std::sync::Arc;
 pub struct TextFile {
     files: Arc<dyn Files>,
     path: PathBuf,
+    /// Its mode when it is made; `None` until the first record.
+    mode: Option<u32>,
     /// The last line may lack its end.
     torn: bool,
     /// The size at which the file is renamed, bytes; 0 for no limit.
@@ -27,9 +30,16 @@ impl TextFile {
         TextFile {
             files: files.beneath(std::slice::from_ref(&origin.prefix)),
             path: origin.file.clone(),
+            mode: None,
             torn: false,
             most,
         }
+    }
+
+    fn mode(&mut self) -> u32 {
+        let dir = self.path.parent().unwrap_or(Path::new("."));
+        let here = || private_mode_in(&*self.files, dir).unwrap_or(0o600);
+        *self.mode.get_or_insert_with(here)
     }
 }
 
@@ -41,7 +51,8 @@ impl Destination for TextFile {
     fn write(&mut self, record: &Record) -> Result<(), NotWritten> {
         let end = if self.torn { "\n" } else { "" };
         let line = format!("{end}{record}\n");
-        let written = self.files.append(&self.path, 0o600, line.as_bytes());
+        let mode = self.mode();
+        let written = self.files.append(&self.path, mode, line.as_bytes());
         // A full file system may take the beginning of a line.
         self.torn = written.as_ref().is_err_and(crate::Error::is_full);
         let size = written.map_err(NotWritten::Now)?;

@@ -181,6 +181,16 @@ explained! {
          its [checksums](user-guide.md#checksums) were recorded. Only number and sizes of the files were compared.",
         remedy: "None, if you trust the file system. Otherwise let the program check what it reads.",
     }
+    NOT_READ = 225 {
+        title: "A rank could not read it, and it is not given up",
+        text: "could not be read: .... It is not given up, since that says nothing of it: start again when that is mended, \
+         or give it up by: scr index ...",
+        cause: "A process of the program could not read the checkpoint for a reason that says nothing of its content: no \
+         memory, a signal, an error of the file system that may pass, or what the program itself names so. No older \
+         checkpoint takes its place by itself, since the program would then write over the newer one.",
+        remedy: "Remove the cause that the message names, and start again. To go on from an older one, run the command at \
+         the end of the message.",
+    }
     OTHER_FIELDS = 240 {
         title: "No checkpoint has the fields of this program",
         text: "no checkpoint fits this program; the newest: ...",

@@ -116,7 +116,7 @@ pub fn fetch_files(
         wanted,
         cache,
         copier: Copier::new(files, access.buffer).watched(&after_piece),
-        reader: Reader::new(files, &dir),
+        reader: Reader::new(files, &dir).with_metadata(access.metadata),
         buffer: vec![0; if contained { access.buffer.max(1) } else { 0 }],
         dir,
         made: BTreeSet::new(),
@@ -233,10 +233,7 @@ impl PartFetch<'_> {
     /// Fetches or verifies a file in containers. The program cannot read it there, so in bypass it gets a
     /// plain file at its path.
     fn fetch_contained(&mut self, name: &Name, recorded: &FileEntry) -> Result<FileMeta> {
-        let (wanted, metadata) = (self.wanted, self.access.metadata);
-        let mut recorded = recorded.clone();
-        recorded.attributes = recorded.attributes.filter(|_| metadata);
-        let recorded = &recorded;
+        let wanted = self.wanted;
         let in_place = self.source(name)?;
         let mut crc = recorded.crc.filter(|_| wanted.checksums);
         let (reader, buffer) = (&mut self.reader, &mut self.buffer);
@@ -265,7 +262,14 @@ impl PartFetch<'_> {
         let gone = |path| Error::corrupt(path, "was removed meanwhile");
         let stat = match path {
             Some(path) => self.access.files.stat(&path)?.ok_or_else(|| gone(path))?,
-            None => containers::stat_of(recorded),
+            None => {
+                let attributes = recorded.attributes.filter(|_| self.access.metadata);
+                let recorded = recorded.clone();
+                containers::stat_of(&FileEntry {
+                    attributes,
+                    ..recorded
+                })
+            }
         };
         let mut meta = FileMeta::new(name.clone(), name.clone(), &stat);
         meta.crc = crc;

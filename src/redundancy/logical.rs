@@ -84,9 +84,9 @@ impl<'a> LogicalReader<'a> {
         })
     }
 
-    /// Limits the number of open files (at least 1), for a process with many readers.
+    /// Limits the number of files that stay open between two reads, for a process with many readers.
     pub fn with_open(mut self, most: usize) -> Self {
-        self.most_open = self.most_open.min(most).max(1);
+        self.most_open = self.most_open.min(most);
         self
     }
 
@@ -117,6 +117,9 @@ impl<'a> LogicalReader<'a> {
             offset += here as u64;
             buffer = rest;
             index += 1;
+            if self.most_open == 0 {
+                self.open.clear();
+            }
         }
         Ok(())
     }
@@ -130,7 +133,7 @@ impl<'a> LogicalReader<'a> {
                 .parts
                 .get(index)
                 .ok_or_else(|| Error::format(0, "no such file"))?;
-            while self.open.len() >= self.most_open {
+            while self.open.len() >= self.most_open.max(1) {
                 self.open.remove(0);
             }
             let file = match self.files.open(&part.path) {

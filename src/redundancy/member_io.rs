@@ -40,9 +40,30 @@ pub struct PartReader<'a> {
     /// The data.
     pub reader: Option<LogicalReader<'a>>,
     /// The redundancy.
-    pub input: Option<ParityReader>,
+    pub input: Option<ParityReader<'a>>,
     /// What cannot be read, or is wrong.
     pub errors: PartErrors,
+}
+
+/// Which files of a part stay open between two reads.
+#[derive(Clone, Copy)]
+pub struct KeptOpen {
+    /// How many files of data.
+    pub data: usize,
+    /// True for the redundancy file.
+    pub redundancy: bool,
+}
+
+impl KeptOpen {
+    /// Where a process reads so `many` parts side by side, and may have `all` files of them open.
+    pub fn of(many: usize, all: usize) -> Self {
+        let each = all / many.max(1);
+        let redundancy = each > 1;
+        KeptOpen {
+            data: each - usize::from(redundancy),
+            redundancy,
+        }
+    }
 }
 
 /// The first errors of a part.

@@ -274,10 +274,10 @@ impl ParityWriter {
     }
 }
 
-/// A redundancy file that is open for reading.
-pub struct ParityReader {
+/// A redundancy file that is read.
+pub struct ParityReader<'a> {
     path: PathBuf,
-    file: Box<dyn File>,
+    source: Source<'a>,
     start: u64,
     bounds: Vec<u64>,
     /// Checksums of the bytes read, counted from the end of the header. `None` if the content is
@@ -287,7 +287,15 @@ pub struct ParityReader {
     pub header: ParityHeader,
 }
 
-impl ParityReader {
+/// Where a redundancy file is read from.
+enum Source<'a> {
+    /// It stays open.
+    Open(Box<dyn File>),
+    /// It is opened for each read.
+    Closed(&'a dyn Files),
+}
+
+impl ParityReader<'static> {
     /// Opens the file that belongs to `record`, which is of the rank and set of `context`; `None` if its
     /// scheme makes none.
     pub fn of_record(context: &Context, record: &RankRecord) -> Result<Option<Self>> {
@@ -347,7 +355,7 @@ impl ParityReader {
         expect(&file.size()?, "its size", &start.saturating_add(end))?;
         Ok(ParityReader {
             path,
-            file,
+            source: Source::Open(file),
             start,
             bounds,
             sums: Some(Checksums::default()),
@@ -355,6 +363,16 @@ impl ParityReader {
         })
     }
 
+    /// Closes the file, and opens it again for each read, if `files` is given: where many are read side by side.
+    pub fn closed(self, files: Option<&dyn Files>) -> ParityReader<'_> {
+        ParityReader {
+            source: files.map_or(self.source, Source::Closed),
+            ..self
+        }
+    }
+}
+
+impl ParityReader<'_> {
     /// Takes no checksums from here on: the content is known to be right.
     pub fn trusted(mut self) -> Self {
         self.sums = None;
@@ -369,7 +387,11 @@ impl ParityReader {
 
     /// Fills `buffer` from an offset that counts from the end of the header.
     fn read(&mut self, at: u64, buffer: &mut [u8]) -> Result<()> {
-        self.file.read_at(self.start.saturating_add(at), buffer)?;
+        let from = self.start.saturating_add(at);
+        match &self.source {
+            Source::Open(file) => file.read_at(from, buffer)?,
+            Source::Closed(files) => files.open(&self.path)?.read_at(from, buffer)?,
+        }
         if let Some(sums) = &mut self.sums {
             sums.add(at, buffer);
         }

@@ -214,7 +214,7 @@ fn decide(context: &Context, mut made: RoundOutput, again: bool) -> Result<Optio
 
 /// The redundancy file of this rank.
 enum Parity {
-    Here(ParityReader),
+    Here(ParityReader<'static>),
     /// The header of a file that another rank holds.
     Relocated(ParityHeader),
 }

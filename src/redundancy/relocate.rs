@@ -10,7 +10,7 @@
 
 use super::code::BlockPlace;
 use super::logical::LogicalReader;
-use super::member_io::{MemberIo, PartReader};
+use super::member_io::{KeptOpen, MemberIo, PartReader};
 use super::parity_file::{ParityReader, block_lengths};
 use super::pipeline::{self, PieceTask, Route};
 use super::{
@@ -20,6 +20,7 @@ use crate::comm::Local;
 use crate::format::files::RankFiles;
 use crate::format::parity::ParityHeader;
 use crate::format::{Dataset, Reddesc, from_message, to_message};
+use crate::system::limits::share_of_open_files;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -28,13 +29,16 @@ use std::path::PathBuf;
 /// receiver, which may have other numbers of parts.
 const PIECES: usize = 16;
 
+/// Files that a rank keeps open of all the parts that it holds.
+const MOST_OPEN: usize = 256;
+
 /// The part of another rank, which this rank holds.
 pub struct HeldPart {
     set: Set,
     data_dir: PathBuf,
     meta_dir: PathBuf,
-    /// The redundancy file, from its announcement to the move.
-    input: Option<ParityReader>,
+    /// The header of the redundancy file, since the part was announced.
+    header: Option<ParityHeader>,
     /// The part, checked by [`Verification::SizesOnly`].
     pub part: LocalPart,
     /// Read errors.
@@ -84,7 +88,7 @@ impl HeldPart {
             set,
             data_dir,
             meta_dir,
-            input: None,
+            header: None,
             part,
             problems: Vec::new(),
         })
@@ -105,14 +109,14 @@ impl HeldPart {
         }
     }
 
-    /// Opens the redundancy file, and describes the part.
+    /// Reads the header of the redundancy file, and describes the part. No file stays open: there may be many parts.
     fn report(&mut self, context: &Context) -> PartReport {
         let input = match &self.part.health.parity {
             Ok(()) => ParityReader::of_record(&self.context(context), &self.part.record),
             Err(error) => Err(error.clone()),
         };
         self.part.health.parity = input.as_ref().map(drop).map_err(Clone::clone);
-        self.input = input.ok().flatten().map(ParityReader::trusted);
+        self.header = input.ok().flatten().map(|input| input.header);
         let LocalPart { record, health, .. } = &self.part;
         PartReport {
             dataset: record.dataset.clone(),
@@ -120,25 +124,33 @@ impl HeldPart {
             files: record.files.clone(),
             data: health.data.is_ok(),
             redundancy: health.parity.is_ok(),
-            parity: self.input.as_ref().map(|input| input.header.clone()),
+            parity: self.header.clone(),
         }
     }
 
     /// Opens the part for reading; `places` are those of its block in each route. If a file cannot be
     /// opened, zeros are sent and the error is kept.
     fn open<'a>(
-        &mut self,
+        &self,
         context: &Context<'a>,
         places: Vec<Option<BlockPlace>>,
+        kept: KeptOpen,
     ) -> PartReader<'a> {
         let mut reader = PartReader {
             places,
-            input: self.input.take(),
             ..PartReader::default()
         };
+        let (theirs, record) = (self.context(context), &self.part.record);
+        if self.header.is_some() {
+            let input = ParityReader::of_record(&theirs, record);
+            let input = reader.errors.parity.keep(input).flatten();
+            let files = (!kept.redundancy).then_some(context.files);
+            reader.input = input.map(|input| input.trusted().closed(files));
+        }
         if self.part.health.data.is_ok() {
-            let list = self.context(context).paths(&self.part.record.files);
+            let list = theirs.paths(&record.files);
             let data = list.and_then(|list| LogicalReader::new(context.files, list, false));
+            let data = data.map(|data| data.with_open(kept.data));
             reader.reader = reader.errors.data.keep(data);
         }
         reader
@@ -211,16 +223,20 @@ pub(super) fn announce(context: &Context, held: &mut [HeldPart]) -> Result<Optio
 /// Opens the parts that this rank holds. `places` gives the place of a member's block in each route.
 pub(super) fn open_held<'a>(
     context: &Context<'a>,
-    held: &mut [HeldPart],
+    held: &[HeldPart],
     mut places: impl FnMut(usize, &HeldPart) -> Vec<Option<BlockPlace>>,
 ) -> Vec<PartReader<'a>> {
-    let open = |part: &mut HeldPart| {
+    let kept = KeptOpen::of(held.len(), share_of_open_files(MOST_OPEN));
+    let open = |part: &HeldPart| {
         let places = held_members(context)
             .find(|member| context.member(*member) == part.rank())
             .map(|member| places(member, part));
-        part.open(context, places.unwrap_or_default())
+        // Parts are moved only once.
+        places.map_or_else(PartReader::default, |places| {
+            part.open(context, places, kept)
+        })
     };
-    held.iter_mut().map(open).collect()
+    held.iter().map(open).collect()
 }
 
 /// Ends the reading of held parts. Holders tell the ranks whether they could read all that they sent. One
@@ -289,7 +305,7 @@ pub fn move_parts(
     io.held = open_held(context, held, |member, part| {
         let data = part.part.health.data.is_ok();
         let data = data.then_some(&part.part.record.files);
-        moves.add(member, data, part.input.as_ref().map(|input| &input.header))
+        moves.add(member, data, part.header.as_ref())
     });
     moves.run(context, &mut io)?;
     let dataset = part.as_ref().map(|part| part.record.dataset.clone());

@@ -121,6 +121,7 @@ pub fn copy(settings: &CopySettings, stores: &[Layout], id: u64) -> CopyResult {
     let Some(dataset) = newest.map(|map| map.dataset.clone()) else {
         return node.done;
     };
+    node.done.dataset = Some(dataset.clone());
     if let Err(error) = node.begin(&dataset) {
         node.done.problems.push(error);
         return node.done;
@@ -135,7 +136,6 @@ pub fn copy(settings: &CopySettings, stores: &[Layout], id: u64) -> CopyResult {
     for (layout, records) in &parts {
         node.redundancy(layout, records);
     }
-    node.done.dataset = Some(dataset);
     node.done
 }
 

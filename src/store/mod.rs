@@ -16,6 +16,7 @@ mod lock_directory;
 pub mod posix;
 mod private;
 mod retry;
+mod shared;
 mod size_limit;
 mod tree;
 mod unkept;
@@ -28,6 +29,7 @@ pub use lock::{LockAttempt, wait_for_lock, without_locks};
 pub use lock_directory::{NAME as LOCK_DIRECTORY, lock_by_directory};
 pub use posix::sync_fs_tells_errors;
 pub use retry::retry;
+pub use shared::private_mode_in;
 pub use unkept::Unkept;
 pub use watch::Watch;
 

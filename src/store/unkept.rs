@@ -36,9 +36,9 @@ impl Unkept {
         note.first.is_some() && !note.told
     }
 
-    /// It was told, here or by another rank. Nothing more is.
-    pub fn told(&self) {
-        self.lock().told = true;
+    /// It was told, here or by another rank or process. Nothing more is. True if it is the first time.
+    pub fn told(&self) -> bool {
+        !std::mem::replace(&mut self.lock().told, true)
     }
 
     /// The warning, if there is something that was not told. Nothing more is told.

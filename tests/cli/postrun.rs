@@ -4,9 +4,10 @@ use crate::checkpoints::double_nodes;
 use crate::sandbox::{Programs, Said, said};
 use crate::site::{Rank, Site};
 use scr::config::Config;
+use std::process::Command;
 
 /// A stand-in for ssh to nodes that are directories of `site`; nodes in `down` cannot be reached.
-fn nodes_of(site: &Site, down: &str) -> Programs {
+pub(crate) fn nodes_of(site: &Site, down: &str) -> Programs {
     let root = site.node("x");
     let root = root.parent().unwrap().display();
     Programs::new().add(
@@ -23,6 +24,11 @@ fn nodes_of(site: &Site, down: &str) -> Programs {
 }
 
 fn call(site: &Site, programs: &Programs, args: &[&str]) -> Said {
+    said(command(site, programs, args).output().unwrap())
+}
+
+/// `scr`, for the nodes `n[0-3]`.
+pub(crate) fn command(site: &Site, programs: &Programs, args: &[&str]) -> Command {
     let mut command = crate::sandbox::outside("scr", args);
     command
         .current_dir(site.prefix())
@@ -36,7 +42,7 @@ fn call(site: &Site, programs: &Programs, args: &[&str]) -> Said {
         ("SCR_LOG_ENABLE", "1"),
         ("SCR_LOG_SYSLOG_ENABLE", "0"),
     ]);
-    said(command.output().unwrap())
+    command
 }
 
 /// Two checkpoints that are only in the caches; then all processes are killed.

@@ -372,3 +372,29 @@ fn add_completes_what_was_scavenged() {
     }
     assert_eq!(std::fs::read(&index).unwrap(), before);
 }
+
+/// `ulimit -n`: of a set of many ranks, no more files are open at a time.
+#[test]
+fn a_large_set_is_rebuilt_with_few_files_open() {
+    let names: Vec<String> = (0..24).map(|node| format!("n{node}")).collect();
+    let nodes: Vec<&str> = names.iter().map(String::as_str).collect();
+    let site = Site::new().set("SCR_FLUSH", "0").set("SCR_SET_SIZE", "24");
+    site.run(&nodes, |rank| rank.checkpoint("ck.1").unwrap());
+    for node in &nodes[1..] {
+        on(&site, node, "scr_copy", &["-i1"]).out();
+    }
+    let mut limited = std::process::Command::new("/bin/sh");
+    limited.args(["-c", "ulimit -n 40; exec \"$@\"", "sh"]);
+    limited
+        .arg(env!("CARGO_BIN_EXE_scr"))
+        .args(["index", "--build", "1"]);
+    limited.current_dir(site.prefix());
+    let built = said(limited.output().unwrap());
+    assert_eq!(built.code, 0, "{built:?}");
+    assert!(
+        built.out.contains("Rebuilt the files of rank 0"),
+        "{built:?}"
+    );
+    std::fs::remove_dir_all(site.node("x").parent().unwrap()).unwrap();
+    site.expect_restart(&nodes, Some("ck.1"));
+}

@@ -89,6 +89,13 @@ def write_datasets(last):
     expected = "disk on fire" if scr.rank() == last else "SCR_Complete_output"
     check(thrown_by(one_fails) == expected, "an exception on one process")
 
+    try:
+        with scr.output(None) as ds:
+            ds.route(f"not written by {scr.rank()}")
+        check(False, "a file that is missing")
+    except scr.Error as error:
+        check("None" not in str(error) and f"not written by {scr.rank()}" in error.reason, error)
+
     scr.start_output("invalid", scr.FLAG_CHECKPOINT | scr.FLAG_OUTPUT)
     with open(scr.route_file(file_of("invalid")), "w", encoding="ascii"):
         pass

@@ -1,11 +1,11 @@
 //! Containers of processes that do not know of each other.
 
-use super::{Numbering, check_number, file_name, mode_in};
+use super::{Numbering, check_number, file_name};
 use crate::Result;
 use crate::format::Name;
 use crate::format::rank2file::RankEntry;
 use crate::prefix::index;
-use crate::store::Files;
+use crate::store::{Files, private_mode_in};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -38,7 +38,7 @@ pub fn claim(
         return Ok(None);
     };
     let numbering = Numbering { first, step };
-    let mode = mode_in(files, dir)?;
+    let mode = private_mode_in(files, dir)?;
     for place in 0..bytes.div_ceil(size) {
         files.rewrite(&dir.join(file_name(numbering.number(place))), mode)?;
     }

@@ -23,9 +23,7 @@ pub use writer::Writer;
 
 use crate::comm::{Communicator, Term, collective};
 use crate::format::rank2file::Segment;
-use crate::store::Files;
 use crate::{Error, Result};
-use std::path::Path;
 
 /// How a flush fills containers.
 #[derive(Debug, Clone, Copy)]
@@ -47,14 +45,6 @@ pub struct ContainerPlace {
 
 /// The most containers of a dataset: a directory should have no more files.
 const MOST: u64 = 1_000_000;
-
-/// The mode of new containers in a dataset's directory, before the umask. Only the user can read them, since the files in
-/// them may be private. But a directory that gives its group to new files (setgid) is shared: who may use it may read them.
-fn mode_in(files: &dyn Files, dir: &Path) -> Result<u32> {
-    let stat = files.stat(dir)?;
-    let shared = stat.filter(|stat| stat.mode & libc::S_ISGID != 0);
-    Ok(0o600 | shared.map_or(0, |stat| stat.mode & 0o066))
-}
 
 /// The name of a container in the dataset's directory.
 pub fn file_name(number: u64) -> String {

@@ -2,7 +2,7 @@
 //! byte is written.
 
 use crate::format::Name;
-use crate::format::rank2file::{BASE, FileEntry, RankEntry, Segment};
+use crate::format::rank2file::{Attributes, BASE, FileEntry, RankEntry, Segment};
 use crate::messages::{FILE_IN_THE_WAY, WRONG_CHECKSUM};
 use crate::store::{File, FileKind, Files, Stat, reach, write_with_holes};
 use crate::transfer::copy::{Content, Copier};
@@ -14,6 +14,8 @@ pub struct Reader<'a> {
     files: &'a dyn Files,
     /// The dataset's directory.
     dir: PathBuf,
+    /// Files get their recorded mode and time.
+    metadata: bool,
     /// The container that was read last, with its size.
     open: Option<(PathBuf, Box<dyn File>, u64)>,
 }
@@ -36,8 +38,15 @@ impl<'a> Reader<'a> {
         Reader {
             files,
             dir: dir.to_path_buf(),
+            metadata: true,
             open: None,
         }
+    }
+
+    /// Gives files their recorded mode and time only if `metadata` is true (`SCR_COPY_METADATA`).
+    #[must_use]
+    pub fn with_metadata(self, metadata: bool) -> Self {
+        Reader { metadata, ..self }
     }
 
     /// Checks without reading that the files of a rank that are in containers can be there: each has a
@@ -132,7 +141,8 @@ impl<'a> Reader<'a> {
         let size = self.check(name, entry)?;
         let files = self.files;
         // A private file is private from the beginning.
-        let mode = entry.attributes.map_or(0o666, |a| a.mode & 0o777);
+        let attributes = entry.attributes.filter(|_| self.metadata);
+        let mode = attributes.map_or(0o666, |a| a.mode & 0o777);
         let target = files.create(to, mode | 0o600)?;
         // No space is reserved: the file may have holes.
         let done = self
@@ -140,7 +150,10 @@ impl<'a> Reader<'a> {
                 write_with_holes(&*target, offset, data)
             })
             .and_then(|found| reach(&*target, size).map(|()| found))
-            .and_then(|found| restore_attributes(files, to, entry).map(|()| found));
+            .and_then(|found| match attributes {
+                Some(attributes) => restore_attributes(files, to, &attributes).map(|()| found),
+                None => Ok(found),
+            });
         if done.is_err() {
             // The first error is reported.
             let _ = files.remove_file(to);
@@ -150,8 +163,8 @@ impl<'a> Reader<'a> {
 
     /// Gives the file at `to` the content, unless it has it. Makes the directory. Another file there is
     /// written over only by `force`, after the content was found to be as recorded. One with the recorded size and time
-    /// of change is no other file. After a kill or a power
-    /// loss the file is whole, or as before: part of it would be taken for another file.
+    /// of change is no other file. Where that time is not kept, the file gets the one of its container in its place. After a
+    /// kill or a power loss the file is whole, or as before: part of it would be taken for another file.
     pub fn restore(
         &mut self,
         name: &Name,
@@ -171,7 +184,7 @@ impl<'a> Reader<'a> {
                 {
                     return Ok(Restored::Same);
                 }
-                if stat.kind == FileKind::File && is_extracted(entry, &stat, wanted.size) {
+                if stat.kind == FileKind::File && self.is_extracted(entry, &stat, wanted.size)? {
                     done = Restored::Mended;
                 } else if !force || stat.kind != FileKind::File {
                     return Err(other_file(to));
@@ -184,8 +197,8 @@ impl<'a> Reader<'a> {
         let part = unfinished(to);
         self.extract(name, entry, &part, true, buffer)?;
         let placed = self
-            .files
-            .open(&part)
+            .mark(entry, &part)
+            .and_then(|()| self.files.open(&part))
             .and_then(|file| file.sync())
             .and_then(|()| self.files.rename(&part, to));
         if placed.is_err() {
@@ -193,6 +206,34 @@ impl<'a> Reader<'a> {
             let _ = self.files.remove_file(&part);
         }
         placed.map(|()| done)
+    }
+
+    /// True if a plain file has size and time of change of a file in containers, to the nanosecond, or the time that
+    /// [`Reader::mark`] gives: it was extracted, and nobody has written to it since.
+    fn is_extracted(&self, entry: &FileEntry, stat: &Stat, size: u64) -> Result<bool> {
+        let recorded = entry.attributes.map(|a| (a.mtime_secs, a.mtime_nsecs));
+        Ok(stat.size == size
+            && (recorded == Some(stat.mtime) || self.container_time(entry)? == Some(stat.mtime)))
+    }
+
+    /// Gives a file that was extracted without its recorded time that of its container. So it is known later whether somebody
+    /// has written to it.
+    fn mark(&self, entry: &FileEntry, path: &Path) -> Result<()> {
+        let keeps = self.metadata && entry.attributes.is_some();
+        let time = self.container_time(entry)?.filter(|_| !keeps);
+        let Some((mtime, there)) = time.zip(self.files.stat(path)?) else {
+            return Ok(());
+        };
+        self.files.restore(path, &Stat { mtime, ..there }).map(drop)
+    }
+
+    /// When the container was written that has the first bytes of a file. `None` for a file without content.
+    fn container_time(&self, entry: &FileEntry) -> Result<Option<(i64, u32)>> {
+        let Some(first) = entry.segments.iter().flatten().next() else {
+            return Ok(None);
+        };
+        let stat = self.files.stat(&self.container(first)?)?;
+        Ok(stat.map(|stat| stat.mtime))
     }
 
     /// Reads the bytes of a file that has been checked.
@@ -276,13 +317,6 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// True if a plain file has size and time of change of a file in containers, to the nanosecond: it was extracted, and
-/// nobody has written to it since.
-fn is_extracted(entry: &FileEntry, stat: &Stat, size: u64) -> bool {
-    let recorded = entry.attributes.map(|a| (a.mtime_secs, a.mtime_nsecs));
-    stat.size == size && recorded == Some(stat.mtime)
-}
-
 /// Where a file is until it is whole: beside its place, since only there a rename is sure to be possible.
 /// Always the same, so that the next attempt writes over what a killed one has left.
 pub fn unfinished(to: &Path) -> PathBuf {
@@ -317,10 +351,7 @@ pub(in crate::prefix) fn stat_of(entry: &FileEntry) -> Stat {
 }
 
 /// Gives a file its recorded mode, without set-id bits, and time.
-fn restore_attributes(files: &dyn Files, path: &Path, entry: &FileEntry) -> Result<()> {
-    let Some(recorded) = entry.attributes else {
-        return Ok(());
-    };
+fn restore_attributes(files: &dyn Files, path: &Path, recorded: &Attributes) -> Result<()> {
     let Some(there) = files.stat(path)? else {
         return Err(Error::corrupt(path, "was removed meanwhile"));
     };

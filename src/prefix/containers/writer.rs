@@ -1,9 +1,9 @@
 //! Writes files into containers.
 
-use super::{Numbering, file_name, mode_in, segments};
+use super::{Numbering, file_name, segments};
 use crate::Result;
 use crate::format::rank2file::Segment;
-use crate::store::{File, Files, write_with_holes};
+use crate::store::{File, Files, private_mode_in, write_with_holes};
 use crate::transfer::copy::{Content, Copier};
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ pub struct Writer<'a> {
     numbering: Numbering,
     /// The container that was written last.
     open: Option<(String, Box<dyn File>)>,
-    /// The mode of new containers; `None` until the first one is made.
+    /// The mode of new containers, since files in them may be private; `None` until the first one is made.
     mode: Option<u32>,
 }
 
@@ -87,7 +87,7 @@ impl<'a> Writer<'a> {
                 }
                 let mode = match self.mode {
                     Some(mode) => mode,
-                    None => *self.mode.insert(mode_in(self.files, &self.dir)?),
+                    None => *self.mode.insert(private_mode_in(self.files, &self.dir)?),
                 };
                 let file = self.files.rewrite(&self.dir.join(&name), mode)?;
                 (name, file)

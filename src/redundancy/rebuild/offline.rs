@@ -14,7 +14,9 @@ use crate::comm::solo::Solo;
 use crate::format::Dataset;
 use crate::format::filemap::Reddesc;
 use crate::redundancy::Set;
+use crate::redundancy::member_io::KeptOpen;
 use crate::store::Files;
+use crate::system::limits::share_of_open_files;
 
 /// Bytes in the buffers for one piece of a column, for all its blocks together.
 const BUFFERS: usize = 8 << 20;
@@ -87,8 +89,11 @@ pub struct ExaminedSet<'a> {
     pub members: Vec<Member>,
 }
 
+/// Files that stay open of all members together, where that many may be open.
+const MOST_OPEN: usize = 512;
+
 /// The verdict on a set, and the redundancy files of its members that can be read.
-type Judged = (Verdict, Vec<Option<ParityReader>>);
+type Judged<'a> = (Verdict, Vec<Option<ParityReader<'a>>>);
 
 /// What the [`Context`] of one member refers to.
 struct MemberContext {
@@ -167,12 +172,18 @@ impl ExaminedSet<'_> {
         (BUFFERS / blocks.max(1)).clamp(16 << 10, 1 << 20)
     }
 
+    /// What stays open of each member.
+    fn kept_open(&self) -> KeptOpen {
+        // Nothing else of SCR is read meanwhile.
+        KeptOpen::of(self.members.len(), 2 * share_of_open_files(MOST_OPEN / 2))
+    }
+
     fn redundancy_file(&self, context: &Context) -> PathBuf {
         parity_file::path(context.meta_dir, context.set, self.scheme.scheme())
     }
 
     /// `None` for a set without redundancy that lost nothing.
-    fn judge(&self) -> Result<Option<Judged>> {
+    fn judge(&self) -> Result<Option<Judged<'_>>> {
         let Some(code) = &self.code else {
             let mut lost = self.members.iter().filter(|m| m.health.data.is_err());
             return lost.next().map_or(Ok(None), |member| {
@@ -185,6 +196,7 @@ impl ExaminedSet<'_> {
         };
         let (mut states, mut inputs) = (Vec::new(), Vec::new());
         let mut unread = None;
+        let files = (!self.kept_open().redundancy).then_some(self.location.files);
         for (index, member) in self.members.iter().enumerate() {
             let context = self.context(index)?;
             let path = self.redundancy_file(&context);
@@ -198,7 +210,7 @@ impl ExaminedSet<'_> {
             let health = mine.as_ref().map_or(&member.health, |mine| &mine.health);
             unread = unread.or_else(|| health.unread().cloned());
             inputs.push(match parity {
-                Some(Parity::Here(input)) => Some(input.trusted()),
+                Some(Parity::Here(input)) => Some(input.trusted().closed(files)),
                 _ => None,
             });
         }

@@ -17,7 +17,9 @@ use super::Session;
 use crate::comm::{Agreement, Term, VerdictExt};
 use crate::events::{Event, Severity};
 use crate::format::{Dataset, Name};
-use crate::messages::{CHECKPOINT_REQUIRED, FILE_OF_OTHER_RANK, NO_CHECKPOINT, OTHER_FIELDS};
+use crate::messages::{
+    CHECKPOINT_REQUIRED, FILE_OF_OTHER_RANK, NO_CHECKPOINT, NOT_READ, OTHER_FIELDS,
+};
 use crate::prefix::index;
 use crate::session::datasets::cached::{RestartFiles, title};
 use crate::session::datasets::search::Restart;
@@ -446,7 +448,7 @@ impl Session {
 fn could_not_read(dataset: &Dataset, why: &str) -> Unavailable {
     let why = format!(
         "could not be read: {why}. It is not given up, since that says nothing of it: start again when \
-         that is mended, or give it up by: scr index {}",
+         that is mended, or give it up by: scr index {} ({NOT_READ})",
         option("--drop", dataset.name.as_bytes())
     );
     Unavailable::new(dataset, Cause::NotRead, why)

@@ -151,11 +151,10 @@ impl Renewed {
                 continue;
             };
             if file.segments.is_some() {
-                let mut recorded = file.clone();
-                recorded.attributes = recorded.attributes.filter(|_| run.settings.copy_metadata);
                 let (to, mut buffer) = (&changed.path, vec![0; PIECE]);
-                let mut reader = Reader::new(&*run.files, dir);
-                if reader.restore(name, &recorded, to, true, &mut buffer)? != Restored::Same {
+                let reader = Reader::new(&*run.files, dir);
+                let mut reader = reader.with_metadata(run.settings.copy_metadata);
+                if reader.restore(name, file, to, true, &mut buffer)? != Restored::Same {
                     self.contained = true;
                     self.files.push(changed.path.clone());
                 }

@@ -6,6 +6,7 @@ mod evict;
 mod failures;
 mod orders;
 mod poststage;
+mod refused;
 mod sessions;
 mod stuck;
 

@@ -3,7 +3,7 @@
 use super::*;
 
 /// A stand-in for ssh to nodes that are directories of `site`.
-fn ssh(site: &Site) -> Programs {
+pub(super) fn ssh(site: &Site) -> Programs {
     let root = site.node("x");
     let root = root.parent().unwrap().display();
     Programs::new().add(
@@ -21,6 +21,16 @@ fn ssh(site: &Site) -> Programs {
 /// A command on all nodes of the job.
 pub(super) fn on_nodes(site: &Site, set: &[(&str, &str)], args: &[&str]) -> Said {
     let programs = ssh(site);
+    said(for_nodes(site, &programs, set, args).output().unwrap())
+}
+
+/// Likewise, before it is called.
+pub(super) fn for_nodes(
+    site: &Site,
+    programs: &Programs,
+    set: &[(&str, &str)],
+    args: &[&str],
+) -> Command {
     let mut command = outside("scr", args);
     command
         .current_dir(site.prefix())
@@ -34,13 +44,14 @@ pub(super) fn on_nodes(site: &Site, set: &[(&str, &str)], args: &[&str]) -> Said
         ("SCR_FLUSH_ASYNC", "1"),
         ("SCR_LOG_ENABLE", "0"),
     ]);
-    said(command.envs(set.iter().copied()).output().unwrap())
+    command.envs(set.iter().copied());
+    command
 }
 
 pub(super) const POSTSTAGE: (&str, &str) = ("SCR_FLUSH_POSTSTAGE", "1");
 
 /// Threads copy one byte a second; the newest checkpoint is not even begun when the run ends.
-fn left_behind(kind: &str) -> Site {
+pub(super) fn left_behind(kind: &str) -> Site {
     let site = slow()
         .set("SCR_FLUSH_TYPE", kind)
         .set("SCR_FLUSH_POSTSTAGE", "1");

@@ -6,27 +6,40 @@ use crate::site::{Site, content, nodes};
 use scr::format::Name;
 use scr::format::index::Index;
 use scr::store::posix::Posix;
+use std::io::ErrorKind;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 const NODES: [&str; 2] = ["n0", "n1"];
 
-/// All below a directory, links as such, with the content of files.
+/// All below a directory, links as such, with the content of files. What a run deletes in the background meanwhile is left
+/// out.
 fn listing(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
     let mut todo = vec![dir.to_path_buf()];
     while let Some(dir) = todo.pop() {
-        for entry in std::fs::read_dir(dir).unwrap() {
-            let (path, kind) = entry.map(|e| (e.path(), e.file_type().unwrap())).unwrap();
-            if kind.is_dir() {
-                todo.push(path.clone())
-            } else {
-                found.push((path.clone(), std::fs::read(&path).unwrap()))
+        for entry in unless_gone(std::fs::read_dir(dir)).into_iter().flatten() {
+            let Some(entry) = unless_gone(entry) else {
+                continue;
+            };
+            let path = entry.path();
+            if unless_gone(entry.file_type()).is_some_and(|kind| kind.is_dir()) {
+                todo.push(path)
+            } else if let Some(bytes) = unless_gone(std::fs::read(&path)) {
+                found.push((path, bytes))
             }
         }
     }
     found.sort();
     found
+}
+
+/// What was found of a file or directory that may have been deleted meanwhile.
+fn unless_gone<T>(found: std::io::Result<T>) -> Option<T> {
+    match found {
+        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        found => Some(found.unwrap()),
+    }
 }
 
 /// Checkpoints `ck.1` to `ck.<count>` in the prefix directory; those of `linked` were moved to

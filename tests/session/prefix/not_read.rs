@@ -25,7 +25,12 @@ fn what_a_rank_did_not_read_is_not_given_up() {
                 rank.session.start_restart().unwrap();
                 let ended = rank.session.complete_restart(read(rank.rank));
                 let error = ended.unwrap_err().to_string();
-                for part in ["dataset 2 (ck.2)", "could not be read", "is not given up"] {
+                for part in [
+                    "dataset 2 (ck.2)",
+                    "could not be read",
+                    "is not given up",
+                    "(SCR-225)",
+                ] {
                     assert!(error.contains(part), "{error}");
                 }
                 for _ in 0..2 {

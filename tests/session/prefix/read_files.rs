@@ -177,10 +177,11 @@ fn a_file_that_was_cut_is_not_taken_for_the_checkpoint() {
     site.expect_restart(&NODES, Some("ck.1"));
 }
 
-/// A site whose last checkpoint is in containers.
-fn in_containers() -> (Site, Vec<Vec<u8>>) {
+/// A site whose last checkpoint is in containers, written with this value of `SCR_COPY_METADATA`.
+fn in_containers(metadata: &str) -> (Site, Vec<Vec<u8>>) {
     let site = Site::new()
         .set("SCR_FLUSH", "1")
+        .set("SCR_COPY_METADATA", metadata)
         .set("SCR_USE_CONTAINERS", "1");
     let content = two_checkpoints(&site);
     (site.set("SCR_CACHE_BYPASS", "1"), content)
@@ -188,7 +189,7 @@ fn in_containers() -> (Site, Vec<Vec<u8>>) {
 
 #[test]
 fn what_was_extracted_from_containers_is_extracted_again() {
-    let (site, content) = in_containers();
+    let (site, content) = in_containers("1");
     for start in 1..=2 {
         site.run(&NODES, |rank| restart(rank, &[0, 1], &content, grow));
         assert_eq!(
@@ -200,7 +201,15 @@ fn what_was_extracted_from_containers_is_extracted_again() {
 
 #[test]
 fn damage_of_what_was_extracted_is_mended_from_the_containers() {
-    let (site, content) = in_containers();
+    for (flush, fetch) in [("1", "1"), ("1", "0"), ("0", "1"), ("0", "0")] {
+        damage_is_mended(flush, fetch);
+    }
+}
+
+/// With these values of `SCR_COPY_METADATA`.
+fn damage_is_mended(flush: &str, fetch: &str) {
+    let (site, content) = in_containers(flush);
+    let site = site.set("SCR_COPY_METADATA", fetch);
     site.run(&NODES, |rank| restart(rank, &[], &content, flip));
     let path: PathBuf = site.prefix().join(FILE[1]);
     let modified = fs::metadata(&path).unwrap().modified().unwrap();

@@ -2,6 +2,7 @@
 
 use crate::checkpoints::double_nodes;
 use crate::site::Site;
+use std::collections::BTreeSet;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 
@@ -12,6 +13,8 @@ const PROJECT: u32 = 54321;
 fn project(mode: u32) -> Option<Site> {
     let site = Site::in_memory()
         .set("SCR_FLUSH", "1")
+        .set("SCR_LOG_ENABLE", "1")
+        .set("SCR_LOG_SYSLOG_ENABLE", "0")
         .set("SCR_COPY_TYPE", "SINGLE");
     if chown(site.prefix(), None, Some(PROJECT)).is_err() {
         println!("SKIPPED: only root can make a directory of any group");
@@ -45,15 +48,15 @@ fn all_that_is_made_in_a_setgid_directory_has_its_group() {
             rank.checkpoint("ck/1").unwrap();
             rank.finalize().unwrap();
         });
-        let (mut files, mut packed) = (0, 0);
+        let (mut files, mut shared) = (0, BTreeSet::new());
         for path in below(&site.prefix()) {
             let stat = std::fs::metadata(&path).unwrap();
             assert_eq!(stat.gid(), PROJECT, "{}", path.display());
             let name = path.file_name().unwrap().to_str().unwrap();
             files += usize::from(name.ends_with(".dat"));
-            if name.starts_with("ctr.") {
-                packed += 1;
-                // Who may use its directory may read it, as far as the umask permits.
+            if name.starts_with("ctr.") || name == "log" {
+                shared.insert(name[..3].to_string());
+                // Who may use its directory may use it, as far as the umask permits.
                 let plain = path.with_file_name("plain");
                 std::fs::write(&plain, "").unwrap();
                 let plain = std::fs::metadata(&plain).unwrap().mode();
@@ -61,15 +64,17 @@ fn all_that_is_made_in_a_setgid_directory_has_its_group() {
                 assert_eq!(stat.mode() & 0o777, plain & (dir | 0o600) & 0o777);
             }
         }
-        assert_eq!(
-            (files > 0, packed > 0),
-            (containers == "0", containers == "1")
+        assert_eq!(files > 0, containers == "0");
+        let packed = (containers == "1").then_some("ctr");
+        assert!(
+            shared.iter().eq(packed.iter().chain(&["log"])),
+            "{shared:?}"
         );
     }
 }
 
 #[test]
-fn in_another_directory_files_keep_their_group_and_containers_are_private() {
+fn in_another_directory_files_keep_their_group_and_containers_and_log_are_private() {
     let Some(site) = project(0o770) else { return };
     let site = site.set("SCR_USE_CONTAINERS", "1");
     let own = rustix::process::getegid().as_raw();
@@ -82,7 +87,7 @@ fn in_another_directory_files_keep_their_group_and_containers_are_private() {
         if name.ends_with(".dat") {
             assert_eq!(stat.gid(), own, "{}", path.display());
         }
-        if name.starts_with("ctr.") {
+        if name.starts_with("ctr.") || name == "log" {
             assert_eq!(stat.mode() & 0o777, 0o600, "{}", path.display());
         }
     }

@@ -4,6 +4,7 @@ use crate::fields_on_ranks::{elements, list_part, save};
 use crate::site::{Rank, Site, content, nodes};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use scr::fields::{List, restore};
+use scr::session::Session;
 use std::path::Path;
 use std::process::Command;
 
@@ -13,23 +14,88 @@ const LIMITED: &str = "SCR_TEST_OPEN_FILES";
 /// Files of each rank.
 const FILES: usize = 40;
 
-/// The limit is that of the whole process, so that the ranks, and only they, are in a process of their own.
-#[test]
-fn many_files_are_written_rebuilt_and_read_with_few_open() {
+/// Ranks of a node whose parts one rank has.
+const MOVED: usize = 12;
+
+/// The limit is that of the whole process, so that the ranks, and only they, are in a process of their own: this test, `name`,
+/// again.
+fn with_limits(name: &str, limits: &[&str], limited: fn(u64)) {
     if let Ok(most) = std::env::var(LIMITED) {
         return limited(most.parse().unwrap());
     }
-    for most in ["40", "64"] {
+    for most in limits {
         let child = Command::new(std::env::current_exe().unwrap())
             .arg("--exact")
-            .arg("redundancy::open_files::many_files_are_written_rebuilt_and_read_with_few_open")
+            .arg(format!("redundancy::open_files::{name}"))
             .args(["--test-threads", "1", "--nocapture"])
             .env(LIMITED, most)
             .output()
             .unwrap();
-        let said = String::from_utf8_lossy(&child.stderr);
-        assert!(child.status.success(), "{most}: {said}");
+        let said = [child.stdout, child.stderr].map(|text| String::from_utf8(text).unwrap());
+        assert!(said[0].contains("1 passed"), "{most}: {said:?}");
     }
+}
+
+#[test]
+fn many_files_are_written_rebuilt_and_read_with_few_open() {
+    let name = "many_files_are_written_rebuilt_and_read_with_few_open";
+    with_limits(name, &["40", "64"], limited);
+}
+
+/// Ranks of a node that is gone, and some of one that is here: one rank each sends their files to another node.
+#[test]
+fn a_rank_sends_the_parts_of_many_with_few_files_open() {
+    with_limits(
+        "a_rank_sends_the_parts_of_many_with_few_files_open",
+        &["128"],
+        |most| {
+            let before = getrlimit(Resource::Nofile).current.unwrap_or(1024);
+            for scheme in ["XOR", "PARTNER", "SINGLE"] {
+                set_limit(before);
+                let site = Site::in_memory().set("SCR_COPY_TYPE", scheme);
+                let site = site.set("SCR_FLUSH", "0");
+                let ranks = 2 * MOVED;
+                let old: Vec<&str> = (0..ranks).map(|rank| ["n0", "n1"][rank % 2]).collect();
+                site.run(&old, |rank| write(rank, "ck.1"));
+                set_limit(most);
+                let new = |rank| if rank < 2 { old[rank] } else { "n2" };
+                let new: Vec<&str> = (0..ranks).map(new).collect();
+                site.run(&new, read);
+                set_limit(before);
+            }
+        },
+    );
+}
+
+/// The job ended, and the next run has one rank.
+#[test]
+fn one_rank_takes_the_parts_of_many_over_with_few_files_open() {
+    with_limits(
+        "one_rank_takes_the_parts_of_many_over_with_few_files_open",
+        &["40", "64"],
+        |most| {
+            let before = getrlimit(Resource::Nofile).current.unwrap_or(1024);
+            for scheme in ["XOR", "PARTNER"] {
+                set_limit(before);
+                let site = Site::in_memory().set("SCR_COPY_TYPE", scheme);
+                let site = site.set("SCR_FLUSH", "0");
+                let ranks = 2 * MOVED;
+                let old: Vec<&str> = (0..ranks).map(|rank| ["n0", "n1"][rank % 2]).collect();
+                site.run(&old, |rank| write(rank, "ck.1"));
+                site.lose("n1");
+                set_limit(most);
+                site.run(&["n0"], |rank| {
+                    let session = &mut rank.session;
+                    session.allow_other_ranks(true).unwrap();
+                    assert!(session.have_restart().unwrap().is_some());
+                    session.start_restart().unwrap();
+                    (0..ranks).for_each(|of| is_read(session, of));
+                    session.complete_restart(true).unwrap();
+                });
+                set_limit(before);
+            }
+        },
+    );
 }
 
 fn set_limit(most: u64) {
@@ -95,9 +161,14 @@ fn read(rank: &mut Rank) {
     let session = &mut rank.session;
     assert!(session.have_restart().unwrap().is_some());
     session.start_restart().unwrap();
-    for file in 0..FILES {
-        let path = session.route(Path::new(&name(rank.rank, file))).unwrap();
-        assert!(std::fs::read(path).unwrap() == content("ck.1", rank.rank, 100 + file));
-    }
+    is_read(session, rank.rank);
     session.complete_restart(true).unwrap();
+}
+
+/// The files that a rank has written have their content.
+fn is_read(session: &mut Session, rank: usize) {
+    for file in 0..FILES {
+        let path = session.route(Path::new(&name(rank, file))).unwrap();
+        assert!(std::fs::read(path).unwrap() == content("ck.1", rank, 100 + file));
+    }
 }

@@ -96,8 +96,6 @@ excuses! {
         "SCR_REQUIRE_RESTART";
     OlderInTheWay "plain files of an older dataset of the name are where containers are read in place"
         "the plain files of the older one are in the way: `SCR_Have_restart` fails and says what to do.";
-    DamagedInTheWay "damaged files that were extracted from containers without their times"
-        "which somebody has written since: it has another size or another time of change.";
     TakenOut "a person takes the dataset away meanwhile"
         "Who drops or deletes a dataset that a run reads or writes takes it away from that run, whose calls for it may fail.";
     Broken "processes of the run have died"

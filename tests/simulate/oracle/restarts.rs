@@ -138,10 +138,6 @@ impl Oracle {
             older.any(|other| other.name == one.name)
         };
         let replaced = self.datasets.iter().enumerate().any(has_older);
-        // So are damaged ones that came out of them, if it cannot be seen that nobody has written to them.
-        let mut runs = self.plan.runs[..=self.run].iter();
-        let times_unkept =
-            runs.any(|run| self.plan.value_in(run, "SCR_COPY_METADATA") == Some("0"));
         let in_the_way = why.contains("another file is there");
         let excuse = if let Some(excuse) = self.refusal(why) {
             Some(excuse)
@@ -151,8 +147,6 @@ impl Oracle {
             Some(Excuse::Required)
         } else if in_the_way && replaced {
             Some(Excuse::OlderInTheWay)
-        } else if in_the_way && self.prefix_damaged && times_unkept {
-            Some(Excuse::DamagedInTheWay)
         } else {
             self.not_read.then_some(Excuse::NotRead)
         };

@@ -14,11 +14,7 @@ use crate::redundancy::rebuild::routes::{ToRebuild, plan_routes, rebuild_tasks};
 use crate::redundancy::rebuild::verdict::{DATA, PARITY, Verdict};
 use crate::redundancy::{Context, RankRecord};
 use crate::store::write_behind::WriteBehind;
-use crate::system::limits::share_of_open_files;
 use crate::{Error, Result};
-
-/// Data files open at the same time, of all members together.
-const MOST_OPEN: usize = 256;
 
 /// A rebuild of what the verdict asks for.
 pub(super) struct Restore<'s> {
@@ -31,7 +27,7 @@ pub(super) struct Restore<'s> {
 
 impl<'s> Restore<'s> {
     /// Rebuilds. `inputs` are the redundancy files that are there, by member.
-    pub fn run(&self, inputs: Vec<Option<ParityReader>>) -> Result<()> {
+    pub fn run(&self, inputs: Vec<Option<ParityReader<'s>>>) -> Result<()> {
         let (code, verdict) = (self.code, self.verdict);
         let to_rebuild = if self.redundancy {
             ToRebuild::DataAndRedundancy
@@ -67,7 +63,7 @@ impl<'s> Restore<'s> {
     }
 
     /// Opens the files of a member that are there, and creates its data if they are rebuilt.
-    fn open(&self, index: usize, input: Option<ParityReader>) -> Result<MemberIo<'s>> {
+    fn open(&self, index: usize, input: Option<ParityReader<'s>>) -> Result<MemberIo<'s>> {
         let context = self.set.context(index)?;
         let files = &self.record(index)?.files;
         let mut local = MemberIo {
@@ -81,8 +77,7 @@ impl<'s> Restore<'s> {
             local.writer = Some(WriteBehind::direct(writer));
         } else {
             let reader = LogicalReader::new(context.files, context.paths(files)?, false)?;
-            let most = share_of_open_files(MOST_OPEN) / self.code.members().max(1);
-            local.own.reader = Some(reader.with_open(most));
+            local.own.reader = Some(reader.with_open(self.set.kept_open().data));
         }
         Ok(local)
     }
