@@ -20,7 +20,7 @@ for name in SCR_JOB_ID FLUX_JOB_ID FLUX_URI SLURM_JOB_ID SLURM_JOBID LSB_JOBID P
 done
 mount -t tmpfs none /dev/shm
 # No MPI can use /dev/shm between ranks that do not share it.
-export MPIR_CVAR_NOLOCAL=1 UCX_TLS=tcp,self OMPI_MCA_pml=ob1 OMPI_MCA_btl=tcp,self
+export MPIR_CVAR_NOLOCAL=1 OMPI_MCA_pml=ob1 OMPI_MCA_btl=tcp,self
 export SCR_CACHE_BYPASS=0 SCR_FLUSH=0 SCR_COPY_TYPE=SINGLE
 
 # Two ranks of this machine, each with an own /dev/shm.
