@@ -85,6 +85,21 @@ require_packages() {
     rm -f "$log"
 }
 
+# Installs programs of the Python Package Index below DIRECTORY, where they are not on the PATH yet, and puts them there.
+# Tests that want them skip themselves if they cannot be had.
+want_python_programs() { # DIRECTORY PROGRAM...
+    local directory=$1 program missing=()
+    shift
+    PATH=$PATH:$directory/bin
+    for program in "$@"; do
+        command -v "$program" >/dev/null || missing+=("$program")
+    done
+    [[ ${#missing[@]} -gt 0 ]] || return 0
+    echo "Python programs: installing ${missing[*]} in $directory"
+    { python3 -m venv "$directory" && "$directory/bin/pip" install --quiet "${missing[@]}"; } >/dev/null 2>&1 ||
+        echo "Python programs: ${missing[*]} could not be installed (python3 -m venv, pip)"
+}
+
 # What every MPI needs to start more ranks than there are cores, as whoever we are.
 mpi_environment() {
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
