@@ -8,9 +8,9 @@ use scr_engine::config::table::parameter;
 use scr_engine::config::value::Typed;
 use scr_engine::format::print::escaped;
 use scr_engine::job::Environment;
-use scr_engine::job::hostlist::expand;
 use scr_engine::scavenge::copy::{CopySettings, Redundancy, copy};
 use scr_engine::text::counted;
+use scr_jobs::hostlist::expand;
 use std::io::Write;
 use std::process::ExitCode;
 

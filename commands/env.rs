@@ -3,7 +3,7 @@
 use super::call::{Failure, Invocation};
 use super::job::Job;
 use super::{Command, CommandGroup, Outcome, RunCommand};
-use scr_engine::job::hostlist::compress;
+use scr_jobs::hostlist::compress;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -4,11 +4,11 @@ use super::call::Failure;
 use super::job::Job;
 use super::should_exit::needed_nodes;
 use scr_engine::events::Event;
-use scr_engine::job::health::{EXCLUDED, GIVEN};
-use scr_engine::job::{Down, clock};
+use scr_engine::job::clock;
 use scr_engine::log::read_text;
-use scr_engine::policy::failed_nodes::{FailedOften, NodeFailure, failed_often, left_out};
 use scr_engine::text::counted;
+use scr_jobs::health::{Down, EXCLUDED, GIVEN};
+use scr_jobs::relaunch::failed_nodes::{FailedOften, NodeFailure, failed_often, left_out};
 
 /// Default of SCR_NODE_FAILURES.
 const FAILURES: i64 = 2;

@@ -3,7 +3,7 @@
 use super::call::{Failure, Invocation};
 use super::job::Job;
 use super::{Command, CommandGroup, Outcome, RunCommand};
-use scr_engine::job::Launcher;
+use scr_jobs::launcher::Launcher;
 use std::io::Write;
 use std::process::ExitCode;
 

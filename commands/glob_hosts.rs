@@ -2,7 +2,7 @@
 
 use super::call::{Failure, Invocation};
 use super::{Command, CommandGroup, Outcome, RunCommand};
-use scr_engine::job::hostlist::{compress, expand, intersect, minus, nth};
+use scr_jobs::hostlist::{compress, expand, intersect, minus, nth};
 use std::io::Write;
 use std::process::ExitCode;
 

@@ -3,7 +3,7 @@
 use super::call::{Failure, Invocation};
 use super::glob_hosts::found;
 use super::{Command, CommandGroup, Outcome, RunCommand};
-use scr_engine::job::hostlist::{compress, expand, intersect, minus, segment};
+use scr_jobs::hostlist::{compress, expand, intersect, minus, segment};
 use std::io::Write;
 use std::process::ExitCode;
 

@@ -7,7 +7,7 @@ use super::index_add::add;
 use super::index_list::{list, list_json, list_long};
 use super::{Command, CommandGroup, Outcome, RunCommand, place};
 use scr_engine::format::Name;
-use scr_engine::prefix::by_name;
+use scr_jobs::datasets::by_name;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -6,8 +6,8 @@ use super::details::Checksums;
 use super::job::Job;
 use super::json::{CachedJson, InspectJson};
 use super::on_nodes::command_on_nodes;
-use scr_engine::job::NodeResult;
-use scr_engine::job::hostlist::{compress, expand, minus, unique};
+use scr_jobs::hostlist::{compress, expand, minus, unique};
+use scr_jobs::remote::NodeResult;
 use std::time::Duration;
 
 /// How long a node may take to answer.

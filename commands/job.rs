@@ -7,12 +7,15 @@ use scr_engine::config::{self, Config, ConfigItem, LogSettings, Value};
 use scr_engine::events::{Event, Severity};
 use scr_engine::format;
 use scr_engine::format::nodes::Nodes;
-use scr_engine::job::{self, Environment, Launcher, Manager, PrefixPlace, Remote, manager};
+use scr_engine::job::{self, Environment, PrefixPlace};
 use scr_engine::log::{Destinations, Origin, Record, Tell};
 use scr_engine::prefix::identity;
 use scr_engine::prefix::paths::Prefix;
 use scr_engine::store::posix::Posix;
 use scr_engine::text::escaped;
+use scr_jobs::launcher::Launcher;
+use scr_jobs::manager::{self, Manager};
+use scr_jobs::remote::Remote;
 use std::cell::OnceCell;
 use std::fmt;
 use std::io::Write;
@@ -159,7 +162,11 @@ impl Job {
     /// When it must end, in seconds since the epoch.
     pub fn end(&self) -> Result<Option<i64>, Failure> {
         let lookup = |name: &str| self.get(name);
-        Ok(manager::end(&*self.manager, &self.environment, &lookup)?)
+        Ok(job::manager::end(
+            self.manager.kind(),
+            &self.environment,
+            &lookup,
+        )?)
     }
 
     /// How many nodes its last run used; `None` if that is not known.

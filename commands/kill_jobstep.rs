@@ -3,7 +3,7 @@
 use super::call::Invocation;
 use super::job::Job;
 use super::{Command, CommandGroup, Outcome, RunCommand};
-use scr_engine::job::Launcher;
+use scr_jobs::launcher::Launcher;
 use std::path::PathBuf;
 use std::process::ExitCode;
 

@@ -3,12 +3,12 @@
 use super::call::{Failure, Invocation};
 use super::job::Job;
 use super::json::{self, DownJson, NodesJson};
-use super::{Command, CommandGroup, Outcome, RunCommand};
-use super::{check_node, failed_nodes};
+use super::{Command, CommandGroup, Outcome, RunCommand, check_node, failed_nodes};
 use scr_engine::config::table;
 use scr_engine::events::Event;
-use scr_engine::job::hostlist::{compress, expand, minus, unique};
-use scr_engine::job::{HealthReport, Launcher, NodeTests, health};
+use scr_jobs::health::{self, HealthReport, NodeTests};
+use scr_jobs::hostlist::{compress, expand, minus, unique};
+use scr_jobs::launcher::Launcher;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -1,8 +1,7 @@
 //! The MPI of the library that was built with these commands.
 
-use scr_engine::job::Launcher;
-use scr_engine::job::launcher::LauncherKind;
 use scr_engine::messages::ALONE_IN_THE_WORLD;
+use scr_jobs::launcher::{Launcher, LauncherKind};
 
 /// `MPICH`, also for what is made of it, or `OPENMPI`, as CMake has found out. Not known in other builds.
 const FAMILY: Option<&str> = option_env!("SCR_MPI_FAMILY");

@@ -3,13 +3,13 @@
 use scr_engine::job::Heard;
 use scr_engine::scavenge::rebuild::RebuildWatch;
 use scr_engine::store::Watch;
-use scr_engine::store::counting::FileTally;
 use scr_engine::system::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use scr_engine::system::sync::{Mutex, MutexGuard};
 use scr_engine::system::thread;
 use scr_engine::system::thread::JoinHandle;
 use scr_engine::system::time::Instant;
 use scr_engine::text::bytes;
+use scr_jobs::tally::FileTally;
 use std::cell::{Cell, RefCell};
 use std::io::{IsTerminal, Write, stderr};
 use std::sync::{Arc, PoisonError};

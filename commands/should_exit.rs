@@ -4,7 +4,7 @@ use super::call::{Failure, Invocation};
 use super::job::Job;
 use super::retries_halt::{halt_reasons, halt_seconds};
 use super::{Command, CommandGroup, Outcome, RunCommand};
-use scr_engine::job::hostlist::{expand, minus};
+use scr_jobs::hostlist::{expand, minus};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -4,15 +4,14 @@ use super::call::{Failure, Invocation};
 use super::job::Job;
 use super::on_nodes::{print_answer, question_for_nodes, read_answer};
 use super::{Command, CommandGroup, Outcome, RunCommand, place};
-use scr_engine::job::hostlist::{expand, unique};
-use scr_engine::job::ranks::{
-    NodeReport, PATIENCE, RankProcess, Wanted, keep_surest, page, summary,
-};
-use scr_engine::job::{Environment, Launcher, node_name};
+use scr_engine::job::{Environment, node_name};
 use scr_engine::store::Durability;
 use scr_engine::system::sync::mpsc::channel;
 use scr_engine::system::thread;
 use scr_engine::text::escaped;
+use scr_jobs::hostlist::{expand, unique};
+use scr_jobs::launcher::Launcher;
+use scr_jobs::ranks::{NodeReport, PATIENCE, RankProcess, Wanted, keep_surest, page, summary};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::PathBuf;

@@ -3,7 +3,8 @@
 use super::call::Invocation;
 use super::job::Job;
 use super::{Command, CommandGroup, Outcome, RunCommand};
-use scr_engine::job::{Launcher, program::find};
+use scr_engine::job::program::find;
+use scr_jobs::launcher::Launcher;
 use std::io::Write;
 use std::process::ExitCode;
 

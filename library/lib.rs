@@ -42,7 +42,7 @@
 //! # Modules
 //!
 //! Those of the engine, which is the package `scr-engine`, the transport over MPI ([`comm`]), the C interface
-//! (`capi`) and the commands (`cli`). `docs/architecture.md` says what each module does, and `docs/glossary.md`
+//! (`capi`) and the commands (`cli`). What only commands need of a job is in the package `scr-jobs`. `docs/architecture.md` says what each module does, and `docs/glossary.md`
 //! what the words mean.
 
 #[cfg(feature = "mpi")]

@@ -1,5 +1,6 @@
-//! The engine of Scalable Checkpoint / Restart: all that is the same with MPI and without. Programs use the
-//! package `scr-rs`, which has all of this and the transport over MPI.
+//! The engine of Scalable Checkpoint / Restart: what a program runs of it, with MPI and without. Programs use the
+//! package `scr-rs`, which has all of this and the transport over MPI. What only commands need is in the package
+//! `scr-jobs`.
 //!
 //! # Modules
 //!
@@ -46,6 +47,16 @@ pub mod counting;
 #[cfg(test)]
 #[path = "../testing/faulty/mod.rs"]
 pub mod faulty;
+#[cfg(test)]
+#[path = "../testing/programs.rs"]
+pub mod programs;
+#[cfg(test)]
+#[path = "../testing/threads/mod.rs"]
+pub mod threads;
+// Likewise, of the package scr-jobs.
+#[cfg(test)]
+#[path = "../jobs/tally.rs"]
+pub mod tally;
 
 pub use config::Config;
 pub use error::{Error, Result};

@@ -1,16 +1,16 @@
 //! Notes each operation on files, with its path: which rank uses which file how often.
 
-use crate::store::counting::Observer;
 use crate::system::sync::{Mutex, MutexGuard};
+use scr_jobs::tally::Observer;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 
-/// An operation of a [`CountingFiles`](crate::store::counting::CountingFiles).
+/// An operation of a [`CountingFiles`](scr_jobs::tally::CountingFiles).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FileUse {
     /// Its path; of a rename, the new one.
     pub path: PathBuf,
-    /// Its name, as in [`FileTally`](crate::store::counting::FileTally); "bytes read" and "bytes written" for these.
+    /// Its name, as in [`FileTally`](scr_jobs::tally::FileTally); "bytes read" and "bytes written" for these.
     pub operation: &'static str,
     /// How often; or how many bytes.
     pub count: u64,

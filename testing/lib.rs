@@ -1,6 +1,8 @@
-//! Test doubles, which stand between the engine and a real part: [`counting::CountingComm`] counts what a
-//! communicator does, [`file_log::FileLog`] notes what is done with files, and [`faulty::Faulty`] makes a file
-//! system fail.
+//! Test doubles, which stand in for a real part, or between it and the engine: [`threads`] are ranks without MPI,
+//! [`counting::CountingComm`] counts what a communicator does, [`file_log::FileLog`] notes what is done with files,
+//! [`faulty::Faulty`] makes a file system fail, and [`programs::Programs`] are those of a scheduler.
+//!
+//! The folder `simulated` is no module here: the engine has it with its feature `simulate` (`src/system/mod.rs`).
 //!
 //! The unit tests of the engine compile the same files as modules of the engine (`src/lib.rs`): this package is made
 //! with the engine as a library, whose `Files` and `Communicator` are other traits than those of its unit tests.
@@ -9,5 +11,7 @@
 pub mod counting;
 pub mod faulty;
 pub mod file_log;
+pub mod programs;
+pub mod threads;
 
-use scr_engine::{Error, Result, comm, store, system};
+use scr_engine::{Error, Result, comm, job, store, system};

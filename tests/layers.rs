@@ -1,5 +1,5 @@
-//! The layers of the code: which module may use which. Reads the paths that begin with `crate::`, `super::` or
-//! `scr_engine::` in every file of the packages, and compares them with [`LAYERS`]. Code under `#[cfg(test)]` is
+//! The layers of the code: which module may use which. Reads the paths that begin with `crate::`, `super::`,
+//! `scr_engine::` or `scr_jobs::` in every file of the packages, and compares them with [`LAYERS`]. Code under `#[cfg(test)]` is
 //! free.
 
 #![allow(clippy::expect_used)] // A test may stop at what it did not expect.
@@ -10,16 +10,31 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The modules, top layer first, each with all the modules that it uses. A module may use
-/// only modules that stand below it here. `src/lib.rs` and `docs/architecture.md` have the same order.
-/// `cli` is the package of the commands.
+/// only modules that stand below it here. `src/lib.rs`, `jobs/lib.rs` and `docs/architecture.md` have the same order.
+/// `cli` is the package of the commands. Between it and the engine stand the modules of the package scr-jobs, from
+/// `transfers` to `tally`.
 const LAYERS: &str = "
     capi: fields session prefix config job comm format store events error messages version system
-    cli: fields daemon scavenge policy prefix transfer cache redundancy log config job format store events error messages text version system
-    fields: session prefix comm format store error events system
+    cli: transfers clean datasets saved_fields relaunch hang ranks health remote launcher manager hostlist tally \
+         fields daemon scavenge policy prefix transfer cache redundancy log config job format store events error messages text version system
+    transfers: daemon prefix transfer cache format store events error text system
+    clean: daemon cache job format store error text system
+    datasets: scavenge prefix transfer comm format store error system
+    saved_fields: fields prefix format store error system
+    relaunch: policy format events
+    hang: format
+    ranks: hostlist job text system
+    health: remote manager hostlist job error text system
+    remote: launcher manager hostlist job error text system
+    launcher: manager hostlist job error text system
+    manager: hostlist job error
+    hostlist: job error text
+    tally: store error system
+    fields: session comm format store error events system
     session: daemon scavenge policy prefix transfer cache redundancy log config job comm format store events error messages text system
-    daemon: prefix transfer cache job format store events error messages text system
+    daemon: prefix transfer cache job format store error messages text system
     scavenge: prefix transfer cache redundancy format store error text system
-    policy: redundancy format events
+    policy: redundancy format
     prefix: transfer config comm format store error messages text system
     transfer: comm store error messages system
     cache: redundancy comm format store error messages text
@@ -115,8 +130,12 @@ fn root() -> &'static Path {
 }
 
 /// The packages: where their code is, and what their modules are below.
-const PACKAGES: &[(&str, Option<&str>)] =
-    &[("src", None), ("library", None), ("commands", Some("cli"))];
+const PACKAGES: &[(&str, Option<&str>)] = &[
+    ("src", None),
+    ("library", None),
+    ("jobs", None),
+    ("commands", Some("cli")),
+];
 
 /// Files that only give what is elsewhere another path.
 const OTHER_PATHS: &[&str] = &["library/lib.rs", "library/main.rs", "library/comm/mod.rs"];
@@ -160,9 +179,9 @@ fn without_tests(code: TokenStream) -> (Vec<TokenTree>, Vec<String>) {
 
 /// All files that are not only for tests.
 fn sources() -> Vec<Source> {
-    let mut sources = Vec::new();
-    let mut tests: BTreeSet<Module> = BTreeSet::new();
+    let mut sources: Vec<Source> = Vec::new();
     for (folder, package) in PACKAGES {
+        let (mut tests, before) = (BTreeSet::new(), sources.len());
         let package: Module = package.iter().map(ToString::to_string).collect();
         let mut files = Vec::new();
         rust_files(&root().join(folder), &mut files);
@@ -194,9 +213,12 @@ fn sources() -> Vec<Source> {
                 code,
             });
         }
+        let of_package = sources.split_off(before).into_iter();
+        let is_test = |source: &Source| {
+            (1..=source.module.len()).any(|n| tests.contains(&source.module[..n]))
+        };
+        sources.extend(of_package.filter(|source| !is_test(source)));
     }
-    sources
-        .retain(|source| !(1..=source.module.len()).any(|n| tests.contains(&source.module[..n])));
     sources
 }
 
@@ -278,7 +300,7 @@ fn module_of(path: &[String], modules: &BTreeSet<Module>) -> Module {
     path[..length.unwrap_or(0)].to_vec()
 }
 
-/// What a file names, by paths that begin with `crate::`, `super::` or `scr_engine::`.
+/// What a file names, by paths that begin with `crate::`, `super::`, `scr_engine::` or `scr_jobs::`.
 fn uses(source: &Source, modules: &BTreeSet<Module>) -> Vec<Use> {
     let from_root = |path: Module| {
         let above = path.iter().take_while(|name| *name == "super").count();
@@ -289,7 +311,7 @@ fn uses(source: &Source, modules: &BTreeSet<Module>) -> Vec<Use> {
         };
         [start, &path[above.max(1)..]].concat()
     };
-    let found = paths_from(&["crate", "super", "scr_engine"], &source.code).into_iter();
+    let found = paths_from(&["crate", "super", "scr_engine", "scr_jobs"], &source.code).into_iter();
     let named = |(line, path)| Use {
         file: source.file.clone(),
         line,
@@ -396,9 +418,10 @@ fn rooms_of_the_session_use_only_rooms_below() {
     );
 }
 
-/// The words of the text block in the documentation of `src/lib.rs`.
-fn order_in_lib() -> Vec<String> {
-    let text = fs::read_to_string(root().join("src/lib.rs")).expect("lib.rs is text");
+/// The words of the text block in the documentation of `FOLDER/lib.rs`.
+fn order_in_lib(folder: &str) -> Vec<String> {
+    let path = root().join(folder).join("lib.rs");
+    let text = fs::read_to_string(path).expect("lib.rs is text");
     let docs = text.lines().filter_map(|line| line.strip_prefix("//!"));
     let after = docs
         .map(str::trim)
@@ -429,11 +452,16 @@ fn the_documents_have_the_order_of_the_table() {
     let layers = layers();
     let order: Vec<&str> = layers.iter().map(|(name, _)| *name).collect();
     assert_eq!(order_in_architecture(), order, "docs/architecture.md");
-    let engine: Vec<&str> = order
-        .into_iter()
-        .filter(|name| !["capi", "cli"].contains(name))
-        .collect();
-    assert_eq!(order_in_lib(), engine, "src/lib.rs");
+    let sources = sources();
+    for folder in ["src", "jobs"] {
+        let of_folder = sources.iter().filter(|one| one.file.starts_with(folder));
+        let there: BTreeSet<&String> = of_folder.filter_map(|one| one.module.first()).collect();
+        let listed = order
+            .iter()
+            .filter(|name| there.iter().any(|one| one == *name));
+        let listed: Vec<&str> = listed.copied().collect();
+        assert_eq!(order_in_lib(folder), listed, "{folder}/lib.rs");
+    }
 }
 
 /// Within each folder, a file stands for itself and a folder for all in it.
@@ -483,7 +511,7 @@ const OF_THE_SYSTEM: &[&str] = &[
 /// `Session` in a process of its own.
 const NOT_SIMULATED: &[&str] = &[
     "library/",
-    "src/comm/threads/",
+    "src/comm/solo.rs",
     "src/store/beneath.rs",
     "src/store/posix.rs",
     "src/system/",

@@ -6,7 +6,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use scr::Result;
-use scr::comm::threads;
 use scr::config::Config;
 use scr::events::Memory;
 use scr::job::Environment;
@@ -14,6 +13,7 @@ use scr::session::{Session, Setup};
 use scr::store::posix::Posix;
 use scr::store::{Durability, File, Files, Lock, Refused, Space, Stat};
 use scr_engine::forward;
+use scr_testing::threads;
 use std::ffi::OsString;
 use std::ops::Range;
 use std::os::fd::BorrowedFd;

@@ -23,13 +23,13 @@ const LANGUAGES: &[&str] = &["c", "cpp", "fortran", "python", "cmake", "make", "
 
 /// The folders with code in Rust.
 const RUST: &[&str] = &[
-    "src", "library", "commands", "testing", "benches", "tests", "examples",
+    "src", "library", "jobs", "commands", "testing", "benches", "tests", "examples",
 ];
 
 /// The folders with texts of any kind.
 const TEXTS: &[&str] = &[
-    "src", "library", "commands", "testing", "benches", "tests", "examples", "fortran", "include",
-    "cmake", "scripts", "docs", "python", "spack",
+    "src", "library", "jobs", "commands", "testing", "benches", "tests", "examples", "fortran",
+    "include", "cmake", "scripts", "docs", "python", "spack",
 ];
 
 /// Words that say nothing to most readers, or that are left from work that is not done.
@@ -261,7 +261,12 @@ fn each_file_belongs_to_a_program() {
         ];
         declared.iter().any(|words| text.contains(words))
     };
-    let manifests = ["Cargo.toml", "src/Cargo.toml", "commands/Cargo.toml"];
+    let manifests = [
+        "Cargo.toml",
+        "src/Cargo.toml",
+        "jobs/Cargo.toml",
+        "commands/Cargo.toml",
+    ];
     let manifests: String = manifests
         .iter()
         .map(|file| fs::read_to_string(root().join(file)).expect("a manifest"))
@@ -300,7 +305,7 @@ fn each_file_belongs_to_a_program() {
 #[test]
 fn the_words_of_the_glossary_are_used() {
     let page = fs::read_to_string(root().join("docs/glossary.md")).expect("the glossary");
-    let mut code = sources(&["src", "library", "commands"]);
+    let mut code = sources(&["src", "library", "jobs", "commands"]);
     code.retain(|source| source.has_ending(&["rs"]));
     let code: String = code
         .iter()

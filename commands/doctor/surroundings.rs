@@ -1,12 +1,14 @@
 //! The resource manager, the nodes, the launchers, and how other nodes are reached.
 
 use super::report::DoctorReport;
-use crate::failed_nodes;
 use crate::job::Job;
-use crate::mpi;
-use scr_engine::job::{self, Launcher, clock, launcher, program::find};
+use crate::{failed_nodes, mpi};
+use scr_engine::job::program::find;
+use scr_engine::job::{self, clock};
 use scr_engine::system::time::UNIX_EPOCH;
 use scr_engine::version;
+use scr_jobs::hostlist;
+use scr_jobs::launcher::{self, Launcher};
 use std::time::Duration;
 
 /// Reports them. Returns the names of the nodes; empty if they are not known.
@@ -54,7 +56,7 @@ fn nodes(job: &Job, report: &mut DoctorReport) -> Vec<String> {
     }
     match job.nodes() {
         Ok(nodes) => {
-            let list = job::hostlist::compress(&nodes);
+            let list = hostlist::compress(&nodes);
             report.fact("nodes", format!("{}: {list}", nodes.len()));
             failed_often(job, &nodes, report);
             nodes

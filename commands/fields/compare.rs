@@ -4,8 +4,8 @@ use super::shape;
 use super::value::{Distance, Parts, distance, text};
 use crate::json::{ElementsJson, FirstJson, GreatestJson};
 use scr_engine::Result;
-use scr_engine::fields::offline::{Array, Bands, SavedField, SavedFields};
 use scr_engine::text::counted;
+use scr_jobs::saved_fields::{Array, Bands, SavedField, SavedFields};
 use std::fmt;
 
 /// Elements that differ by no more than one of these count as the same.

@@ -5,11 +5,11 @@ use crate::json::{self, FieldJson, FieldsDatasetJson, FieldsJson};
 use crate::terminal::Line;
 use crate::{Outcome, dataset};
 use clap::builder::styling::Style;
-use scr_engine::fields::offline::{FieldSummary, Owner, SavedFields};
 use scr_engine::format::Name;
 use scr_engine::format::print::escaped;
 use scr_engine::prefix::paths::Prefix;
 use scr_engine::text::counted;
+use scr_jobs::saved_fields::{FieldSummary, Owner, SavedFields};
 use std::io::Write;
 use std::process::ExitCode;
 

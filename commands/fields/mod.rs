@@ -5,7 +5,7 @@ pub(super) mod list;
 pub(super) mod npy;
 mod value;
 
-use scr_engine::fields::offline::Array;
+use scr_jobs::saved_fields::Array;
 
 /// `float64[8, 5]`, in the order of the program.
 pub(super) fn shape(array: &Array) -> String {

@@ -3,13 +3,13 @@
 use crate::Outcome;
 use crate::call::{Failure, Invocation};
 use scr_engine::Error;
-use scr_engine::fields::offline::{Array, Bands, Owner, SavedField, SavedFields};
 use scr_engine::fields::{Class, Kind, Order};
 use scr_engine::format::Dataset;
 use scr_engine::format::print::escaped;
 use scr_engine::prefix::containers::{other_file, unfinished};
 use scr_engine::prefix::paths::Prefix;
 use scr_engine::store::{File, FileKind, Files};
+use scr_jobs::saved_fields::{Array, Bands, Owner, SavedField, SavedFields};
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;

@@ -1,7 +1,7 @@
 //! The best time between checkpoints, from the failures that were seen.
 
+use super::failure_rate::expected_failures;
 use super::run::{Activity, Phase, Run};
-use scr_engine::policy::failure_rate::expected_failures;
 use scr_engine::policy::interval::Formula;
 
 /// What the assumptions of both formulas are, in sentences.

@@ -336,7 +336,7 @@ impl IntervalJson {
         IntervalJson {
             failures: estimate.failures,
             observed: estimate.observed,
-            confidence: scr_engine::policy::failure_rate::CONFIDENCE,
+            confidence: super::failure_rate::CONFIDENCE,
             between_failures: estimate.between,
             between_failures_assumed: estimate.assumed,
             between_failures_low: estimate.between_low,

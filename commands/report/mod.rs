@@ -6,6 +6,7 @@
 mod datasets;
 mod estimate;
 mod failed;
+mod failure_rate;
 mod findings;
 mod history;
 mod json;
@@ -22,7 +23,7 @@ use super::{Command, CommandGroup, Outcome, RunCommand};
 use findings::Findings;
 use history::History;
 use scr_engine::log::Record;
-use scr_engine::policy::hang::time;
+use scr_jobs::hang::time;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;

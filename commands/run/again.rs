@@ -4,9 +4,9 @@ use super::super::call::Failure;
 use super::super::job::Job;
 use scr_engine::job::{clock, program};
 use scr_engine::log::read_text;
-use scr_engine::policy::requeue::requeue;
-use scr_engine::policy::run::{LoopState, StopReason};
-use scr_engine::policy::time_left::{LaunchCosts, TooLittleTime};
+use scr_jobs::relaunch::requeue::requeue;
+use scr_jobs::relaunch::run::{LoopState, StopReason};
+use scr_jobs::relaunch::time_left::{LaunchCosts, TooLittleTime};
 
 /// Why the time until `end` is not enough for another launch, if the event log shows that.
 pub(super) fn too_little_time(job: &Job, end: Option<i64>) -> Option<TooLittleTime> {

@@ -5,8 +5,9 @@ use super::super::job::Job;
 use super::super::stacks::Stacks;
 use super::child::NoProgress;
 use scr_engine::events::Event;
-use scr_engine::job::{Down, Launcher};
 use scr_engine::log::Record;
+use scr_jobs::health::Down;
+use scr_jobs::launcher::Launcher;
 use std::cell::RefCell;
 
 /// A launch that has ended.

@@ -3,11 +3,12 @@
 use super::super::call::Failure;
 use super::super::job::Job;
 use super::super::on_nodes::{question_for_nodes, read_answer};
-use scr_engine::job::ranks::NodeSigns;
-use scr_engine::job::{Down, Launcher};
 use scr_engine::store::{Files, LockAttempt, wait_for_lock};
 use scr_engine::system::time::Instant;
 use scr_engine::text::counted;
+use scr_jobs::health::Down;
+use scr_jobs::launcher::Launcher;
+use scr_jobs::ranks::NodeSigns;
 use std::time::Duration;
 
 /// How long the nodes may take to end their processes.

@@ -1,4 +1,4 @@
-//! The loop of `scr run`. It carries out the decisions of [`scr_engine::policy::run`].
+//! The loop of `scr run`. It carries out the decisions of [`scr_jobs::relaunch::run`].
 
 use super::super::call::{Failure, Invocation};
 use super::super::job::Job;
@@ -10,23 +10,23 @@ use super::super::{
     Outcome, daemons, failed_nodes, have_restart, list_down_nodes, place, postrun, prerun,
 };
 use super::again::{put_into_queue, too_little_time};
-use super::answers;
 use super::child::{self, Ended, Launch, NoProgress};
 use super::ended::{EndedLaunch, down_of, ranks_of_hung};
 use super::signals::Signals;
-use super::{Options, leftovers, words};
+use super::{Options, answers, leftovers, words};
 use scr_engine::events::Event;
 use scr_engine::format::print::escaped;
 use scr_engine::job::clock::local_time;
-use scr_engine::job::health::EXCLUDED;
-use scr_engine::job::hostlist::{compress, minus, named_in};
-use scr_engine::job::{Down, HealthReport, Launcher, launcher, node_name};
-use scr_engine::policy::run::{
-    LaunchEnd, LoopState, NextStep, NodeCount, StopReason, limit, next_step, pause,
-};
-use scr_engine::policy::watchdog::Limits;
+use scr_engine::job::node_name;
 use scr_engine::prefix::{index, records};
 use scr_engine::system::time::{Instant, SystemTime};
+use scr_jobs::hang::watchdog::Limits;
+use scr_jobs::health::{Down, EXCLUDED, HealthReport};
+use scr_jobs::hostlist::{compress, minus, named_in};
+use scr_jobs::launcher::{self, Launcher};
+use scr_jobs::relaunch::run::{
+    LaunchEnd, LoopState, NextStep, NodeCount, StopReason, limit, next_step, pause,
+};
 use std::cell::RefCell;
 use std::ffi::OsString;
 use std::io::Write;

@@ -3,12 +3,12 @@
 use super::ended;
 use scr_engine::cache::layout::Layout;
 use scr_engine::daemon::control::this_process;
-use scr_engine::daemon::serve::Ended;
-use scr_engine::daemon::service::{Process, Service};
 use scr_engine::store::Files;
 use scr_engine::system::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use scr_engine::system::sync::{Mutex, MutexGuard};
 use scr_engine::system::thread::{Scope, scope};
+use scr_jobs::transfers::serve::Ended;
+use scr_jobs::transfers::service::{Process, Service};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};

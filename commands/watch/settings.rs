@@ -3,7 +3,7 @@
 use super::super::call::Failure;
 use super::super::job::Job;
 use super::ladder::Ladder;
-use scr_engine::policy::hang::{After, FIRST, Limits, Source, time};
+use scr_jobs::hang::{After, FIRST, Limits, Source, time};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGURG, SIGUSR1, SIGUSR2};
 use std::time::Duration;
 

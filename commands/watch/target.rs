@@ -3,8 +3,9 @@
 use super::super::call::Failure;
 use super::ladder::LadderStep;
 use rustix::process::{Pid, test_kill_process};
-use scr_engine::job::ranks::{ProcessTree, age, started};
-use scr_engine::job::{Environment, Launcher};
+use scr_engine::job::Environment;
+use scr_jobs::launcher::Launcher;
+use scr_jobs::ranks::{ProcessTree, age, started};
 use std::cell::RefCell;
 use std::time::Duration;
 

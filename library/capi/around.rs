@@ -2,7 +2,7 @@
 
 use crate::comm::Communicator;
 use crate::job::Environment;
-use crate::job::ranks::launch;
+use crate::job::launch::launch;
 use std::fs::OpenOptions;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::ErrorKind;

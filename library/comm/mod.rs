@@ -1,4 +1,4 @@
-//! Ranks that talk to each other: on threads, in a single process, and over MPI.
+//! Ranks that talk to each other: in a single process, and over MPI.
 
 #[cfg(feature = "mpi")]
 pub mod mpi;

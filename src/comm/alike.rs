@@ -93,8 +93,8 @@ fn split(message: &[u8]) -> Option<(usize, &[u8], &[u8])> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::comm::threads;
     use crate::counting::CountingComm;
+    use crate::threads;
 
     /// What rank 0 of so many gets if rank r has the data that `of` gives for it, and the bytes that it receives.
     fn gathered(

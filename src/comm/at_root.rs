@@ -109,7 +109,8 @@ impl AtRoot<Result<Vec<(RankList, Vec<u8>)>>> {
 #[cfg(test)]
 mod tests {
     use super::AtRoot;
-    use crate::comm::{RankList, threads};
+    use crate::comm::RankList;
+    use crate::threads;
     use crate::{Error, Result};
 
     fn failure() -> Error {

@@ -51,7 +51,8 @@ fn number(message: &[u8]) -> Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::deliver;
-    use crate::comm::{Communicator, threads};
+    use crate::comm::Communicator;
+    use crate::threads;
 
     #[test]
     fn large_messages_reach_their_ranks_in_order() {

@@ -112,7 +112,7 @@ impl<T> VerdictExt for Result<T> {
 #[cfg(test)]
 mod tests {
     use super::{Local, VerdictExt};
-    use crate::comm::threads;
+    use crate::threads;
     use crate::{Error, Result};
 
     #[test]

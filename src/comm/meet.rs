@@ -72,8 +72,8 @@ fn read(packets: &[Packet], size: usize) -> Result<Vec<(Vec<u8>, RankList)>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::comm::threads;
     use crate::counting::CountingComm;
+    use crate::threads;
     use std::collections::BTreeSet;
 
     /// What all ranks get if rank r has the keys that `of` gives for it.

@@ -1,19 +1,19 @@
 //! Ranks that talk to each other.
 //!
 //! [`Communicator`] sends and receives bytes. Broadcast, gather, exchange and verdicts are written
-//! once over it, in [`collective`]. So every algorithm of the crate runs the same on MPI ranks, on
-//! threads and in a single process.
+//! once over it, in [`collective`]. So every algorithm of the crate runs the same on MPI ranks, in a
+//! single process and, in tests, on threads.
 
 mod alike;
 mod at_root;
 pub mod collective;
 mod deliver;
 mod local;
+pub mod matching;
 mod meet;
 mod packet;
 mod rank_list;
 pub mod solo;
-pub mod threads;
 
 pub use alike::{Alike, gather_alike};
 pub use at_root::AtRoot;

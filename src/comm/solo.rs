@@ -1,16 +1,55 @@
-//! A communicator of one rank: the commands, and programs without MPI.
+//! A communicator of one rank: the commands, programs without MPI, and the messages of a rank of MPI to itself.
 
-use super::threads::ThreadRank;
-use super::{Communicator, Pending, Tag, Term};
-use crate::Result;
+use super::matching::{Matching, Ticket};
+use super::{Communicator, Pending, Tag, Term, check_length, check_rank};
+use crate::{Error, Result};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Rank 0 of 1, or with [`Solo::of_rank`] one that only says to be another rank. Waiting for a message
 /// that was not sent is an error, because nobody else can send it. Waiting for a large send before
 /// its receive is posted is an error too.
 pub struct Solo {
-    alone: ThreadRank,
+    messages: Messages,
     rank: usize,
     size: usize,
+}
+
+#[derive(Clone, Default)]
+struct Messages(Arc<Mutex<Matching<Tag>>>);
+
+impl Messages {
+    /// No invariant is broken between two statements that can panic, so poison is ignored.
+    fn lock(&self) -> MutexGuard<'_, Matching<Tag>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A send or a receive.
+struct UnderWay {
+    messages: Messages,
+    tag: Tag,
+    ticket: Ticket,
+    /// What an error calls it.
+    call: &'static str,
+    /// What a receive expects, if it knows.
+    length: Option<usize>,
+}
+
+impl Pending for UnderWay {
+    fn wait(self: Box<Self>) -> Result<Vec<u8>> {
+        let data = self.messages.lock().take(self.ticket).ok_or_else(|| {
+            let call = format!("{} rank 0, tag {:#x}", self.call, self.tag);
+            Error::comm(call, "there is no other rank that could end this")
+        })?;
+        check_length(0, self.tag, self.length.unwrap_or(data.len()), data.len())?;
+        Ok(data)
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.messages.lock().forget(&self.tag, self.ticket);
+    }
 }
 
 impl Solo {
@@ -21,8 +60,41 @@ impl Solo {
 
     /// Says that it is `rank` of `size`, for code that works for one rank at a time.
     pub fn of_rank(rank: usize, size: usize) -> Self {
-        let alone = ThreadRank::alone();
-        Solo { alone, rank, size }
+        let messages = Messages::default();
+        Solo {
+            messages,
+            rank,
+            size,
+        }
+    }
+
+    /// Posts a receive of `length` bytes, or of any length.
+    fn post(
+        &self,
+        from: usize,
+        tag: Tag,
+        buffer: Vec<u8>,
+        length: Option<usize>,
+    ) -> Result<Box<dyn Pending>> {
+        check_rank("receive", from, 1)?;
+        let ticket = self.messages.lock().receive(tag, buffer);
+        Ok(self.under_way("receive from", tag, ticket, length))
+    }
+
+    fn under_way(
+        &self,
+        call: &'static str,
+        tag: Tag,
+        ticket: Ticket,
+        length: Option<usize>,
+    ) -> Box<dyn Pending> {
+        Box::new(UnderWay {
+            messages: self.messages.clone(),
+            tag,
+            ticket,
+            call,
+            length,
+        })
     }
 }
 
@@ -42,27 +114,31 @@ impl Communicator for Solo {
     }
 
     fn isend(&self, to: usize, tag: Tag, data: Vec<u8>) -> Result<Box<dyn Pending>> {
-        self.alone.isend(to, tag, data)
+        check_rank("send", to, 1)?;
+        let ticket = self.messages.lock().send(tag, data);
+        Ok(self.under_way("send to", tag, ticket, None))
     }
 
     fn irecv(&self, from: usize, tag: Tag, buffer: Vec<u8>) -> Result<Box<dyn Pending>> {
-        self.alone.irecv(from, tag, buffer)
+        let length = buffer.len();
+        self.post(from, tag, buffer, Some(length))
     }
 
     fn recv(&self, from: usize, tag: Tag) -> Result<Vec<u8>> {
-        self.alone.recv(from, tag)
+        self.post(from, tag, Vec::new(), None)?.wait()
     }
 
     fn recv_any(&self, tag: Tag) -> Result<(usize, Vec<u8>)> {
-        self.alone.recv_any(tag)
+        let call = format!("receive from any rank, tag {tag:#x}");
+        Err(Error::comm(call, "there is no other rank"))
     }
 
     fn barrier(&self) -> Result<()> {
-        self.alone.barrier()
+        Ok(())
     }
 
-    fn allreduce(&self, terms: &mut [Term]) -> Result<()> {
-        self.alone.allreduce(terms)
+    fn allreduce(&self, _: &mut [Term]) -> Result<()> {
+        Ok(())
     }
 
     /// Exits the process.
@@ -74,6 +150,7 @@ impl Communicator for Solo {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::comm::matching::RENDEZVOUS;
 
     #[test]
     fn a_message_that_was_never_sent_is_an_error() {
@@ -82,5 +159,16 @@ mod tests {
         let posted = Solo::new().irecv(0, 3, vec![0; 2]).and_then(Pending::wait);
         errors.extend(posted.err());
         assert_eq!(errors.len(), 2);
+    }
+
+    #[test]
+    fn a_large_send_needs_a_receive_that_is_posted() {
+        let solo = Solo::new();
+        let sent = |length| solo.isend(0, 3, vec![1; length]).and_then(Pending::wait);
+        assert!(sent(RENDEZVOUS).is_err());
+        assert_eq!(sent(RENDEZVOUS - 1), Ok(vec![1; RENDEZVOUS - 1]));
+        // The one that was given up is delivered all the same, and first.
+        assert_eq!(solo.recv(0, 3), Ok(vec![1; RENDEZVOUS]));
+        assert_eq!(solo.recv(0, 3), Ok(vec![1; RENDEZVOUS - 1]));
     }
 }

@@ -3,16 +3,11 @@
 //!
 //! Library and daemon tell each other what to do by the transfer file in the control directory of the
 //! job on the node ([`control`]). The library enters its part of a flush, and watches it ([`client`]).
-//! The daemon copies one part after the other ([`serve`]); [`service`] starts it, ends it, and does what it
-//! has left. A part certifies itself, so it counts
-//! whoever copies it; [`part`] is what both do, and the library's threads too.
+//! A part certifies itself, so it counts whoever copies it; [`part`] is what both do, and the library's threads too.
+//! The daemon's own process is of the commands: the package scr-jobs.
 
-pub mod clean;
 pub mod client;
 pub mod control;
 pub mod part;
-mod progress;
-pub mod serve;
-pub mod service;
 
 pub use control::{Control, is_control_file};

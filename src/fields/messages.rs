@@ -75,10 +75,11 @@ impl PartBox {
 #[cfg(test)]
 mod tests {
     use super::{PartBox, Post};
-    use crate::comm::{Communicator, threads};
+    use crate::comm::Communicator;
     use crate::fields::entry::{Entry, Order, Role};
     use crate::fields::kind::{Class, Kind};
     use crate::fields::region::Region;
+    use crate::threads;
 
     fn part(whole: &[u64]) -> Entry {
         Entry {

@@ -20,24 +20,23 @@
 //! rank, which sends others what they need: so the same code serves another number of ranks and other boxes
 //! of the same number, and no byte is read twice.
 
-mod agreement;
+pub mod agreement;
 mod checkpoint;
 mod convert;
-mod entry;
-mod file;
+pub mod entry;
+pub mod file;
 mod finding;
-mod kind;
+pub mod kind;
 mod list;
-mod memory;
+pub mod memory;
 mod messages;
-pub mod offline;
 mod reader;
-mod region;
+pub mod region;
 mod restore;
-mod sources;
+pub mod sources;
 mod spread;
-mod walk;
-mod write;
+pub mod walk;
+pub mod write;
 
 pub use checkpoint::{checkpoint, checkpoint_if_needed};
 pub use entry::{MAX_NAME, MAX_RANK, Options, Order, Place, Spec};

@@ -4,12 +4,14 @@
 //! is refused.
 
 use super::Environment;
-use super::hostlist::MAX_NAME;
 use crate::text::{excerpt, fnv1a};
 use crate::{Error, Result};
 use std::fmt;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+
+/// Longest host name, bytes.
+pub const MAX_NAME: usize = 255;
 
 /// Gives the value of a parameter, from whatever layer of the configuration has it.
 pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
@@ -136,7 +138,7 @@ pub fn job_id(
 
 /// The job's id as a resource manager set it in the environment, unchecked; `None` if none
 /// did.
-pub(super) fn scheduler_job(environment: &Environment) -> Option<Sourced<String>> {
+pub fn scheduler_job(environment: &Environment) -> Option<Sourced<String>> {
     JOB_VARIABLES.into_iter().find_map(|name| {
         let value = variable(name, environment)?;
         let source = ValueSource::Variable(name);
@@ -167,12 +169,12 @@ pub fn end_time(environment: &Environment, lookup: Lookup) -> Result<Option<Sour
 
 /// A parameter as configured, or as in the own environment if the configuration was read
 /// without it.
-pub(super) fn parameter(name: &str, environment: &Environment, lookup: Lookup) -> Option<String> {
+pub fn parameter(name: &str, environment: &Environment, lookup: Lookup) -> Option<String> {
     lookup(name).or_else(|| variable(name, environment))
 }
 
 /// A variable counts as not set when it is empty.
-pub(super) fn variable(name: &str, environment: &Environment) -> Option<String> {
+pub fn variable(name: &str, environment: &Environment) -> Option<String> {
     environment
         .get(name)
         .filter(|value| !value.is_empty())

@@ -3,7 +3,6 @@
 use super::capacity::with_redundancy;
 use super::checkpoint::{History, Rules, due};
 use super::flush;
-use super::run::{NodeCount, StopReason};
 
 #[test]
 fn a_set_that_can_lose_all_its_members_keeps_no_redundancy() {
@@ -38,26 +37,4 @@ fn the_share_of_checkpoints_depends_on_their_average_cost() {
 fn nothing_is_flushed_at_an_interval_of_zero() {
     assert!(!flush::due(Some(0), false, 0));
     assert!(flush::due(Some(0), false, 3));
-}
-
-#[test]
-fn each_reason_to_launch_no_more_says_what_would_change_it() {
-    let nodes = |up| StopReason::TooFewNodes(NodeCount { up, needed: 4 });
-    for (why, said) in [
-        (StopReason::Done, "the program ended with exit code 0"),
-        (StopReason::Finalized, "SCR_Finalize"),
-        (StopReason::Signal("SIGTERM"), "SIGTERM was received"),
-        (StopReason::Halt(vec!["A".into(), "B".into()]), "A, B"),
-        (StopReason::Halt(vec!["A".into()]), "scr_halt"),
-        (StopReason::NoRunLeft(1), "one launch was allowed (SCR_RUNS"),
-        (StopReason::NoRunLeft(7), "7 launches were allowed"),
-        (nodes(0), "no node can be used"),
-        (
-            nodes(3),
-            "nodes_remaining=3 < nodes_needed=4 (SCR_MIN_NODES",
-        ),
-    ] {
-        let text = why.to_string();
-        assert!(text.contains(said), "{text}");
-    }
 }

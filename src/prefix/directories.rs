@@ -57,9 +57,9 @@ pub fn make(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::comm::threads;
-    use crate::store::counting::CountingFiles;
     use crate::store::posix::Posix;
+    use crate::tally::CountingFiles;
+    use crate::threads;
 
     /// The inner results of ranks that each give some directories, and how many were made.
     fn made(

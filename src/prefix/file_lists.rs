@@ -131,8 +131,8 @@ mod tests {
     use crate::prefix::paths::Prefix;
     use crate::prefix::rank2file::{entry, write_all};
     use crate::store::Durability;
-    use crate::store::counting::CountingFiles;
     use crate::store::posix::Posix;
+    use crate::tally::CountingFiles;
     use std::path::Path;
 
     /// Of about 600 kB, so that leaves begin with ranks 0, 1 and 3.

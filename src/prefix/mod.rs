@@ -1,7 +1,6 @@
 //! The prefix directory on the parallel file system: index, flush, fetch and deletion.
 
 pub mod access;
-pub mod by_name;
 pub mod containers;
 pub mod delete;
 mod directories;
@@ -18,10 +17,8 @@ pub mod names;
 pub mod part;
 pub mod paths;
 pub mod permit;
-pub mod poststage;
 pub mod rank2file;
 pub mod records;
-pub mod resume;
 
 #[cfg(test)]
 mod delete_tests;

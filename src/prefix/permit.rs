@@ -153,7 +153,6 @@ impl TargetWatch for Permit<'_> {
 #[cfg(test)]
 mod tests {
     use super::{Permit, grant, path, revoke, revoke_all};
-    use crate::comm::threads;
     use crate::format::{Dataset, FileMeta, RankFiles};
     use crate::prefix::access::PrefixAccess;
     use crate::prefix::finish::announce;
@@ -162,6 +161,7 @@ mod tests {
     use crate::prefix::rank2file::entry_of;
     use crate::store::Unkept;
     use crate::store::posix::Posix;
+    use crate::threads;
     use crate::transfer::copy::TargetWatch;
     use std::fs;
 

@@ -2,13 +2,14 @@
 //! that nobody would write.
 
 use super::rank2file::*;
-use crate::comm::{Communicator, threads};
+use crate::comm::Communicator;
 use crate::counting::CountingComm;
 use crate::format::rank2file::{BASE, Branch, BranchChild, Leaf, RankEntry, packed_size};
 use crate::format::{self, FileMeta, Name, RankFiles};
-use crate::store::counting::CountingFiles;
 use crate::store::posix::Posix;
 use crate::store::{Durability, Files};
+use crate::tally::CountingFiles;
+use crate::threads;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;

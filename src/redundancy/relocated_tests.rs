@@ -5,12 +5,12 @@ use super::{
     Context, HeldPart, LocalPart, RankRecord, RebuildOutcome, RedundancyScheme, Set, Verification,
     move_parts,
 };
-use crate::comm::threads;
 use crate::counting::CountingComm;
 use crate::faulty::Faulty;
 use crate::format::Scheme;
 use crate::store::Files;
 use crate::store::posix::Posix;
+use crate::threads;
 use crate::{Error, Result};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -4,7 +4,6 @@
 use super::kernel::field::{inverse, mul, power};
 use super::testing::{Cluster, Snapshot, flip};
 use super::{LocalPart, RankRecord, RebuildOutcome, RedundancyScheme, Verification};
-use crate::comm::threads;
 use crate::counting::CountingComm;
 use crate::faulty::Faulty;
 use crate::format::Scheme;
@@ -12,6 +11,7 @@ use crate::format::parity::ParityHeader;
 use crate::format::read_header;
 use crate::store::Files;
 use crate::store::posix::Posix;
+use crate::threads;
 use crate::{Error, Result};
 use std::path::PathBuf;
 

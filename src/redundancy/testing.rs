@@ -5,7 +5,7 @@ use super::{
     Context, LocalPart, PartHealth, RankRecord, RebuildOutcome, RedundancyScheme, Set, Verification,
 };
 use crate::Result;
-use crate::comm::{Communicator, threads};
+use crate::comm::Communicator;
 use crate::format::Name;
 use crate::format::Scheme;
 use crate::format::dataset::Dataset;
@@ -14,6 +14,7 @@ use crate::format::files::{FileMeta, RankFiles};
 use crate::format::parity::{Group, ParityHeader};
 use crate::store::posix::Posix;
 use crate::store::{Files, Stat};
+use crate::threads;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

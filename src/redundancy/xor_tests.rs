@@ -3,7 +3,6 @@
 
 use super::testing::{Cluster, Snapshot, flip};
 use super::{LocalPart, RankRecord, RebuildOutcome, RedundancyScheme, Verification};
-use crate::comm::threads;
 use crate::counting::CountingComm;
 use crate::faulty::Faulty;
 use crate::format::Scheme;
@@ -11,6 +10,7 @@ use crate::format::parity::ParityHeader;
 use crate::format::{Name, encode, read_header, to_tree};
 use crate::store::Files;
 use crate::store::posix::Posix;
+use crate::threads;
 use crate::{Error, Result};
 
 fn xor() -> RedundancyScheme {

@@ -223,7 +223,7 @@ pub fn read_complete(
 
 /// Checks that each file in the rank2file of a dataset exists with its size. The error message ends
 /// with `so`.
-pub(super) fn check_files(files: &dyn Files, prefix: &Prefix, id: u64, so: &str) -> Result<()> {
+pub fn check_files(files: &dyn Files, prefix: &Prefix, id: u64, so: &str) -> Result<()> {
     rank2file::for_each(files, &prefix.dataset(id), |_, entry| {
         finish::check_files(files, prefix, id, entry, so)
     })

@@ -11,7 +11,6 @@
 //! [`scr_v3`] reads datasets that SCR v3.1.0 scavenged. [`mod@copy`] and [`mod@build`] use them.
 //! [`save`] does everything if one process can reach the caches of all nodes.
 
-pub mod add;
 pub mod build;
 pub mod caches;
 pub mod contain;

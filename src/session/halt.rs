@@ -6,7 +6,8 @@ use crate::comm::Term;
 use crate::config::Config;
 use crate::events::{Event, Severity};
 use crate::format::{Name, flush_file};
-use crate::job::{Environment, clock, manager, signal};
+use crate::job::manager::{self, ManagerKind};
+use crate::job::{Environment, clock, signal};
 use crate::messages::{END_NOT_KNOWN, JOB_SHOULD_STOP};
 use crate::policy::halt;
 use crate::prefix::records;
@@ -105,8 +106,8 @@ impl HaltState {
         *self.allocation_end.get_or_init(|| {
             let set = run.settings.end_time.map(|end| end.to_string());
             let lookup = |name: &str| set.clone().filter(|_| name == "SCR_END_TIME");
-            let manager = manager::detect(&self.environment);
-            let why = match manager::end(&*manager, &self.environment, &lookup) {
+            let manager = ManagerKind::detect(&self.environment);
+            let why = match manager::end(manager, &self.environment, &lookup) {
                 Ok(Some(end)) if end > clock::now() => return Some(end),
                 Ok(Some(end)) => format!("{end} is past"),
                 Ok(None) => format!("the resource manager ({}) sets none", manager.name()),

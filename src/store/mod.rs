@@ -6,7 +6,6 @@
 mod attributes;
 mod beneath;
 pub mod block_signals;
-pub mod counting;
 mod descriptor;
 mod file;
 mod forward;
@@ -41,7 +40,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The file in the control directory of a job in which the library counts its calls. It is written as time passes, and not as a
-/// run does more work, so [`counting`] leaves it out.
+/// run does more work, so the package scr-jobs leaves it out where it counts.
 pub const CALLS_FILE: &str = ".scr.calls";
 
 /// What the result of [`Files::replace`] survives.

@@ -12,6 +12,7 @@ mod priority;
 #[cfg(not(feature = "simulate"))]
 mod real;
 #[cfg(feature = "simulate")]
+#[path = "../../testing/simulated/mod.rs"]
 pub mod simulated;
 
 #[cfg(not(feature = "simulate"))]

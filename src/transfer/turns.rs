@@ -128,9 +128,9 @@ mod tests {
     use super::*;
     use crate::Error;
     use crate::comm::collective::agree;
-    use crate::comm::threads;
     use crate::counting::CountingComm;
     use crate::system::sync::{Condvar, Mutex};
+    use crate::threads;
     use std::time::Duration;
 
     const SIZE: usize = 6;

@@ -196,6 +196,7 @@ fn names_in_the_documentation_exist() {
         "include",
         "fortran",
         "commands",
+        "jobs",
         "src/format",
         "src/policy",
     ];
@@ -291,7 +292,7 @@ fn the_table_of_parameters_says_who_reads_what() {
     );
     // These two show all parameters.
     let commands = source(
-        &["commands", "src/scavenge", "src/job"],
+        &["commands", "jobs", "src/scavenge", "src/job"],
         &["commands/doctor", "commands/params", "tests"],
     );
     // Commands know directories of the cache from the descriptors.

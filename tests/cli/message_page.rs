@@ -94,7 +94,9 @@ fn collect(code: TokenStream, found: &mut Vec<String>) {
 fn literals() -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut all = Vec::new();
-    let mut open: Vec<PathBuf> = ["src", "library"].map(|folder| root.join(folder)).into();
+    let mut open: Vec<PathBuf> = ["src", "library", "jobs"]
+        .map(|folder| root.join(folder))
+        .into();
     while let Some(path) = open.pop() {
         if path == root.join("src/messages") {
             continue;

@@ -2,8 +2,8 @@
 
 use crate::site::{Rank, Site};
 use scr::config::Config;
-use scr::store::counting::CountingFiles;
 use scr::store::posix::Posix;
+use scr_jobs::tally::CountingFiles;
 use scr_testing::file_log::{FileLog, FileUse};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

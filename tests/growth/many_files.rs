@@ -3,8 +3,8 @@
 use crate::job::in_memory;
 use crate::site::{Rank, Site};
 use crate::{alone, memory, number};
-use scr::store::counting::{CountingFiles, FileTally};
 use scr::store::posix::Posix;
+use scr_jobs::tally::{CountingFiles, FileTally};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;

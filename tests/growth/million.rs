@@ -9,8 +9,8 @@ use scr::prefix::finish::{self, Entering};
 use scr::prefix::paths::Prefix;
 use scr::prefix::{index, rank2file};
 use scr::store::Files;
-use scr::store::counting::CountingFiles;
 use scr::store::posix::Posix;
+use scr_jobs::tally::CountingFiles;
 use std::path::Path;
 use std::time::Instant;
 

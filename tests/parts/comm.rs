@@ -1,11 +1,12 @@
 //! The transports without MPI, and the cost of the collectives.
 
 use crate::comm_checks;
+use scr::comm::Communicator;
 use scr::comm::collective::{agree, bcast, exchange, gather, scatter};
 use scr::comm::solo::Solo;
-use scr::comm::{Communicator, threads};
 use scr::{Error, Result};
 use scr_testing::counting::{CountingComm, Counts};
+use scr_testing::threads;
 
 #[test]
 fn threads_pass_the_checks() {

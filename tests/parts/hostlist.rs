@@ -1,6 +1,6 @@
 //! Host lists: the examples of the SCR developer guide, and properties that all lists have.
 
-use scr::job::hostlist::{MAX_HOSTS, compress, expand, intersect, minus, nth, segment, unique};
+use scr_jobs::hostlist::{MAX_HOSTS, compress, expand, intersect, minus, nth, segment, unique};
 
 fn names(text: &str) -> Vec<String> {
     expand(text).unwrap()

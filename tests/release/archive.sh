@@ -50,6 +50,8 @@ modules() { # FOLDER
 packaged scr-rs CHANGELOG.md LICENSE-APACHE LICENSE-MIT README.md benches build.rs examples fortran include library
 mapfile -t files < <(modules src)
 packaged scr-engine "${files[@]}"
+mapfile -t files < <(modules jobs)
+packaged scr-jobs "${files[@]}"
 mapfile -t files < <(modules commands)
 packaged scr-commands "${files[@]}"
 

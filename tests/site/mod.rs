@@ -1,13 +1,13 @@
 //! A job on emulated nodes, with ranks as threads: shared by the test programs `session`, `cli` and
 //! `model`. What only two of them need is in `checkpoints.rs`, and what only one needs, there.
 
-use scr::comm::threads;
 use scr::config::Config;
 use scr::events::Memory;
 use scr::job::Environment;
 use scr::session::{Session, Setup};
 use scr::store::Files;
 use scr::store::posix::Posix;
+use scr_testing::threads;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

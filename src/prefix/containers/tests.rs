@@ -1,12 +1,12 @@
 //! Places in containers, writing and reading them, and maps that nobody would write.
 
 use super::*;
-use crate::comm::threads;
 use crate::format::Name;
 use crate::format::rank2file::{Attributes, BASE, FileEntry, RankEntry};
 use crate::prefix::paths::Prefix;
 use crate::store::posix::Posix;
 use crate::store::{Durability, Files};
+use crate::threads;
 use crate::transfer::copy::{Content, Copier};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,9 +1,9 @@
 //! Thread ranks find their topology; what they find is compared with definitions that see all ranks at once.
 
 use super::*;
-use crate::comm::threads;
 use crate::redundancy::EVERYTHING;
 use crate::redundancy::sets::{make_sets, survives};
+use crate::threads;
 use std::collections::{BTreeMap, BTreeSet};
 
 fn plan(scheme: &str, set_size: usize, set_failures: usize) -> SetPlan {

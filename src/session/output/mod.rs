@@ -488,7 +488,8 @@ fn make_directories(run: &Run, dataset: &Dataset, location: Location) -> Result<
 #[cfg(test)]
 mod tests {
     use super::StartWait;
-    use crate::comm::{collective, threads};
+    use crate::comm::collective;
+    use crate::threads;
 
     #[test]
     fn all_ranks_wait_for_what_the_last_of_them_must() {

@@ -1,7 +1,8 @@
 use super::*;
-use crate::comm::{Communicator, gather_alike, threads};
+use crate::comm::{Communicator, gather_alike};
 use crate::events::Memory;
 use crate::session::testing::{found, joined, run_in};
+use crate::threads;
 use std::sync::Arc;
 
 /// Ranks of a node, and members of a set: as XOR makes them, member n is so many ranks after member n - 1.

@@ -7,7 +7,7 @@ use crate::format::dataset::HIGHEST;
 use crate::format::identity::OwnPrefix;
 use crate::format::index::Index;
 use crate::format::{Dataset, Name, from_tree, to_message, unpack};
-use crate::job::ranks::{Launch, launch};
+use crate::job::launch::{Launch, launch};
 use crate::job::{self, Environment, PrefixPlace};
 use crate::messages::ALONE_IN_THE_WORLD;
 use crate::prefix::identity::{self, Note};

@@ -25,14 +25,19 @@ pub fn is_compiled(attributes: &[Attribute]) -> bool {
     })
 }
 
-/// The files of a module such as `cache` or `format/tree`, and of the modules in it.
+/// The files of a module such as `cache`, `format/tree` or `jobs/transfers`, and of the modules in it.
 pub fn of_module(tree: &Path, module: &str) -> Result<Vec<Source>> {
-    let file = PathBuf::from(format!("src/{module}.rs"));
-    let folder = PathBuf::from(format!("src/{module}/mod.rs"));
+    let package = if module.starts_with("jobs/") {
+        ""
+    } else {
+        "src/"
+    };
+    let file = PathBuf::from(format!("{package}{module}.rs"));
+    let folder = PathBuf::from(format!("{package}{module}/mod.rs"));
     let first = [folder, file]
         .into_iter()
         .find(|path| tree.join(path).is_file())
-        .ok_or_else(|| format!("src has no module {module}"))?;
+        .ok_or_else(|| format!("there is no module {module}"))?;
     let mut sources = Vec::new();
     let mut open = vec![first];
     while let Some(path) = open.pop() {

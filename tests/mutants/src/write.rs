@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::path::Path;
 
 /// Asks the environment once, for names that tests do not take for parameters of SCR. The module is written at the end
-/// of `lib.rs`.
+/// of the `lib.rs` of each package that has mutants.
 const MODULE: &str = r#"
 /// Which fault is active, and which ones a test can notice.
 pub(crate) mod mutants {
@@ -59,10 +59,13 @@ pub struct Placed {
 }
 
 pub fn declare(tree: &Path) -> Result<()> {
-    let path = tree.join("src/lib.rs");
-    let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-    let text = format!("{ALLOWED}{text}{MODULE}");
-    fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))
+    for package in ["src", "jobs"] {
+        let path = tree.join(package).join("lib.rs");
+        let wrong = |error| format!("{}: {error}", path.display());
+        let text = fs::read_to_string(&path).map_err(wrong)?;
+        fs::write(&path, format!("{ALLOWED}{text}{MODULE}")).map_err(wrong)?;
+    }
+    Ok(())
 }
 
 pub fn write(tree: &Path, all: &[Vec<Source>], chosen: &Choice) -> Result<Vec<Placed>> {

@@ -1,13 +1,13 @@
 //! Uneven nodes and ranks, and what a dataset costs in operations on files: gates for changes.
 
 use crate::site::{Rank, Site, content, nodes};
-use scr::comm::threads;
 use scr::config::Config;
 use scr::session::{Session, Setup};
 use scr::store::Files;
-use scr::store::counting::{CountingFiles, FileTally};
 use scr::store::posix::Posix;
+use scr_jobs::tally::{CountingFiles, FileTally};
 use scr_testing::counting::CountingComm;
+use scr_testing::threads;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

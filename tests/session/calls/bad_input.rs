@@ -2,7 +2,6 @@
 //! intact.
 
 use crate::site::{Rank, Site, content};
-use scr::comm::threads;
 use scr::config::Config;
 use scr::format::Name;
 use scr::format::index::Index;
@@ -12,6 +11,7 @@ use scr::session::{Session, Setup};
 use scr::store::Files;
 use scr::store::posix::Posix;
 use scr_testing::faulty::Faulty;
+use scr_testing::threads;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;

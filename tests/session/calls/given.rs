@@ -1,10 +1,12 @@
 //! What the launcher, the node and the user give to a run, and what they leave out.
 
 use crate::site::{Site, nodes};
-use scr::comm::{Communicator, Pending, Tag, Term, solo::Solo, threads};
+use scr::comm::solo::Solo;
+use scr::comm::{Communicator, Pending, Tag, Term};
 use scr::config::Config;
 use scr::session::{Session, Setup};
 use scr::store::posix::Posix;
+use scr_testing::threads;
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -2,7 +2,7 @@
 //! the next run.
 
 use crate::site::{Site, nodes};
-use scr::comm::{Communicator, threads};
+use scr::comm::Communicator;
 use scr::config::Config;
 use scr::format::halt::Halt;
 use scr::format::read;
@@ -10,6 +10,7 @@ use scr::job::clock;
 use scr::session::{Session, Setup};
 use scr::store::posix::Posix;
 use scr_testing::counting::CountingComm;
+use scr_testing::threads;
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;

@@ -3,8 +3,8 @@
 use crate::site::{Rank, Site, content, of_run};
 use scr::format::Name;
 use scr::format::index::Index;
-use scr::store::counting::CountingFiles;
 use scr::store::posix::Posix;
+use scr_jobs::tally::CountingFiles;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};

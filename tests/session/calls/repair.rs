@@ -2,13 +2,14 @@
 //! checkpoint back: with a process in the place of the lost one, or on the ranks that are left.
 
 use crate::site::{Rank, Site, content};
-use scr::comm::{Communicator, Pending, Tag, Term, threads};
+use scr::comm::{Communicator, Pending, Tag, Term};
 use scr::config::Config;
 use scr::session::{Member, Session, Setup};
 use scr::store::Files;
 use scr::store::posix::Posix;
 use scr::{Error, Result};
 use scr_testing::faulty::Faulty;
+use scr_testing::threads;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Barrier, Mutex};

@@ -2,13 +2,13 @@
 //! in `docs/architecture.md` is compared row by row.
 
 use crate::site::{Site, nodes};
-use scr::comm::threads;
 use scr::config::Config;
 use scr::fields::{Element, List, Place, Slice, Spec, checkpoint, restore};
 use scr::session::{Session, Setup};
 use scr::store::posix::Posix;
 use scr_testing::counting::{CommTally, CountingComm, Counts};
 use scr_testing::faulty::Faulty;
+use scr_testing::threads;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;

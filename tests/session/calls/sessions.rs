@@ -2,9 +2,10 @@
 //! random order, lose nodes, and restart each from its own newest one. `SCR_SESSION_PROGRAMS`: so many programs.
 
 use crate::site::{Rank, Site, nodes};
-use scr::comm::{Communicator, threads};
+use scr::comm::Communicator;
 use scr::config::Config;
 use scr::session::{Session, Setup};
+use scr_testing::threads;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::time::Duration;

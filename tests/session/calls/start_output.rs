@@ -1,12 +1,13 @@
 //! Starts of a dataset that fail: the same error on all ranks, and nothing is lost.
 
 use crate::site::{Rank, Site, content, nodes};
-use scr::comm::{Communicator, Pending, Tag, Term, threads};
+use scr::comm::{Communicator, Pending, Tag, Term};
 use scr::config::Config;
 use scr::session::state::State;
 use scr::session::{Session, Setup};
 use scr::store::posix::Posix;
 use scr::{Error, Result};
+use scr_testing::threads;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

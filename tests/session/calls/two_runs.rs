@@ -1,13 +1,13 @@
 //! Two runs of one job at the same time, in two prefix directories, on one node.
 
 use crate::site::{Site, content, nodes};
-use scr::comm::threads;
 use scr::config::Config;
-use scr::daemon::clean::{self, Done};
 use scr::format::Name;
 use scr::session::{Session, Setup};
 use scr::store::Files;
 use scr::store::posix::Posix;
+use scr_jobs::clean::{self, Done};
+use scr_testing::threads;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;

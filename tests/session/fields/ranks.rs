@@ -5,8 +5,8 @@ use crate::fields_on_ranks::{Part, Random, cut, elements, list_part};
 use crate::sampled::sampled;
 use crate::site::{Rank, Site, nodes};
 use scr::fields::Place;
-use scr::store::counting::CountingFiles;
 use scr::store::posix::Posix;
+use scr_jobs::tally::CountingFiles;
 use std::sync::Arc;
 
 fn write(rank: &mut Rank, name: &str, whole: &[i64], part: &Part) {

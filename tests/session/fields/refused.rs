@@ -230,8 +230,8 @@ fn what_was_known_of_the_parts_ends_with_a_repair() {
             array(fields, "step", &mut [1], Place::Same)
         })
     };
-    let first = scr::comm::threads::connected(4);
-    let left = scr::comm::threads::connected(3);
+    let first = scr_testing::threads::connected(4);
+    let left = scr_testing::threads::connected(3);
     let left = left.into_iter().map(Some).chain([None]);
     let ranks = first.into_iter().zip(left).zip(nodes(4)).enumerate();
     std::thread::scope(|scope| {

@@ -370,7 +370,7 @@ fn one_rank_wrote_all_and_each_of_four_reads_a_part() {
     });
     let mut site = site.set("SCR_CRC_ON_FLUSH", "1");
     let counting: Vec<_> = (0..4)
-        .map(|_| std::sync::Arc::new(scr::store::counting::CountingFiles::new(Posix)))
+        .map(|_| std::sync::Arc::new(scr_jobs::tally::CountingFiles::new(Posix)))
         .collect();
     let each = counting.iter().cloned();
     site.by_rank = each.map(|files| Some(files as _)).collect();

@@ -4,9 +4,9 @@
 use crate::site::{Rank, Site, content, nodes};
 use scr::format::Name;
 use scr::format::index::Index;
-use scr::store::counting::CountingFiles;
 use scr::store::posix::Posix;
 use scr::store::{Durability, Files};
+use scr_jobs::tally::CountingFiles;
 use std::path::Path;
 use std::sync::Arc;
 

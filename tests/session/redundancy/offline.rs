@@ -2,7 +2,6 @@
 //! scheme tolerates, and rebuild them byte for byte from the files alone.
 
 use crate::sampled::sampled;
-use scr::comm::threads;
 use scr::format::dataset::Dataset;
 use scr::format::filemap::{Filemap, Reddesc};
 use scr::format::files::{FileMeta, RankFiles};
@@ -15,6 +14,7 @@ use scr::scavenge::rebuild::{Scope, choose};
 use scr::store::posix::Posix;
 use scr::store::{Durability, Files, Stat};
 use scr_testing::faulty::Faulty;
+use scr_testing::threads;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

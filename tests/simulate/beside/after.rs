@@ -6,10 +6,10 @@ use super::draw::After;
 use super::{Beside, HANG, Site};
 use crate::oracle::Promise;
 use crate::places::LOCAL;
-use scr::policy::save::{candidates, save};
 use scr::scavenge::Redundancy;
 use scr::store::Files;
 use scr::system::simulated::scheduler::{self, Simulation, Step};
+use scr_jobs::relaunch::save::{candidates, save};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -206,7 +206,7 @@ impl Beside {
         });
         let mut all = BTreeMap::new();
         for (id, here) in held.into_iter().flatten() {
-            let one: &mut scr::policy::save::HeldOnNodes = all.entry(id).or_default();
+            let one: &mut scr_jobs::relaunch::save::HeldOnNodes = all.entry(id).or_default();
             one.item.checkpoint |= here.item.checkpoint;
             one.item.output |= here.item.output;
             (one.here, one.ranks) = (one.here + here.here, here.ranks);

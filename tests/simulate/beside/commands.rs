@@ -3,29 +3,29 @@
 
 use super::Site;
 use crate::oracle::{Excuse, Promise};
-use scr::daemon::clean::{self, Done};
-use scr::daemon::service::{Finished, Process};
 use scr::format::filemap::Filemap;
 use scr::format::flush_file::FlushFile;
 use scr::format::index::Index;
 use scr::format::{Dataset, Name};
-use scr::policy::save::HeldOnNodes;
-use scr::prefix::by_name::{self, Deletion};
 use scr::prefix::flush_target::{Checksums, FlushTarget};
-use scr::prefix::resume::resume;
-use scr::prefix::{finish, index, poststage, rank2file, records};
+use scr::prefix::{finish, index, rank2file, records};
 use scr::redundancy::offline::DatasetLocation;
 use scr::scavenge::contain::shown;
-use scr::scavenge::copy::{CopySettings, Redundancy};
+use scr::scavenge::copy::{self, CopySettings, Redundancy};
 use scr::scavenge::locations::PrefixLocation;
 use scr::scavenge::rebuild::{Scope, choose};
-use scr::scavenge::{BuildSettings, add, build, caches, copy, dataset_records};
+use scr::scavenge::{BuildSettings, build, caches, dataset_records};
 use scr::store::{Files, LockAttempt, wait_for_lock};
-use scr::system::simulated::Random;
-use scr::system::simulated::scheduler;
+use scr::system::simulated::{Random, scheduler};
 use scr::system::time::Instant;
 use scr::transfer::copy::Copier;
 use scr::{Error, Result};
+use scr_jobs::clean::{self, Done};
+use scr_jobs::datasets::by_name::{self, Deletion};
+use scr_jobs::datasets::resume::resume;
+use scr_jobs::datasets::{add, poststage};
+use scr_jobs::relaunch::save::HeldOnNodes;
+use scr_jobs::transfers::service::{Finished, Process};
 use std::collections::BTreeMap;
 
 /// A command of one process. Where a number stands for a dataset, it chooses one in the index.
@@ -298,7 +298,7 @@ impl Site {
             metadata: self.is_on("SCR_COPY_METADATA", true),
             watch: &(),
         };
-        let copied = copy(&settings, &self.layouts(), id);
+        let copied = copy::copy(&settings, &self.layouts(), id);
         for problem in &copied.problems {
             self.tell(&problem.to_string());
         }

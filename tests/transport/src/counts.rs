@@ -1,13 +1,15 @@
 //! What the calls cost over MPI is what they cost on ranks that are threads, where it is counted for thousands of
 //! ranks (`tests/scaling/counts.md`).
 
-use scr::comm::{Communicator, Term, mpi::Mpi, threads};
+use scr::comm::mpi::Mpi;
+use scr::comm::{Communicator, Term};
 use scr::config::Config;
 use scr::events::Memory;
 use scr::job::Environment;
 use scr::session::{Session, Setup};
 use scr::store::posix::Posix;
 use scr_testing::counting::{CommTally, CountingComm, Counts};
+use scr_testing::threads;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;

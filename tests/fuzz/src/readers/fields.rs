@@ -4,11 +4,11 @@
 //! are right.
 
 use super::{scratch, worlds};
-use scr::fields::offline::SavedFields;
 use scr::fields::{Class, Kind, List, Place, Slice, Spec, checkpoint};
 use scr::format::{Dataset, Name};
 use scr::prefix::paths::Prefix;
 use scr::store::posix::Posix;
+use scr_jobs::saved_fields::SavedFields;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 

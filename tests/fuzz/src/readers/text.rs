@@ -2,10 +2,10 @@
 
 use super::{fixtures, scratch};
 use scr::config::{Config, Settings, describe};
-use scr::job::Environment;
-use scr::job::{clock, hostlist};
+use scr::job::{Environment, clock};
 use scr::log::{Record, read_end, read_text};
 use scr::store::posix::Posix;
+use scr_jobs::hostlist;
 use std::path::Path;
 
 fn lines(all: &[&str]) -> Vec<Vec<u8>> {

@@ -1,0 +1,146 @@
+//! What a person changes in a prefix directory without a run: datasets by their names (`scr index`).
+
+use scr_engine::comm::solo::Solo;
+use scr_engine::format::Name;
+use scr_engine::format::index::Index;
+use scr_engine::format::print::escaped;
+use scr_engine::prefix::access::PrefixAccess;
+use scr_engine::prefix::delete::{self, Deleted, DeletionPlan};
+use scr_engine::prefix::index::{self, no_such_dataset};
+use scr_engine::prefix::paths::Prefix;
+use scr_engine::store::{Files, Unkept};
+use scr_engine::{Error, Result};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+/// Removes a dataset from the index; its files stay.
+///
+/// # Errors
+/// No dataset has that name.
+pub fn drop_one(files: &dyn Files, prefix: &Prefix, name: &Name) -> Result<()> {
+    change(files, prefix, name, |index| index.remove(name).is_some())
+}
+
+/// Removes all datasets from the index that are newer than this one; their files stay.
+///
+/// # Errors
+/// No dataset has that name.
+pub fn drop_after(files: &dyn Files, prefix: &Prefix, name: &Name) -> Result<()> {
+    change(files, prefix, name, |index| {
+        index.drop_after(name).is_some()
+    })
+}
+
+fn change(
+    files: &dyn Files,
+    prefix: &Prefix,
+    name: &Name,
+    change: impl FnOnce(&mut Index) -> bool,
+) -> Result<()> {
+    index::update(files, prefix, |index| {
+        if change(index) {
+            Ok(())
+        } else {
+            Err(no_such_dataset(prefix, index, name, "a dataset"))
+        }
+    })
+}
+
+/// Makes a checkpoint the one that the next run tries first.
+///
+/// # Errors
+/// There is no checkpoint of that name.
+pub fn make_current(files: &dyn Files, prefix: &Prefix, name: &Name) -> Result<()> {
+    index::update(files, prefix, |index| {
+        if index.set_current(name) {
+            return Ok(());
+        }
+        Err(match index.id(name) {
+            Some(id) => Error::dataset(
+                id,
+                escaped(name),
+                "is not a checkpoint, so no run can restart from it",
+            ),
+            None => no_such_dataset(prefix, index, name, "a checkpoint"),
+        })
+    })
+}
+
+/// The deletion of a dataset by one process.
+pub struct Deletion<'a> {
+    files: &'a dyn Files,
+    prefix: &'a Prefix,
+    node: &'a str,
+    name: &'a Name,
+    plan: DeletionPlan,
+    /// The dataset.
+    pub id: u64,
+}
+
+impl<'a> Deletion<'a> {
+    /// Plans the deletion of a dataset; `node`: where this process runs.
+    ///
+    /// # Errors
+    /// No dataset has that name.
+    pub fn of(
+        files: &'a dyn Files,
+        prefix: &'a Prefix,
+        node: &'a str,
+        name: &'a Name,
+    ) -> Result<Self> {
+        let index = index::read(files, prefix)?;
+        let id = index.id(name);
+        let id = id.ok_or_else(|| no_such_dataset(prefix, &index, name, "a dataset"))?;
+        let plan = DeletionPlan::new(&index, &[id]);
+        Ok(Deletion {
+            files,
+            prefix,
+            node,
+            name,
+            plan,
+            id,
+        })
+    }
+
+    fn with<T>(&self, work: impl FnOnce(&PrefixAccess, &DeletionPlan) -> Result<T>) -> Result<T> {
+        let access = PrefixAccess {
+            comm: &Solo::new(),
+            files: self.files,
+            prefix: self.prefix,
+            node: self.node,
+            first_of_node: true,
+            width: 1,
+            buffer: 0,
+            metadata: false,
+            unkept: &Unkept::default(),
+            watch: &(),
+        };
+        work(&access, &self.plan)
+    }
+
+    /// The files that it will remove.
+    ///
+    /// # Errors
+    /// They cannot be listed.
+    pub fn files(&self) -> Result<BTreeSet<PathBuf>> {
+        self.with(delete::files)
+    }
+
+    /// Deletes the dataset; see [`delete()`](scr_engine::prefix::delete::delete). What became complete since it was planned
+    /// counts, too: the user may have taken long to agree.
+    ///
+    /// # Errors
+    /// It is gone, it was refused, or not all of it could be removed.
+    pub fn carry_out(mut self) -> Result<Deleted> {
+        let index = index::read(self.files, self.prefix)?;
+        if index.id(self.name) != Some(self.id) {
+            return Err(no_such_dataset(self.prefix, &index, self.name, "a dataset"));
+        }
+        self.plan = DeletionPlan::new(&index, &[self.id]);
+        let mut deleted = self.with(delete::delete)?;
+        match deleted.refused.pop() {
+            Some(error) => Err(error),
+            None => Ok(deleted),
+        }
+    }
+}

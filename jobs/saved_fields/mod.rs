@@ -1,0 +1,387 @@
+//! The fields of a dataset in a prefix directory, for commands: one process without a job, which reads a field
+//! however many ranks wrote it, and needs little memory for it.
+
+mod bands;
+#[cfg(test)]
+mod tests;
+
+pub use bands::Bands;
+
+use scr_engine::fields::agreement::wrong_place;
+use scr_engine::fields::entry::{Entry, Order, Role};
+use scr_engine::fields::file::{Section, Stored, Table, read_table};
+use scr_engine::fields::kind::Kind;
+use scr_engine::fields::region::{Grid, Region};
+use scr_engine::fields::sources::file_of;
+use scr_engine::format::{Dataset, Name};
+use scr_engine::prefix::containers::ContainedFiles;
+use scr_engine::prefix::paths::Prefix;
+use scr_engine::prefix::rank2file;
+use scr_engine::store::{Files, retry};
+use scr_engine::{Error, Result};
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+
+/// At most so many parts are looked up in one pass over the tables, unless one field has more.
+const MOST_PARTS: u64 = 1 << 18;
+
+/// The files of fields of one dataset.
+pub struct SavedFields<'a> {
+    files: ContainedFiles<'a>,
+    dataset: (u64, Name),
+    /// The file of each rank.
+    paths: Vec<PathBuf>,
+}
+
+/// Whose the values of a saved field are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Owner {
+    /// Each rank has its own.
+    EachRank,
+    /// Each rank has a part of a whole.
+    Whole,
+    /// All ranks have the same.
+    All,
+}
+
+/// One array that can be read: its elements, and the order of the program that wrote it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Array {
+    /// What the elements are.
+    pub kind: Kind,
+    /// How the program names the dimensions.
+    pub order: Order,
+    /// Slowest dimension first.
+    pub extents: Vec<u64>,
+}
+
+/// What the tables of all ranks say of a field.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FieldSummary {
+    /// Its name, with those of the lists that it is in.
+    pub name: String,
+    /// Whose the values are.
+    pub owner: Owner,
+    /// It is a number on which the list depends.
+    pub is_count: bool,
+    /// The whole, or the value that all ranks have, or the array of rank 0.
+    pub array: Array,
+    /// The arrays of all ranks have the same extents, or are parts of one whole.
+    pub same_extents: bool,
+    /// How many ranks have elements of it.
+    pub ranks: u64,
+    /// Its bytes. A value that all ranks have counts once.
+    pub bytes: u64,
+}
+
+/// A field, with the place of each rank's part.
+#[derive(Debug, Clone)]
+pub struct SavedField {
+    /// Its name.
+    pub name: String,
+    /// Whose the values are.
+    pub owner: Owner,
+    /// What rank 0 wrote.
+    first: Entry,
+    /// By rank. Of what all ranks have, only that of rank 0.
+    parts: Vec<Stored>,
+}
+
+impl Array {
+    /// The extents in the order of the program.
+    pub fn shape(&self) -> Vec<u64> {
+        self.order.turned(&self.extents)
+    }
+
+    /// How many elements it has.
+    pub fn count(&self) -> u64 {
+        self.extents.iter().product()
+    }
+
+    /// The index of the element of this number, as the program has it.
+    pub fn index(&self, number: u64) -> Vec<u64> {
+        let mut left = number;
+        let index = self.extents.iter().rev().map(|extent| {
+            let place = left % extent.max(&1);
+            left /= extent.max(&1);
+            place
+        });
+        let mut index: Vec<u64> = index.collect();
+        index.reverse();
+        self.order.index(&index)
+    }
+}
+
+impl SavedField {
+    /// How many arrays there are: one for each rank of its own, else one.
+    pub fn arrays(&self) -> usize {
+        match self.owner {
+            Owner::EachRank => self.parts.len(),
+            Owner::Whole | Owner::All => 1,
+        }
+    }
+
+    /// The whole, or the value that all ranks have; of a field of each rank's own the array of `rank`.
+    pub fn array(&self, rank: usize) -> Array {
+        let own = self.parts.get(rank).map(|part| &part.entry);
+        let extents = match self.owner {
+            Owner::Whole => &self.first.whole,
+            Owner::All => &self.first.extents,
+            Owner::EachRank => own.map_or(&self.first.extents, |entry| &entry.extents),
+        };
+        array_of(&self.first, extents)
+    }
+}
+
+fn array_of(entry: &Entry, extents: &[u64]) -> Array {
+    Array {
+        kind: entry.kind,
+        order: entry.order,
+        extents: extents.to_vec(),
+    }
+}
+
+fn owner(entry: &Entry, table: &Table) -> Owner {
+    match entry.role {
+        Role::Part => Owner::Whole,
+        Role::Same => Owner::All,
+        Role::Count if table.same_counts => Owner::All,
+        Role::Count | Role::Own => Owner::EachRank,
+    }
+}
+
+impl<'a> SavedFields<'a> {
+    /// Finds the files of fields of a complete dataset: plain ones, and ones in containers.
+    ///
+    /// # Errors
+    /// The dataset has no files of fields, or the file of a rank is missing, or its records cannot be read.
+    pub fn open(files: &'a dyn Files, prefix: &Prefix, dataset: &Dataset) -> Result<Self> {
+        let dir = prefix.dataset(dataset.id);
+        let view = ContainedFiles::new(files, prefix, dataset.id);
+        let ranks = rank2file::ranks(files, &dir)?;
+        let mut found = BTreeMap::new();
+        rank2file::for_each(files, &dir, |rank, entry| {
+            let name = Name::from(file_of(&dataset.name, rank).as_os_str());
+            let Some(file) = entry.files.get(&name).filter(|_| rank < ranks) else {
+                return Ok(());
+            };
+            let path = prefix.absolute(&name)?;
+            if file.segments.is_some() {
+                view.show_recorded(path.clone(), file.clone());
+            }
+            found.insert(rank, path);
+            Ok(())
+        })?;
+        let fail = |what: String| Err(Error::dataset(dataset.id, dataset.name.to_string(), what));
+        if found.is_empty() {
+            return fail("has no fields: the program wrote files of its own".to_string());
+        }
+        match (0..ranks).find(|rank| !found.contains_key(rank)) {
+            Some(rank) => fail(format!("has no file of fields of rank {rank}")),
+            None => Ok(SavedFields {
+                files: view,
+                dataset: (dataset.id, dataset.name.clone()),
+                paths: found.into_values().collect(),
+            }),
+        }
+    }
+
+    /// How many ranks wrote the dataset.
+    pub fn ranks(&self) -> usize {
+        self.paths.len()
+    }
+
+    /// Calls `each` with the table of every rank, one after the other.
+    fn for_each_table(&self, mut each: impl FnMut(usize, &Table) -> Result<()>) -> Result<()> {
+        let mut list = None;
+        for rank in 0..self.paths.len() {
+            let table = self.read_table(rank, list)?;
+            list = Some(table.list);
+            each(rank, &table)?;
+        }
+        Ok(())
+    }
+
+    /// The table of a rank, which must have the fields of `list`.
+    fn read_table(&self, rank: usize, list: Option<u64>) -> Result<Table> {
+        let path = self.paths.get(rank).cloned().unwrap_or_default();
+        let table = retry(|| read_table(&*self.files.open(&path)?, &path))?;
+        if (table.rank, table.ranks) != (rank as u64, self.paths.len() as u64) {
+            let what = format!("is the file of rank {} of {}", table.rank, table.ranks);
+            return Err(Error::corrupt(path, what));
+        }
+        if list.is_some_and(|list| list != table.list) {
+            let what = "has other fields than the file of rank 0";
+            return Err(Error::corrupt(path, what));
+        }
+        Ok(table)
+    }
+
+    /// All fields, in the order of the program.
+    ///
+    /// # Errors
+    /// A table cannot be read, or the files of two ranks do not belong together.
+    pub fn list(&self) -> Result<Vec<FieldSummary>> {
+        let mut all: Vec<FieldSummary> = Vec::new();
+        self.for_each_table(|rank, table| {
+            if rank == 0 {
+                let fields = table.fields.iter();
+                all.extend(fields.map(|field| first_summary(field, table)));
+            }
+            for (Stored { entry, .. }, summary) in table.fields.iter().zip(&mut all) {
+                let extents = match summary.owner {
+                    Owner::Whole => &entry.whole,
+                    Owner::EachRank | Owner::All => &entry.extents,
+                };
+                summary.same_extents &= *extents == summary.array.extents;
+                if summary.ranks == 0 || summary.owner != Owner::All {
+                    summary.bytes = summary.bytes.saturating_add(entry.bytes());
+                }
+                summary.ranks += u64::from(entry.count() > 0);
+            }
+            Ok(())
+        })?;
+        Ok(all)
+    }
+
+    /// How many fields [`SavedFields::find`] should look for at a time.
+    pub fn fields_at_a_time(&self) -> usize {
+        (MOST_PARTS / self.paths.len().max(1) as u64).max(1) as usize
+    }
+
+    /// The fields of these names, in one pass over the tables.
+    ///
+    /// # Errors
+    /// There is no such field, or the files of two ranks do not belong together.
+    pub fn find<S: AsRef<str>>(&self, names: &[S]) -> Result<Vec<SavedField>> {
+        let mut found: Vec<SavedField> = Vec::new();
+        self.for_each_table(|rank, table| {
+            let named = table.fields.iter().map(|field| (&*field.entry.name, field));
+            let by_name: HashMap<&str, &Stored> = named.collect();
+            for (place, name) in names.iter().map(AsRef::as_ref).enumerate() {
+                let Some(field) = by_name.get(name) else {
+                    return Err(self.has_no(name));
+                };
+                match found.get_mut(place) {
+                    None => found.push(SavedField {
+                        name: name.to_string(),
+                        owner: owner(&field.entry, table),
+                        first: field.entry.clone(),
+                        parts: vec![(*field).clone()],
+                    }),
+                    Some(before) => self.add_part(before, rank, field)?,
+                }
+            }
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    fn add_part(&self, field: &mut SavedField, rank: usize, part: &Stored) -> Result<()> {
+        let (first, entry) = (&field.first, &part.entry);
+        let same = first.kind == entry.kind
+            && first.role == entry.role
+            && first.order == entry.order
+            && first.whole == entry.whole
+            && (field.owner != Owner::All || first.extents == entry.extents);
+        if !same {
+            let what = format!("has the field {entry}, and the file of rank 0 has {first}");
+            let path = self.paths.get(rank).cloned();
+            return Err(Error::corrupt(path.unwrap_or_default(), what));
+        }
+        if field.owner != Owner::All {
+            field.parts.push(part.clone());
+        }
+        Ok(())
+    }
+
+    fn has_no(&self, name: &str) -> Error {
+        self.error(format!(
+            "has no field \"{name}\"; `scr inspect --fields` lists those that it has"
+        ))
+    }
+
+    fn error(&self, what: String) -> Error {
+        let (id, name) = &self.dataset;
+        Error::dataset(*id, name.to_string(), what)
+    }
+
+    /// Reads the array [`SavedField::array`] of `rank`.
+    ///
+    /// # Errors
+    /// The parts of a whole do not make it up.
+    pub fn read(&self, field: &SavedField, rank: usize) -> Result<Bands<'_>> {
+        let array = field.array(rank);
+        match field.owner {
+            Owner::Whole => {
+                self.check_cover(field)?;
+                let parts = field.parts.iter().cloned().enumerate();
+                let parts = parts.map(|(rank, part)| (rank, part.entry.region(), part));
+                Ok(self.bands(array, parts.collect()))
+            }
+            Owner::All => Ok(self.one(array, 0, field.parts.first())),
+            Owner::EachRank => Ok(self.one(array, rank, field.parts.get(rank))),
+        }
+    }
+
+    /// Reads the part of a whole that `rank` wrote, or the value of a rank; `None` if there is no such rank.
+    pub fn read_part(&self, field: &SavedField, rank: usize) -> Option<Bands<'_>> {
+        let part = field.parts.get(rank)?;
+        let array = array_of(&field.first, &part.entry.extents);
+        Some(self.one(array, rank, Some(part)))
+    }
+
+    fn one(&self, array: Array, rank: usize, part: Option<&Stored>) -> Bands<'_> {
+        let region = Region::all(&array.extents);
+        let parts = part.map(|part| (rank, region, part.clone()));
+        self.bands(array, parts.into_iter().collect())
+    }
+
+    fn bands(&self, array: Array, parts: Vec<(usize, Region, Stored)>) -> Bands<'_> {
+        Bands::new(&self.files, &self.paths, array, parts)
+    }
+
+    /// Checks that the parts of a whole make it up once.
+    fn check_cover(&self, field: &SavedField) -> Result<()> {
+        let grid = Grid::new(&field.first.whole, field.parts.len());
+        let mut boxes: BTreeMap<u64, Vec<(usize, Region)>> = BTreeMap::new();
+        for (rank, part) in field.parts.iter().enumerate() {
+            let region = part.entry.region();
+            for cell in grid.cells_of(&region) {
+                boxes.entry(cell).or_default().push((rank, region.clone()));
+            }
+        }
+        let wrong = (0..grid.count()).filter_map(|cell| {
+            let boxes = boxes.get(&cell).map_or(&[][..], Vec::as_slice);
+            wrong_place(&field.first, &grid.cell(cell), boxes)
+        });
+        match wrong.min_by_key(|(number, _)| *number) {
+            None => Ok(()),
+            Some((_, Error::Usage { what, .. })) => Err(self.error(what)),
+            Some((_, error)) => Err(error),
+        }
+    }
+}
+
+fn first_summary(Stored { entry, .. }: &Stored, table: &Table) -> FieldSummary {
+    let owner = owner(entry, table);
+    let extents = match owner {
+        Owner::Whole => &entry.whole,
+        Owner::EachRank | Owner::All => &entry.extents,
+    };
+    FieldSummary {
+        name: entry.name.clone(),
+        owner,
+        is_count: entry.role == Role::Count,
+        array: array_of(entry, extents),
+        same_extents: true,
+        ranks: 0,
+        bytes: 0,
+    }
+}
+
+/// Bytes of a section that must be read for bytes `from` to `to`: whole blocks.
+fn blocks_of(section: &Section, (from, to): (u64, u64), all: u64) -> (u64, u64) {
+    let block = section.block.max(1);
+    (from / block * block, to.next_multiple_of(block).min(all))
+}
