@@ -22,11 +22,15 @@ if [[ $compiler == flang ]]; then
     compiler=$(compgen -c | grep -E '^flang(-new)?(-[0-9]+)?$' | sed -E 's/^.*-([0-9]+)$/\1 &/' |
         sort -n | tail -n 1 | sed 's/^.* //') || true
     if [[ -z $compiler ]]; then
-        echo "SKIPPED: there is no flang (Debian: flang-16, of 0.8 GB, or newer)"
+        echo "SKIPPED: there is no flang (Debian: flang-19, of 0.8 GB, or newer)"
         exit 77
     fi
     "$compiler" --version | head -n 1
-    # Debian's flang-16 does not look for its own libraries here.
+    if [[ $compiler == *-16 ]]; then
+        echo "SKIPPED: flang 16 has no polymorphic types, which scr_state is (Debian: flang-19)"
+        exit 77
+    fi
+    # Debian's flang does not look for its own libraries here.
     [[ ! $compiler =~ -([0-9]+)$ ]] || link=("-L/usr/lib/llvm-${BASH_REMATCH[1]}/lib")
 fi
 
