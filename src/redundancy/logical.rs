@@ -329,6 +329,7 @@ pub fn same_crc(path: &std::path::Path, found: u32, expected: Option<u32>) -> Re
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::faulty::Faulty;
     use crate::store::posix::Posix;
     use std::path::Path;
 
@@ -344,6 +345,23 @@ mod tests {
             (path, *size as u64)
         });
         (list.collect(), whole)
+    }
+
+    /// The rest of the process may have all files open that the system allows.
+    #[test]
+    fn goes_on_with_one_file_where_the_system_opens_no_more() {
+        let dir = tempfile::tempdir().unwrap();
+        let (list, whole) = write(dir.path(), &[10; 6]);
+        let files = Faulty::new(Posix);
+        let mut reader = LogicalReader::new(&files, list, false).unwrap();
+        let mut found = vec![0; 60];
+        let (before, after) = found.split_at_mut(30);
+        reader.read_at(0, before).unwrap();
+        assert_eq!(reader.open.len(), 3);
+        files.faults().fail_read_at(1, libc::EMFILE, 1);
+        reader.read_at(30, after).unwrap();
+        assert_eq!(reader.open.len(), 1);
+        assert_eq!(found, whole);
     }
 
     #[test]

@@ -315,6 +315,25 @@ mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
 
+    /// They stay open for speed alone.
+    #[test]
+    fn held_directories_are_closed_where_the_system_opens_no_more() {
+        let held = HeldDirs::below(&[Path::new("/")]);
+        let open = |dir: &str| {
+            let opened = opened(|| open(dir, DIRECTORY, Mode::empty()));
+            Ok(Arc::new(opened.unwrap()))
+        };
+        let top = Arc::downgrade(&held.get(Path::new("/"), || open("/")).unwrap());
+        let dev = Path::new("/dev");
+        let if_few = || match top.upgrade() {
+            Some(_) => Err(failed("open", dev, Errno::MFILE)),
+            None => open("/dev"),
+        };
+        held.get(dev, if_few).unwrap();
+        assert!(held.close());
+        assert!(!held.close(), "nothing is held any more");
+    }
+
     /// Resolving in the kernel, and step by step without openat2, gives the same results.
     #[test]
     fn both_ways_find_the_same_directories_and_the_same_links() {

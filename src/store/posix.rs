@@ -552,7 +552,34 @@ fn close(fd: OwnedFd) -> rustix::io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::tells_errors;
+    use super::{Beneath, Holding, Posix, System, tells_errors};
+    use crate::store::Files;
+    use crate::store::beneath::HeldDirs;
+    use crate::store::file::failed;
+    use rustix::io::Errno;
+    use std::path::Path;
+
+    #[test]
+    fn a_file_is_opened_once_nothing_is_held_if_the_system_opens_no_more() {
+        let refused = || Err::<(), _>(failed("open", Path::new("f"), Errno::MFILE));
+        assert!(Beneath::default().with_few_open(refused).is_err());
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("f");
+        let holding = Holding {
+            roots: vec![dir.path().to_path_buf()],
+            held: HeldDirs::below(&[dir.path()]),
+        };
+        assert!(holding.with_few_open(refused).is_err(), "nothing was held");
+        Posix.create(&path, 0o600).unwrap();
+        holding.open(&path).unwrap();
+        let tried = std::cell::Cell::new(0);
+        let opened = holding.with_few_open(|| match tried.replace(tried.get() + 1) {
+            0 => refused(),
+            _ => Ok(()),
+        });
+        assert_eq!((opened, tried.get()), (Ok(()), 2));
+        assert!(!holding.close_held());
+    }
 
     #[test]
     fn kernels_before_5_8_do_not_tell_errors_of_syncfs() {

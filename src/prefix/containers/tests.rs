@@ -10,6 +10,7 @@ use crate::threads;
 use crate::transfer::copy::{Content, Copier};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::ops::Range;
 use std::path::Path;
 
 fn segment(container: &str, offset: u64, length: u64) -> Segment {
@@ -442,6 +443,52 @@ fn prefix_with_contained() -> (tempfile::TempDir, Prefix, FileEntry) {
         .unwrap();
     writer.sync().unwrap();
     (dir, prefix, contained(segments))
+}
+
+/// A hole of a file is one in its containers, and is found there.
+#[test]
+fn holes_are_seen_through_containers() {
+    const KIB: u64 = 1024;
+    let dir = tempfile::tempdir_in("/dev/shm").unwrap();
+    let prefix = Prefix::new(dir.path());
+    let meta = prefix.dataset(1);
+    fs::create_dir_all(&meta).unwrap();
+    let from = dir.path().join("from");
+    let file = Posix.create(&from, 0o600).unwrap();
+    let size = 1024 * KIB;
+    file.set_size(size).unwrap();
+    // The first run goes on in the second container.
+    for at in [256 * KIB, 960 * KIB] {
+        let length = (128 * KIB).min(size - at);
+        file.write_at(at, &vec![7; length as usize]).unwrap();
+    }
+    let recorded = Content { size, crc: None };
+    let mut copier = Copier::new(&Posix, 1 << 20);
+    let mut writer = Writer::new(&Posix, &meta, 320 * KIB, 0);
+    let written = writer.append(&mut copier, &from, &recorded, false);
+    let (_, segments) = written.unwrap();
+    writer.sync().unwrap();
+    let view = ContainedFiles::new(&Posix, &prefix, 1);
+    let (path, entry) = (dir.path().join("a/x"), contained(segments));
+    view.show(path.clone(), entry.clone(), stat_of(&entry));
+    let file = view.open(&path).unwrap();
+    let mut runs = Vec::new();
+    while let Some(run) = file
+        .data_from(runs.last().map_or(0, |run: &Range<u64>| run.end))
+        .unwrap()
+    {
+        runs.push(run);
+    }
+    assert_eq!(runs[0], 256 * KIB..384 * KIB);
+    assert_eq!(runs.last().unwrap().end, size);
+    // A container has a byte at its end.
+    let data: u64 = runs.iter().map(|run| run.end - run.start).sum();
+    assert!(data < size / 2, "{runs:?}");
+    assert_eq!(
+        file.data_from(300 * KIB).unwrap(),
+        Some(300 * KIB..384 * KIB)
+    );
+    assert_eq!(file.data_from(size).unwrap(), None);
 }
 
 #[test]

@@ -4,6 +4,7 @@ use crate::site::{Rank, Site, nodes};
 use scr::session::Verdict;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::sync::Barrier;
 use std::time::{Duration, UNIX_EPOCH};
 
 const NODES: [&str; 2] = ["n0", "n1"];
@@ -115,23 +116,35 @@ fn a_lost_node_is_rebuilt_as_the_program_has_left_it() {
     );
 }
 
-/// The rank that reads a file of another rank changes it after that one has looked at it.
+/// The rank that reads a file of another rank changes it before that one looks at it, or after.
 #[test]
 fn a_file_of_another_rank_is_found() {
-    let site = Site::new().set("SCR_CACHE_BYPASS", "1");
-    let mut content = two_checkpoints(&site);
-    site.run(&NODES, |rank| {
-        rank.session.have_restart().unwrap();
-        rank.session.start_restart().unwrap();
-        if rank.rank == 1 {
-            let path = rank.session.route(Path::new(FILE[0])).unwrap();
-            change(&path, &flip(content[0].clone()));
-        }
-        rank.session.complete_restart(true).unwrap();
-    });
-    assert_eq!(site.heard("SCR-250").len(), 1, "{:?}", site.events.lines());
-    content[0] = flip(content[0].clone());
-    site.run(&NODES, |rank| restart(rank, &[], &content, flip));
+    for before in [true, false] {
+        let site = Site::new().set("SCR_CACHE_BYPASS", "1");
+        let mut content = two_checkpoints(&site);
+        // To start a restart is local.
+        let turns = Barrier::new(NODES.len());
+        site.run(&NODES, |rank| {
+            rank.session.have_restart().unwrap();
+            let is_first = (rank.rank == 1) == before;
+            if !is_first {
+                turns.wait();
+            }
+            rank.session.start_restart().unwrap();
+            if rank.rank == 1 {
+                let path = rank.session.route(Path::new(FILE[0])).unwrap();
+                change(&path, &grow(content[0].clone()));
+            }
+            if is_first {
+                turns.wait();
+            }
+            rank.session.complete_restart(true).unwrap();
+        });
+        let told = site.heard("SCR-250");
+        assert_eq!(told.len(), 1, "{before}: {:?}", site.events.lines());
+        content[0] = grow(content[0].clone());
+        site.run(&NODES, |rank| restart(rank, &[], &content, flip));
+    }
 }
 
 #[test]
@@ -221,10 +234,12 @@ fn damage_is_mended(flush: &str, fetch: &str) {
     let told = site.heard("SCR-251");
     assert_eq!(told.len(), 1, "{:?}", site.events.lines());
     assert!(told[0].contains(FILE[1]), "{told:?}");
-    // What somebody has written is not.
-    change(&path, b"mine");
-    site.expect_none_now(&NODES, "another file is there");
-    assert_eq!(fs::read(&path).unwrap(), b"mine");
+    // What somebody has written is not, of whatever size.
+    for mine in [flip(content[1].clone()), b"mine".to_vec()] {
+        change(&path, &mine);
+        site.expect_none_now(&NODES, "another file is there");
+        assert!(fs::read(&path).unwrap() == mine);
+    }
 }
 
 /// Of another number of ranks no rank has the record: it is told all the same.

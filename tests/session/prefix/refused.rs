@@ -181,6 +181,19 @@ fn a_flush_does_without_what_a_file_system_refuses() {
     }
 }
 
+/// Each rank notes it of each checkpoint.
+#[test]
+fn what_is_not_kept_is_told_once_in_a_run() {
+    let (site, faults) = site(&[]);
+    faults.refuse(RESTORE, libc::EPERM, in_prefix);
+    site.run(&NODES, |rank| {
+        for name in ["ck.1", "ck.2", "ck.3"] {
+            write(rank, name).unwrap();
+        }
+    });
+    assert_eq!(told(&site).len(), 1, "{:?}", site.events.lines());
+}
+
 #[test]
 fn so_does_a_flush_in_the_background_and_one_into_containers() {
     let background: &[(&str, &str)] = &[("SCR_FLUSH_ASYNC", "1"), ("SCR_FLUSH_ASYNC_BW", "0")];

@@ -1,8 +1,11 @@
 //! Files with holes: parity, copies, what is rebuilt, containers and what is fetched keep them.
 
 use crate::site::{Rank, Site, content, nodes};
+use scr::store::posix::Posix;
+use scr_testing::faulty::Faulty;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
+use std::sync::Arc;
 
 /// Size of each rank's file, of which [`DATA`] bytes are no hole.
 const SIZE: usize = 8 << 20;
@@ -75,7 +78,11 @@ fn expect_little(site: &Site, nodes: &[&str], what: &str) {
 #[test]
 fn redundancy_and_what_is_rebuilt_or_fetched_keep_holes() {
     for (scheme, containers) in [("XOR", "0"), ("PARTNER", "1"), ("RS", "0")] {
-        let site = Site::in_memory().set("SCR_COPY_TYPE", scheme);
+        let mut site = Site::in_memory().set("SCR_COPY_TYPE", scheme);
+        // What may be holes needs no room.
+        let files = Faulty::new(Posix);
+        files.faults().refuse("allocate", libc::ENOSPC, |_| true);
+        site.files = Arc::new(files);
         let site = site
             .set("SCR_FLUSH", "1")
             .set("SCR_USE_CONTAINERS", containers);
