@@ -10,7 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { STEPS = 40, EVERY = 4, DELAY = 20000 };
+/* What has no SCR is killed in the middle of its time, which must be long after its first checkpoint. */
+enum { STEPS = 40, EVERY = 4, DELAY = 20000, DELAY_WITHOUT = 100000 };
 
 struct state {
     int step;
@@ -114,7 +115,7 @@ int main(int argc, char **argv)
         state.step++;
         state.sum += state.other * (rank + 1);
         state.other *= 1.25;
-        usleep(DELAY);
+        usleep(with_scr ? DELAY : DELAY_WITHOUT);
         MPI_Barrier(MPI_COMM_WORLD);
         if (state.step % EVERY == 0) {
             if (with_scr) {
