@@ -26,13 +26,14 @@ pub fn write_with_holes(file: &dyn File, offset: u64, data: &[u8]) -> Result<()>
     write(file, offset, data, begin..at)
 }
 
-/// Gives a file its size at the end, if holes have left it shorter. It needs no space.
+/// Gives a file its size at the end, if holes have left it shorter. It needs no space, but for a block where the file
+/// system refuses to set a size: a zero in the last place does the same.
 pub fn reach(file: &dyn File, size: u64) -> Result<()> {
-    if file.size()? < size {
-        file.set_size(size)
-    } else {
-        Ok(())
+    if file.size()? >= size {
+        return Ok(());
     }
+    file.set_size(size)
+        .or_else(|_| file.write_at(size - 1, &[0]))
 }
 
 fn write(file: &dyn File, offset: u64, data: &[u8], part: Range<usize>) -> Result<()> {
