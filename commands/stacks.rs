@@ -37,8 +37,8 @@ const LINES: usize = 10;
 /// MPI, called from the same place, are alike. Prints at most ten lines: the group that most ranks are in first, then
 /// those that differ, marked with a star. With --long all that is known.
 ///
-/// Ranks are found by what the launcher has told them. Where no scheduler tells jobs apart, those are
-/// taken that use the prefix directory; if there are none, each launch is shown for itself. Stacks are
+/// Ranks are found by what the launcher has told them. Where no scheduler tells jobs apart, the
+/// ranks that use the prefix directory are shown. If no rank uses it, each launch is shown on its own. Stacks are
 /// read by eu-stack (elfutils) or gdb. Without them, or where tracing is forbidden, only what /proc
 /// tells is shown. The processes go on afterwards. Only processes of the same user can be looked at.
 ///

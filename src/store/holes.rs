@@ -26,14 +26,13 @@ pub fn write_with_holes(file: &dyn File, offset: u64, data: &[u8]) -> Result<()>
     write(file, offset, data, begin..at)
 }
 
-/// Gives a file its size at the end, if holes have left it shorter. It needs no space, but for a block where the file
-/// system refuses to set a size: a zero in the last place does the same.
+/// Makes a file at least so long, if a hole at its end has left it shorter: a zero is written in the last place. Its size
+/// is not set, since some file systems refuse that, and others may write behind it, as in containers.
 pub fn reach(file: &dyn File, size: u64) -> Result<()> {
-    if file.size()? >= size {
-        return Ok(());
+    if size > 0 && file.size()? < size {
+        file.write_at(size - 1, &[0])?;
     }
-    file.set_size(size)
-        .or_else(|_| file.write_at(size - 1, &[0]))
+    Ok(())
 }
 
 fn write(file: &dyn File, offset: u64, data: &[u8], part: Range<usize>) -> Result<()> {

@@ -3,7 +3,7 @@
 use super::{Numbering, file_name, segments};
 use crate::Result;
 use crate::format::rank2file::Segment;
-use crate::store::{File, Files, private_mode_in, write_with_holes};
+use crate::store::{File, Files, private_mode_in, reach, write_with_holes};
 use crate::transfer::copy::{Content, Copier};
 use std::path::{Path, PathBuf};
 
@@ -106,13 +106,4 @@ impl<'a> Writer<'a> {
             None => Ok(()),
         }
     }
-}
-
-/// Makes a container at least so long. Others write to it, and may have made it longer: so a byte is written,
-/// and the size is not set.
-fn reach(container: &dyn File, end: u64) -> Result<()> {
-    if end > 0 && container.size()? < end {
-        container.write_at(end - 1, &[0])?;
-    }
-    Ok(())
 }

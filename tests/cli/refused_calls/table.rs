@@ -31,6 +31,26 @@ pub struct Optional {
     pub tells: fn(&str) -> bool,
 }
 
+/// Of the calls that give a file its owner or mode.
+const OWNER_AND_MODE: &[&str] = &[
+    "EPERM",
+    "EACCES",
+    "EROFS",
+    "EINVAL",
+    "ENOENT",
+    "ENOTDIR",
+    "ELOOP",
+    "ENAMETOOLONG",
+    "ENOMEM",
+    "ENOSYS",
+    "EOPNOTSUPP",
+    "EINTR",
+    "EIO",
+    "ENOSPC",
+    "EDQUOT",
+    "ESTALE",
+];
+
 /// In a copy of files to plain files.
 pub const OPTIONAL: &[Optional] = &[
     Optional {
@@ -57,47 +77,13 @@ pub const OPTIONAL: &[Optional] = &[
     },
     Optional {
         calls: "chown,fchown,fchownat",
-        errnos: &[
-            "EPERM",
-            "EACCES",
-            "EROFS",
-            "EINVAL",
-            "ENOENT",
-            "ENOTDIR",
-            "ELOOP",
-            "ENAMETOOLONG",
-            "ENOMEM",
-            "ENOSYS",
-            "EOPNOTSUPP",
-            "EINTR",
-            "EIO",
-            "ENOSPC",
-            "EDQUOT",
-            "ESTALE",
-        ],
+        errnos: OWNER_AND_MODE,
         // That a user may not give files away is no news.
         tells: |errno| is_root() && !["EPERM", "EINVAL"].contains(&errno),
     },
     Optional {
         calls: "chmod,fchmod,fchmodat",
-        errnos: &[
-            "EPERM",
-            "EACCES",
-            "EROFS",
-            "EINVAL",
-            "ENOENT",
-            "ENOTDIR",
-            "ELOOP",
-            "ENAMETOOLONG",
-            "ENOMEM",
-            "ENOSYS",
-            "EOPNOTSUPP",
-            "EINTR",
-            "EIO",
-            "ENOSPC",
-            "EDQUOT",
-            "ESTALE",
-        ],
+        errnos: OWNER_AND_MODE,
         // Only what was given away needs it.
         tells: |_| is_root(),
     },
