@@ -7,7 +7,7 @@
 //! have no effect. A root itself may be reached through links.
 
 use super::descriptor::{duplicate, opened};
-use super::file::{failed, refused};
+use super::failure::{failed, refused};
 use super::retry::retry_on_intr;
 use crate::system::limits::share_of_open_files;
 use crate::{Error, Result};

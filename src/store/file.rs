@@ -1,6 +1,7 @@
 //! An open file of [`Posix`](super::posix::Posix).
 
 use super::attributes::{self, allocated};
+use super::failure::{failed, refused};
 use super::retry::retry_on_intr;
 use super::size_limit::{failed_in_limit, limited};
 use super::{File, Refused, Stat};
@@ -13,27 +14,6 @@ use rustix::io::{Errno, pread, pwrite};
 use std::cell::RefCell;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-
-/// An error of the system, with the action and the path.
-pub(super) fn failed(action: &'static str, path: &Path, errno: Errno) -> Error {
-    Error::io(action, path, errno.into())
-}
-
-/// An error that SCR itself detected; `errno` is the closest one of the system.
-pub(super) fn refused(
-    action: &'static str,
-    path: &Path,
-    errno: Errno,
-    text: impl Into<String>,
-) -> Error {
-    let (path, errno) = (path.to_path_buf(), Some(errno.raw_os_error()));
-    Error::Io {
-        action,
-        path,
-        errno,
-        text: text.into(),
-    }
-}
 
 /// An open file. After a failed write or sync the system may have dropped the data, and would
 /// report success the next time. So every later call returns that first error.

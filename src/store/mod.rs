@@ -7,6 +7,7 @@ mod attributes;
 mod beneath;
 pub mod block_signals;
 mod descriptor;
+mod failure;
 mod file;
 mod forward;
 mod holes;

@@ -3,7 +3,8 @@
 use super::attributes::{restore_path, stat_of};
 use super::beneath::{self, At, HeldDirs};
 use super::descriptor::opened;
-use super::file::{PosixFile, failed, refused};
+use super::failure::{failed, refused};
+use super::file::PosixFile;
 use super::retry::retry_on_intr;
 use super::size_limit::{failed_in_limit, limited};
 use super::{Durability, File, FileKind, Files, Lock, Refused, Space, Stat, private, tree};
@@ -555,7 +556,7 @@ mod tests {
     use super::{Beneath, Holding, Posix, System, tells_errors};
     use crate::store::Files;
     use crate::store::beneath::HeldDirs;
-    use crate::store::file::failed;
+    use crate::store::failure::failed;
     use rustix::io::Errno;
     use std::path::Path;
 

@@ -2,7 +2,7 @@
 
 use super::beneath::At;
 use super::descriptor::opened;
-use super::file::{failed, refused};
+use super::failure::{failed, refused};
 use super::retry::retry_on_intr;
 use crate::Result;
 use crate::messages::{NOT_OURS, UNSAFE_BASE};

@@ -7,7 +7,7 @@
 use super::attributes::chmod_handle;
 use super::beneath::At;
 use super::descriptor::opened;
-use super::file::{failed, refused};
+use super::failure::{failed, refused};
 use super::retry::retry_on_intr;
 use crate::Result;
 use rustix::fd::OwnedFd;
