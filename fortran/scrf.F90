@@ -140,1069 +140,518 @@ module scrf
         !> state is written. whole and at are optional.
         generic :: stored => stored_i32, stored_i64
 
-        procedure, private :: field_i8_0_i32
-        procedure, private :: field_i8_1_i32
-        procedure, private :: field_i8_2_i32
-        procedure, private :: field_i8_3_i32
-        procedure, private :: field_i8_4_i32
-        procedure, private :: field_i8_5_i32
-        procedure, private :: field_i8_6_i32
-        procedure, private :: field_i8_7_i32
-        procedure, private :: field_i8_1_i64
-        procedure, private :: field_i8_2_i64
-        procedure, private :: field_i8_3_i64
-        procedure, private :: field_i8_4_i64
-        procedure, private :: field_i8_5_i64
-        procedure, private :: field_i8_6_i64
-        procedure, private :: field_i8_7_i64
-        procedure, private :: same_i8_0
-        procedure, private :: same_i8_1
-        procedure, private :: same_i8_2
-        procedure, private :: same_i8_3
-        procedure, private :: same_i8_4
-        procedure, private :: same_i8_5
-        procedure, private :: same_i8_6
-        procedure, private :: same_i8_7
-        procedure, private :: array_i8_1
-        procedure, private :: array_i8_2
-        procedure, private :: array_i8_3
-        procedure, private :: array_i8_4
-        procedure, private :: array_i8_5
-        procedure, private :: array_i8_6
-        procedure, private :: array_i8_7
+        procedure, private :: field_i8_0_i32, field_i8_1_i32, field_i8_2_i32, field_i8_3_i32
+        procedure, private :: field_i8_4_i32, field_i8_5_i32, field_i8_6_i32, field_i8_7_i32
+
+        procedure, private :: field_i8_1_i64, field_i8_2_i64, field_i8_3_i64, field_i8_4_i64
+        procedure, private :: field_i8_5_i64, field_i8_6_i64, field_i8_7_i64
+
+        procedure, private :: same_i8_0, same_i8_1, same_i8_2, same_i8_3
+        procedure, private :: same_i8_4, same_i8_5, same_i8_6, same_i8_7
+
+        procedure, private :: array_i8_1, array_i8_2, array_i8_3, array_i8_4
+        procedure, private :: array_i8_5, array_i8_6, array_i8_7
+
         !> s%field(name, data, whole, at, missing, kind): data is of any type, kind and rank up to 7.
         !> With whole and at it is this process's part of an array of all processes, of these extents, and
         !> begins at this index, counted from 1. Without, it is this process's own. missing="keep": data
         !> stays as it is if the checkpoint does not have the field. kind="convert": another kind is
         !> converted if nothing can be lost.
-        generic :: field => field_i8_0_i32
-        generic :: field => field_i8_1_i32, field_i8_1_i64
-        generic :: field => field_i8_2_i32, field_i8_2_i64
-        generic :: field => field_i8_3_i32, field_i8_3_i64
-        generic :: field => field_i8_4_i32, field_i8_4_i64
-        generic :: field => field_i8_5_i32, field_i8_5_i64
-        generic :: field => field_i8_6_i32, field_i8_6_i64
-        generic :: field => field_i8_7_i32, field_i8_7_i64
+        generic :: field => field_i8_0_i32, field_i8_1_i32, field_i8_2_i32, field_i8_3_i32
+        generic :: field => field_i8_4_i32, field_i8_5_i32, field_i8_6_i32, field_i8_7_i32
+
+        generic :: field => field_i8_1_i64, field_i8_2_i64, field_i8_3_i64, field_i8_4_i64
+        generic :: field => field_i8_5_i64, field_i8_6_i64, field_i8_7_i64
+
         !> s%same(name, data, missing, kind): the same on all processes.
-        generic :: same => same_i8_0
-        generic :: same => same_i8_1
-        generic :: same => same_i8_2
-        generic :: same => same_i8_3
-        generic :: same => same_i8_4
-        generic :: same => same_i8_5
-        generic :: same => same_i8_6
-        generic :: same => same_i8_7
+        generic :: same => same_i8_0, same_i8_1, same_i8_2, same_i8_3
+        generic :: same => same_i8_4, same_i8_5, same_i8_6, same_i8_7
+
         !> s%array(name, data, missing, kind, ranks): an allocatable array, this process's own, or with
         !> ranks="same" the same on all. When the state is read it gets the extents that it had.
-        generic :: array => array_i8_1
-        generic :: array => array_i8_2
-        generic :: array => array_i8_3
-        generic :: array => array_i8_4
-        generic :: array => array_i8_5
-        generic :: array => array_i8_6
-        generic :: array => array_i8_7
+        generic :: array => array_i8_1, array_i8_2, array_i8_3, array_i8_4
+        generic :: array => array_i8_5, array_i8_6, array_i8_7
 
 
-        procedure, private :: field_i16_0_i32
-        procedure, private :: field_i16_1_i32
-        procedure, private :: field_i16_2_i32
-        procedure, private :: field_i16_3_i32
-        procedure, private :: field_i16_4_i32
-        procedure, private :: field_i16_5_i32
-        procedure, private :: field_i16_6_i32
-        procedure, private :: field_i16_7_i32
-        procedure, private :: field_i16_1_i64
-        procedure, private :: field_i16_2_i64
-        procedure, private :: field_i16_3_i64
-        procedure, private :: field_i16_4_i64
-        procedure, private :: field_i16_5_i64
-        procedure, private :: field_i16_6_i64
-        procedure, private :: field_i16_7_i64
-        procedure, private :: same_i16_0
-        procedure, private :: same_i16_1
-        procedure, private :: same_i16_2
-        procedure, private :: same_i16_3
-        procedure, private :: same_i16_4
-        procedure, private :: same_i16_5
-        procedure, private :: same_i16_6
-        procedure, private :: same_i16_7
-        procedure, private :: array_i16_1
-        procedure, private :: array_i16_2
-        procedure, private :: array_i16_3
-        procedure, private :: array_i16_4
-        procedure, private :: array_i16_5
-        procedure, private :: array_i16_6
-        procedure, private :: array_i16_7
-        generic :: field => field_i16_0_i32
-        generic :: field => field_i16_1_i32, field_i16_1_i64
-        generic :: field => field_i16_2_i32, field_i16_2_i64
-        generic :: field => field_i16_3_i32, field_i16_3_i64
-        generic :: field => field_i16_4_i32, field_i16_4_i64
-        generic :: field => field_i16_5_i32, field_i16_5_i64
-        generic :: field => field_i16_6_i32, field_i16_6_i64
-        generic :: field => field_i16_7_i32, field_i16_7_i64
-        generic :: same => same_i16_0
-        generic :: same => same_i16_1
-        generic :: same => same_i16_2
-        generic :: same => same_i16_3
-        generic :: same => same_i16_4
-        generic :: same => same_i16_5
-        generic :: same => same_i16_6
-        generic :: same => same_i16_7
-        generic :: array => array_i16_1
-        generic :: array => array_i16_2
-        generic :: array => array_i16_3
-        generic :: array => array_i16_4
-        generic :: array => array_i16_5
-        generic :: array => array_i16_6
-        generic :: array => array_i16_7
+
+        procedure, private :: field_i16_0_i32, field_i16_1_i32, field_i16_2_i32, field_i16_3_i32
+        procedure, private :: field_i16_4_i32, field_i16_5_i32, field_i16_6_i32, field_i16_7_i32
+
+        procedure, private :: field_i16_1_i64, field_i16_2_i64, field_i16_3_i64, field_i16_4_i64
+        procedure, private :: field_i16_5_i64, field_i16_6_i64, field_i16_7_i64
+
+        procedure, private :: same_i16_0, same_i16_1, same_i16_2, same_i16_3
+        procedure, private :: same_i16_4, same_i16_5, same_i16_6, same_i16_7
+
+        procedure, private :: array_i16_1, array_i16_2, array_i16_3, array_i16_4
+        procedure, private :: array_i16_5, array_i16_6, array_i16_7
+
+        generic :: field => field_i16_0_i32, field_i16_1_i32, field_i16_2_i32, field_i16_3_i32
+        generic :: field => field_i16_4_i32, field_i16_5_i32, field_i16_6_i32, field_i16_7_i32
+
+        generic :: field => field_i16_1_i64, field_i16_2_i64, field_i16_3_i64, field_i16_4_i64
+        generic :: field => field_i16_5_i64, field_i16_6_i64, field_i16_7_i64
+
+        generic :: same => same_i16_0, same_i16_1, same_i16_2, same_i16_3
+        generic :: same => same_i16_4, same_i16_5, same_i16_6, same_i16_7
+
+        generic :: array => array_i16_1, array_i16_2, array_i16_3, array_i16_4
+        generic :: array => array_i16_5, array_i16_6, array_i16_7
 
 
-        procedure, private :: field_i32_0_i32
-        procedure, private :: field_i32_1_i32
-        procedure, private :: field_i32_2_i32
-        procedure, private :: field_i32_3_i32
-        procedure, private :: field_i32_4_i32
-        procedure, private :: field_i32_5_i32
-        procedure, private :: field_i32_6_i32
-        procedure, private :: field_i32_7_i32
-        procedure, private :: field_i32_1_i64
-        procedure, private :: field_i32_2_i64
-        procedure, private :: field_i32_3_i64
-        procedure, private :: field_i32_4_i64
-        procedure, private :: field_i32_5_i64
-        procedure, private :: field_i32_6_i64
-        procedure, private :: field_i32_7_i64
-        procedure, private :: same_i32_0
-        procedure, private :: same_i32_1
-        procedure, private :: same_i32_2
-        procedure, private :: same_i32_3
-        procedure, private :: same_i32_4
-        procedure, private :: same_i32_5
-        procedure, private :: same_i32_6
-        procedure, private :: same_i32_7
-        procedure, private :: array_i32_1
-        procedure, private :: array_i32_2
-        procedure, private :: array_i32_3
-        procedure, private :: array_i32_4
-        procedure, private :: array_i32_5
-        procedure, private :: array_i32_6
-        procedure, private :: array_i32_7
-        generic :: field => field_i32_0_i32
-        generic :: field => field_i32_1_i32, field_i32_1_i64
-        generic :: field => field_i32_2_i32, field_i32_2_i64
-        generic :: field => field_i32_3_i32, field_i32_3_i64
-        generic :: field => field_i32_4_i32, field_i32_4_i64
-        generic :: field => field_i32_5_i32, field_i32_5_i64
-        generic :: field => field_i32_6_i32, field_i32_6_i64
-        generic :: field => field_i32_7_i32, field_i32_7_i64
-        generic :: same => same_i32_0
-        generic :: same => same_i32_1
-        generic :: same => same_i32_2
-        generic :: same => same_i32_3
-        generic :: same => same_i32_4
-        generic :: same => same_i32_5
-        generic :: same => same_i32_6
-        generic :: same => same_i32_7
-        generic :: array => array_i32_1
-        generic :: array => array_i32_2
-        generic :: array => array_i32_3
-        generic :: array => array_i32_4
-        generic :: array => array_i32_5
-        generic :: array => array_i32_6
-        generic :: array => array_i32_7
+
+        procedure, private :: field_i32_0_i32, field_i32_1_i32, field_i32_2_i32, field_i32_3_i32
+        procedure, private :: field_i32_4_i32, field_i32_5_i32, field_i32_6_i32, field_i32_7_i32
+
+        procedure, private :: field_i32_1_i64, field_i32_2_i64, field_i32_3_i64, field_i32_4_i64
+        procedure, private :: field_i32_5_i64, field_i32_6_i64, field_i32_7_i64
+
+        procedure, private :: same_i32_0, same_i32_1, same_i32_2, same_i32_3
+        procedure, private :: same_i32_4, same_i32_5, same_i32_6, same_i32_7
+
+        procedure, private :: array_i32_1, array_i32_2, array_i32_3, array_i32_4
+        procedure, private :: array_i32_5, array_i32_6, array_i32_7
+
+        generic :: field => field_i32_0_i32, field_i32_1_i32, field_i32_2_i32, field_i32_3_i32
+        generic :: field => field_i32_4_i32, field_i32_5_i32, field_i32_6_i32, field_i32_7_i32
+
+        generic :: field => field_i32_1_i64, field_i32_2_i64, field_i32_3_i64, field_i32_4_i64
+        generic :: field => field_i32_5_i64, field_i32_6_i64, field_i32_7_i64
+
+        generic :: same => same_i32_0, same_i32_1, same_i32_2, same_i32_3
+        generic :: same => same_i32_4, same_i32_5, same_i32_6, same_i32_7
+
+        generic :: array => array_i32_1, array_i32_2, array_i32_3, array_i32_4
+        generic :: array => array_i32_5, array_i32_6, array_i32_7
 
 
-        procedure, private :: field_i64_0_i32
-        procedure, private :: field_i64_1_i32
-        procedure, private :: field_i64_2_i32
-        procedure, private :: field_i64_3_i32
-        procedure, private :: field_i64_4_i32
-        procedure, private :: field_i64_5_i32
-        procedure, private :: field_i64_6_i32
-        procedure, private :: field_i64_7_i32
-        procedure, private :: field_i64_1_i64
-        procedure, private :: field_i64_2_i64
-        procedure, private :: field_i64_3_i64
-        procedure, private :: field_i64_4_i64
-        procedure, private :: field_i64_5_i64
-        procedure, private :: field_i64_6_i64
-        procedure, private :: field_i64_7_i64
-        procedure, private :: same_i64_0
-        procedure, private :: same_i64_1
-        procedure, private :: same_i64_2
-        procedure, private :: same_i64_3
-        procedure, private :: same_i64_4
-        procedure, private :: same_i64_5
-        procedure, private :: same_i64_6
-        procedure, private :: same_i64_7
-        procedure, private :: array_i64_1
-        procedure, private :: array_i64_2
-        procedure, private :: array_i64_3
-        procedure, private :: array_i64_4
-        procedure, private :: array_i64_5
-        procedure, private :: array_i64_6
-        procedure, private :: array_i64_7
-        generic :: field => field_i64_0_i32
-        generic :: field => field_i64_1_i32, field_i64_1_i64
-        generic :: field => field_i64_2_i32, field_i64_2_i64
-        generic :: field => field_i64_3_i32, field_i64_3_i64
-        generic :: field => field_i64_4_i32, field_i64_4_i64
-        generic :: field => field_i64_5_i32, field_i64_5_i64
-        generic :: field => field_i64_6_i32, field_i64_6_i64
-        generic :: field => field_i64_7_i32, field_i64_7_i64
-        generic :: same => same_i64_0
-        generic :: same => same_i64_1
-        generic :: same => same_i64_2
-        generic :: same => same_i64_3
-        generic :: same => same_i64_4
-        generic :: same => same_i64_5
-        generic :: same => same_i64_6
-        generic :: same => same_i64_7
-        generic :: array => array_i64_1
-        generic :: array => array_i64_2
-        generic :: array => array_i64_3
-        generic :: array => array_i64_4
-        generic :: array => array_i64_5
-        generic :: array => array_i64_6
-        generic :: array => array_i64_7
+
+        procedure, private :: field_i64_0_i32, field_i64_1_i32, field_i64_2_i32, field_i64_3_i32
+        procedure, private :: field_i64_4_i32, field_i64_5_i32, field_i64_6_i32, field_i64_7_i32
+
+        procedure, private :: field_i64_1_i64, field_i64_2_i64, field_i64_3_i64, field_i64_4_i64
+        procedure, private :: field_i64_5_i64, field_i64_6_i64, field_i64_7_i64
+
+        procedure, private :: same_i64_0, same_i64_1, same_i64_2, same_i64_3
+        procedure, private :: same_i64_4, same_i64_5, same_i64_6, same_i64_7
+
+        procedure, private :: array_i64_1, array_i64_2, array_i64_3, array_i64_4
+        procedure, private :: array_i64_5, array_i64_6, array_i64_7
+
+        generic :: field => field_i64_0_i32, field_i64_1_i32, field_i64_2_i32, field_i64_3_i32
+        generic :: field => field_i64_4_i32, field_i64_5_i32, field_i64_6_i32, field_i64_7_i32
+
+        generic :: field => field_i64_1_i64, field_i64_2_i64, field_i64_3_i64, field_i64_4_i64
+        generic :: field => field_i64_5_i64, field_i64_6_i64, field_i64_7_i64
+
+        generic :: same => same_i64_0, same_i64_1, same_i64_2, same_i64_3
+        generic :: same => same_i64_4, same_i64_5, same_i64_6, same_i64_7
+
+        generic :: array => array_i64_1, array_i64_2, array_i64_3, array_i64_4
+        generic :: array => array_i64_5, array_i64_6, array_i64_7
+
 
 #ifdef SCRF_INTEGER_16
 
-        procedure, private :: field_i128_0_i32
-        procedure, private :: field_i128_1_i32
-        procedure, private :: field_i128_2_i32
-        procedure, private :: field_i128_3_i32
-        procedure, private :: field_i128_4_i32
-        procedure, private :: field_i128_5_i32
-        procedure, private :: field_i128_6_i32
-        procedure, private :: field_i128_7_i32
-        procedure, private :: field_i128_1_i64
-        procedure, private :: field_i128_2_i64
-        procedure, private :: field_i128_3_i64
-        procedure, private :: field_i128_4_i64
-        procedure, private :: field_i128_5_i64
-        procedure, private :: field_i128_6_i64
-        procedure, private :: field_i128_7_i64
-        procedure, private :: same_i128_0
-        procedure, private :: same_i128_1
-        procedure, private :: same_i128_2
-        procedure, private :: same_i128_3
-        procedure, private :: same_i128_4
-        procedure, private :: same_i128_5
-        procedure, private :: same_i128_6
-        procedure, private :: same_i128_7
-        procedure, private :: array_i128_1
-        procedure, private :: array_i128_2
-        procedure, private :: array_i128_3
-        procedure, private :: array_i128_4
-        procedure, private :: array_i128_5
-        procedure, private :: array_i128_6
-        procedure, private :: array_i128_7
-        generic :: field => field_i128_0_i32
-        generic :: field => field_i128_1_i32, field_i128_1_i64
-        generic :: field => field_i128_2_i32, field_i128_2_i64
-        generic :: field => field_i128_3_i32, field_i128_3_i64
-        generic :: field => field_i128_4_i32, field_i128_4_i64
-        generic :: field => field_i128_5_i32, field_i128_5_i64
-        generic :: field => field_i128_6_i32, field_i128_6_i64
-        generic :: field => field_i128_7_i32, field_i128_7_i64
-        generic :: same => same_i128_0
-        generic :: same => same_i128_1
-        generic :: same => same_i128_2
-        generic :: same => same_i128_3
-        generic :: same => same_i128_4
-        generic :: same => same_i128_5
-        generic :: same => same_i128_6
-        generic :: same => same_i128_7
-        generic :: array => array_i128_1
-        generic :: array => array_i128_2
-        generic :: array => array_i128_3
-        generic :: array => array_i128_4
-        generic :: array => array_i128_5
-        generic :: array => array_i128_6
-        generic :: array => array_i128_7
+        procedure, private :: field_i128_0_i32, field_i128_1_i32, field_i128_2_i32, field_i128_3_i32
+        procedure, private :: field_i128_4_i32, field_i128_5_i32, field_i128_6_i32, field_i128_7_i32
+
+        procedure, private :: field_i128_1_i64, field_i128_2_i64, field_i128_3_i64, field_i128_4_i64
+        procedure, private :: field_i128_5_i64, field_i128_6_i64, field_i128_7_i64
+
+        procedure, private :: same_i128_0, same_i128_1, same_i128_2, same_i128_3
+        procedure, private :: same_i128_4, same_i128_5, same_i128_6, same_i128_7
+
+        procedure, private :: array_i128_1, array_i128_2, array_i128_3, array_i128_4
+        procedure, private :: array_i128_5, array_i128_6, array_i128_7
+
+        generic :: field => field_i128_0_i32, field_i128_1_i32, field_i128_2_i32, field_i128_3_i32
+        generic :: field => field_i128_4_i32, field_i128_5_i32, field_i128_6_i32, field_i128_7_i32
+
+        generic :: field => field_i128_1_i64, field_i128_2_i64, field_i128_3_i64, field_i128_4_i64
+        generic :: field => field_i128_5_i64, field_i128_6_i64, field_i128_7_i64
+
+        generic :: same => same_i128_0, same_i128_1, same_i128_2, same_i128_3
+        generic :: same => same_i128_4, same_i128_5, same_i128_6, same_i128_7
+
+        generic :: array => array_i128_1, array_i128_2, array_i128_3, array_i128_4
+        generic :: array => array_i128_5, array_i128_6, array_i128_7
+
 #endif
 
 
-        procedure, private :: field_r32_0_i32
-        procedure, private :: field_r32_1_i32
-        procedure, private :: field_r32_2_i32
-        procedure, private :: field_r32_3_i32
-        procedure, private :: field_r32_4_i32
-        procedure, private :: field_r32_5_i32
-        procedure, private :: field_r32_6_i32
-        procedure, private :: field_r32_7_i32
-        procedure, private :: field_r32_1_i64
-        procedure, private :: field_r32_2_i64
-        procedure, private :: field_r32_3_i64
-        procedure, private :: field_r32_4_i64
-        procedure, private :: field_r32_5_i64
-        procedure, private :: field_r32_6_i64
-        procedure, private :: field_r32_7_i64
-        procedure, private :: same_r32_0
-        procedure, private :: same_r32_1
-        procedure, private :: same_r32_2
-        procedure, private :: same_r32_3
-        procedure, private :: same_r32_4
-        procedure, private :: same_r32_5
-        procedure, private :: same_r32_6
-        procedure, private :: same_r32_7
-        procedure, private :: array_r32_1
-        procedure, private :: array_r32_2
-        procedure, private :: array_r32_3
-        procedure, private :: array_r32_4
-        procedure, private :: array_r32_5
-        procedure, private :: array_r32_6
-        procedure, private :: array_r32_7
-        generic :: field => field_r32_0_i32
-        generic :: field => field_r32_1_i32, field_r32_1_i64
-        generic :: field => field_r32_2_i32, field_r32_2_i64
-        generic :: field => field_r32_3_i32, field_r32_3_i64
-        generic :: field => field_r32_4_i32, field_r32_4_i64
-        generic :: field => field_r32_5_i32, field_r32_5_i64
-        generic :: field => field_r32_6_i32, field_r32_6_i64
-        generic :: field => field_r32_7_i32, field_r32_7_i64
-        generic :: same => same_r32_0
-        generic :: same => same_r32_1
-        generic :: same => same_r32_2
-        generic :: same => same_r32_3
-        generic :: same => same_r32_4
-        generic :: same => same_r32_5
-        generic :: same => same_r32_6
-        generic :: same => same_r32_7
-        generic :: array => array_r32_1
-        generic :: array => array_r32_2
-        generic :: array => array_r32_3
-        generic :: array => array_r32_4
-        generic :: array => array_r32_5
-        generic :: array => array_r32_6
-        generic :: array => array_r32_7
+        procedure, private :: field_r32_0_i32, field_r32_1_i32, field_r32_2_i32, field_r32_3_i32
+        procedure, private :: field_r32_4_i32, field_r32_5_i32, field_r32_6_i32, field_r32_7_i32
+
+        procedure, private :: field_r32_1_i64, field_r32_2_i64, field_r32_3_i64, field_r32_4_i64
+        procedure, private :: field_r32_5_i64, field_r32_6_i64, field_r32_7_i64
+
+        procedure, private :: same_r32_0, same_r32_1, same_r32_2, same_r32_3
+        procedure, private :: same_r32_4, same_r32_5, same_r32_6, same_r32_7
+
+        procedure, private :: array_r32_1, array_r32_2, array_r32_3, array_r32_4
+        procedure, private :: array_r32_5, array_r32_6, array_r32_7
+
+        generic :: field => field_r32_0_i32, field_r32_1_i32, field_r32_2_i32, field_r32_3_i32
+        generic :: field => field_r32_4_i32, field_r32_5_i32, field_r32_6_i32, field_r32_7_i32
+
+        generic :: field => field_r32_1_i64, field_r32_2_i64, field_r32_3_i64, field_r32_4_i64
+        generic :: field => field_r32_5_i64, field_r32_6_i64, field_r32_7_i64
+
+        generic :: same => same_r32_0, same_r32_1, same_r32_2, same_r32_3
+        generic :: same => same_r32_4, same_r32_5, same_r32_6, same_r32_7
+
+        generic :: array => array_r32_1, array_r32_2, array_r32_3, array_r32_4
+        generic :: array => array_r32_5, array_r32_6, array_r32_7
 
 
-        procedure, private :: field_r64_0_i32
-        procedure, private :: field_r64_1_i32
-        procedure, private :: field_r64_2_i32
-        procedure, private :: field_r64_3_i32
-        procedure, private :: field_r64_4_i32
-        procedure, private :: field_r64_5_i32
-        procedure, private :: field_r64_6_i32
-        procedure, private :: field_r64_7_i32
-        procedure, private :: field_r64_1_i64
-        procedure, private :: field_r64_2_i64
-        procedure, private :: field_r64_3_i64
-        procedure, private :: field_r64_4_i64
-        procedure, private :: field_r64_5_i64
-        procedure, private :: field_r64_6_i64
-        procedure, private :: field_r64_7_i64
-        procedure, private :: same_r64_0
-        procedure, private :: same_r64_1
-        procedure, private :: same_r64_2
-        procedure, private :: same_r64_3
-        procedure, private :: same_r64_4
-        procedure, private :: same_r64_5
-        procedure, private :: same_r64_6
-        procedure, private :: same_r64_7
-        procedure, private :: array_r64_1
-        procedure, private :: array_r64_2
-        procedure, private :: array_r64_3
-        procedure, private :: array_r64_4
-        procedure, private :: array_r64_5
-        procedure, private :: array_r64_6
-        procedure, private :: array_r64_7
-        generic :: field => field_r64_0_i32
-        generic :: field => field_r64_1_i32, field_r64_1_i64
-        generic :: field => field_r64_2_i32, field_r64_2_i64
-        generic :: field => field_r64_3_i32, field_r64_3_i64
-        generic :: field => field_r64_4_i32, field_r64_4_i64
-        generic :: field => field_r64_5_i32, field_r64_5_i64
-        generic :: field => field_r64_6_i32, field_r64_6_i64
-        generic :: field => field_r64_7_i32, field_r64_7_i64
-        generic :: same => same_r64_0
-        generic :: same => same_r64_1
-        generic :: same => same_r64_2
-        generic :: same => same_r64_3
-        generic :: same => same_r64_4
-        generic :: same => same_r64_5
-        generic :: same => same_r64_6
-        generic :: same => same_r64_7
-        generic :: array => array_r64_1
-        generic :: array => array_r64_2
-        generic :: array => array_r64_3
-        generic :: array => array_r64_4
-        generic :: array => array_r64_5
-        generic :: array => array_r64_6
-        generic :: array => array_r64_7
+
+        procedure, private :: field_r64_0_i32, field_r64_1_i32, field_r64_2_i32, field_r64_3_i32
+        procedure, private :: field_r64_4_i32, field_r64_5_i32, field_r64_6_i32, field_r64_7_i32
+
+        procedure, private :: field_r64_1_i64, field_r64_2_i64, field_r64_3_i64, field_r64_4_i64
+        procedure, private :: field_r64_5_i64, field_r64_6_i64, field_r64_7_i64
+
+        procedure, private :: same_r64_0, same_r64_1, same_r64_2, same_r64_3
+        procedure, private :: same_r64_4, same_r64_5, same_r64_6, same_r64_7
+
+        procedure, private :: array_r64_1, array_r64_2, array_r64_3, array_r64_4
+        procedure, private :: array_r64_5, array_r64_6, array_r64_7
+
+        generic :: field => field_r64_0_i32, field_r64_1_i32, field_r64_2_i32, field_r64_3_i32
+        generic :: field => field_r64_4_i32, field_r64_5_i32, field_r64_6_i32, field_r64_7_i32
+
+        generic :: field => field_r64_1_i64, field_r64_2_i64, field_r64_3_i64, field_r64_4_i64
+        generic :: field => field_r64_5_i64, field_r64_6_i64, field_r64_7_i64
+
+        generic :: same => same_r64_0, same_r64_1, same_r64_2, same_r64_3
+        generic :: same => same_r64_4, same_r64_5, same_r64_6, same_r64_7
+
+        generic :: array => array_r64_1, array_r64_2, array_r64_3, array_r64_4
+        generic :: array => array_r64_5, array_r64_6, array_r64_7
+
 
 #ifdef SCRF_REAL_10
 
-        procedure, private :: field_r80_0_i32
-        procedure, private :: field_r80_1_i32
-        procedure, private :: field_r80_2_i32
-        procedure, private :: field_r80_3_i32
-        procedure, private :: field_r80_4_i32
-        procedure, private :: field_r80_5_i32
-        procedure, private :: field_r80_6_i32
-        procedure, private :: field_r80_7_i32
-        procedure, private :: field_r80_1_i64
-        procedure, private :: field_r80_2_i64
-        procedure, private :: field_r80_3_i64
-        procedure, private :: field_r80_4_i64
-        procedure, private :: field_r80_5_i64
-        procedure, private :: field_r80_6_i64
-        procedure, private :: field_r80_7_i64
-        procedure, private :: same_r80_0
-        procedure, private :: same_r80_1
-        procedure, private :: same_r80_2
-        procedure, private :: same_r80_3
-        procedure, private :: same_r80_4
-        procedure, private :: same_r80_5
-        procedure, private :: same_r80_6
-        procedure, private :: same_r80_7
-        procedure, private :: array_r80_1
-        procedure, private :: array_r80_2
-        procedure, private :: array_r80_3
-        procedure, private :: array_r80_4
-        procedure, private :: array_r80_5
-        procedure, private :: array_r80_6
-        procedure, private :: array_r80_7
-        generic :: field => field_r80_0_i32
-        generic :: field => field_r80_1_i32, field_r80_1_i64
-        generic :: field => field_r80_2_i32, field_r80_2_i64
-        generic :: field => field_r80_3_i32, field_r80_3_i64
-        generic :: field => field_r80_4_i32, field_r80_4_i64
-        generic :: field => field_r80_5_i32, field_r80_5_i64
-        generic :: field => field_r80_6_i32, field_r80_6_i64
-        generic :: field => field_r80_7_i32, field_r80_7_i64
-        generic :: same => same_r80_0
-        generic :: same => same_r80_1
-        generic :: same => same_r80_2
-        generic :: same => same_r80_3
-        generic :: same => same_r80_4
-        generic :: same => same_r80_5
-        generic :: same => same_r80_6
-        generic :: same => same_r80_7
-        generic :: array => array_r80_1
-        generic :: array => array_r80_2
-        generic :: array => array_r80_3
-        generic :: array => array_r80_4
-        generic :: array => array_r80_5
-        generic :: array => array_r80_6
-        generic :: array => array_r80_7
+        procedure, private :: field_r80_0_i32, field_r80_1_i32, field_r80_2_i32, field_r80_3_i32
+        procedure, private :: field_r80_4_i32, field_r80_5_i32, field_r80_6_i32, field_r80_7_i32
+
+        procedure, private :: field_r80_1_i64, field_r80_2_i64, field_r80_3_i64, field_r80_4_i64
+        procedure, private :: field_r80_5_i64, field_r80_6_i64, field_r80_7_i64
+
+        procedure, private :: same_r80_0, same_r80_1, same_r80_2, same_r80_3
+        procedure, private :: same_r80_4, same_r80_5, same_r80_6, same_r80_7
+
+        procedure, private :: array_r80_1, array_r80_2, array_r80_3, array_r80_4
+        procedure, private :: array_r80_5, array_r80_6, array_r80_7
+
+        generic :: field => field_r80_0_i32, field_r80_1_i32, field_r80_2_i32, field_r80_3_i32
+        generic :: field => field_r80_4_i32, field_r80_5_i32, field_r80_6_i32, field_r80_7_i32
+
+        generic :: field => field_r80_1_i64, field_r80_2_i64, field_r80_3_i64, field_r80_4_i64
+        generic :: field => field_r80_5_i64, field_r80_6_i64, field_r80_7_i64
+
+        generic :: same => same_r80_0, same_r80_1, same_r80_2, same_r80_3
+        generic :: same => same_r80_4, same_r80_5, same_r80_6, same_r80_7
+
+        generic :: array => array_r80_1, array_r80_2, array_r80_3, array_r80_4
+        generic :: array => array_r80_5, array_r80_6, array_r80_7
+
 #endif
 
 #ifdef SCRF_REAL_16
 
-        procedure, private :: field_r128_0_i32
-        procedure, private :: field_r128_1_i32
-        procedure, private :: field_r128_2_i32
-        procedure, private :: field_r128_3_i32
-        procedure, private :: field_r128_4_i32
-        procedure, private :: field_r128_5_i32
-        procedure, private :: field_r128_6_i32
-        procedure, private :: field_r128_7_i32
-        procedure, private :: field_r128_1_i64
-        procedure, private :: field_r128_2_i64
-        procedure, private :: field_r128_3_i64
-        procedure, private :: field_r128_4_i64
-        procedure, private :: field_r128_5_i64
-        procedure, private :: field_r128_6_i64
-        procedure, private :: field_r128_7_i64
-        procedure, private :: same_r128_0
-        procedure, private :: same_r128_1
-        procedure, private :: same_r128_2
-        procedure, private :: same_r128_3
-        procedure, private :: same_r128_4
-        procedure, private :: same_r128_5
-        procedure, private :: same_r128_6
-        procedure, private :: same_r128_7
-        procedure, private :: array_r128_1
-        procedure, private :: array_r128_2
-        procedure, private :: array_r128_3
-        procedure, private :: array_r128_4
-        procedure, private :: array_r128_5
-        procedure, private :: array_r128_6
-        procedure, private :: array_r128_7
-        generic :: field => field_r128_0_i32
-        generic :: field => field_r128_1_i32, field_r128_1_i64
-        generic :: field => field_r128_2_i32, field_r128_2_i64
-        generic :: field => field_r128_3_i32, field_r128_3_i64
-        generic :: field => field_r128_4_i32, field_r128_4_i64
-        generic :: field => field_r128_5_i32, field_r128_5_i64
-        generic :: field => field_r128_6_i32, field_r128_6_i64
-        generic :: field => field_r128_7_i32, field_r128_7_i64
-        generic :: same => same_r128_0
-        generic :: same => same_r128_1
-        generic :: same => same_r128_2
-        generic :: same => same_r128_3
-        generic :: same => same_r128_4
-        generic :: same => same_r128_5
-        generic :: same => same_r128_6
-        generic :: same => same_r128_7
-        generic :: array => array_r128_1
-        generic :: array => array_r128_2
-        generic :: array => array_r128_3
-        generic :: array => array_r128_4
-        generic :: array => array_r128_5
-        generic :: array => array_r128_6
-        generic :: array => array_r128_7
+        procedure, private :: field_r128_0_i32, field_r128_1_i32, field_r128_2_i32, field_r128_3_i32
+        procedure, private :: field_r128_4_i32, field_r128_5_i32, field_r128_6_i32, field_r128_7_i32
+
+        procedure, private :: field_r128_1_i64, field_r128_2_i64, field_r128_3_i64, field_r128_4_i64
+        procedure, private :: field_r128_5_i64, field_r128_6_i64, field_r128_7_i64
+
+        procedure, private :: same_r128_0, same_r128_1, same_r128_2, same_r128_3
+        procedure, private :: same_r128_4, same_r128_5, same_r128_6, same_r128_7
+
+        procedure, private :: array_r128_1, array_r128_2, array_r128_3, array_r128_4
+        procedure, private :: array_r128_5, array_r128_6, array_r128_7
+
+        generic :: field => field_r128_0_i32, field_r128_1_i32, field_r128_2_i32, field_r128_3_i32
+        generic :: field => field_r128_4_i32, field_r128_5_i32, field_r128_6_i32, field_r128_7_i32
+
+        generic :: field => field_r128_1_i64, field_r128_2_i64, field_r128_3_i64, field_r128_4_i64
+        generic :: field => field_r128_5_i64, field_r128_6_i64, field_r128_7_i64
+
+        generic :: same => same_r128_0, same_r128_1, same_r128_2, same_r128_3
+        generic :: same => same_r128_4, same_r128_5, same_r128_6, same_r128_7
+
+        generic :: array => array_r128_1, array_r128_2, array_r128_3, array_r128_4
+        generic :: array => array_r128_5, array_r128_6, array_r128_7
+
 #endif
 
 
-        procedure, private :: field_c32_0_i32
-        procedure, private :: field_c32_1_i32
-        procedure, private :: field_c32_2_i32
-        procedure, private :: field_c32_3_i32
-        procedure, private :: field_c32_4_i32
-        procedure, private :: field_c32_5_i32
-        procedure, private :: field_c32_6_i32
-        procedure, private :: field_c32_7_i32
-        procedure, private :: field_c32_1_i64
-        procedure, private :: field_c32_2_i64
-        procedure, private :: field_c32_3_i64
-        procedure, private :: field_c32_4_i64
-        procedure, private :: field_c32_5_i64
-        procedure, private :: field_c32_6_i64
-        procedure, private :: field_c32_7_i64
-        procedure, private :: same_c32_0
-        procedure, private :: same_c32_1
-        procedure, private :: same_c32_2
-        procedure, private :: same_c32_3
-        procedure, private :: same_c32_4
-        procedure, private :: same_c32_5
-        procedure, private :: same_c32_6
-        procedure, private :: same_c32_7
-        procedure, private :: array_c32_1
-        procedure, private :: array_c32_2
-        procedure, private :: array_c32_3
-        procedure, private :: array_c32_4
-        procedure, private :: array_c32_5
-        procedure, private :: array_c32_6
-        procedure, private :: array_c32_7
-        generic :: field => field_c32_0_i32
-        generic :: field => field_c32_1_i32, field_c32_1_i64
-        generic :: field => field_c32_2_i32, field_c32_2_i64
-        generic :: field => field_c32_3_i32, field_c32_3_i64
-        generic :: field => field_c32_4_i32, field_c32_4_i64
-        generic :: field => field_c32_5_i32, field_c32_5_i64
-        generic :: field => field_c32_6_i32, field_c32_6_i64
-        generic :: field => field_c32_7_i32, field_c32_7_i64
-        generic :: same => same_c32_0
-        generic :: same => same_c32_1
-        generic :: same => same_c32_2
-        generic :: same => same_c32_3
-        generic :: same => same_c32_4
-        generic :: same => same_c32_5
-        generic :: same => same_c32_6
-        generic :: same => same_c32_7
-        generic :: array => array_c32_1
-        generic :: array => array_c32_2
-        generic :: array => array_c32_3
-        generic :: array => array_c32_4
-        generic :: array => array_c32_5
-        generic :: array => array_c32_6
-        generic :: array => array_c32_7
+        procedure, private :: field_c32_0_i32, field_c32_1_i32, field_c32_2_i32, field_c32_3_i32
+        procedure, private :: field_c32_4_i32, field_c32_5_i32, field_c32_6_i32, field_c32_7_i32
+
+        procedure, private :: field_c32_1_i64, field_c32_2_i64, field_c32_3_i64, field_c32_4_i64
+        procedure, private :: field_c32_5_i64, field_c32_6_i64, field_c32_7_i64
+
+        procedure, private :: same_c32_0, same_c32_1, same_c32_2, same_c32_3
+        procedure, private :: same_c32_4, same_c32_5, same_c32_6, same_c32_7
+
+        procedure, private :: array_c32_1, array_c32_2, array_c32_3, array_c32_4
+        procedure, private :: array_c32_5, array_c32_6, array_c32_7
+
+        generic :: field => field_c32_0_i32, field_c32_1_i32, field_c32_2_i32, field_c32_3_i32
+        generic :: field => field_c32_4_i32, field_c32_5_i32, field_c32_6_i32, field_c32_7_i32
+
+        generic :: field => field_c32_1_i64, field_c32_2_i64, field_c32_3_i64, field_c32_4_i64
+        generic :: field => field_c32_5_i64, field_c32_6_i64, field_c32_7_i64
+
+        generic :: same => same_c32_0, same_c32_1, same_c32_2, same_c32_3
+        generic :: same => same_c32_4, same_c32_5, same_c32_6, same_c32_7
+
+        generic :: array => array_c32_1, array_c32_2, array_c32_3, array_c32_4
+        generic :: array => array_c32_5, array_c32_6, array_c32_7
 
 
-        procedure, private :: field_c64_0_i32
-        procedure, private :: field_c64_1_i32
-        procedure, private :: field_c64_2_i32
-        procedure, private :: field_c64_3_i32
-        procedure, private :: field_c64_4_i32
-        procedure, private :: field_c64_5_i32
-        procedure, private :: field_c64_6_i32
-        procedure, private :: field_c64_7_i32
-        procedure, private :: field_c64_1_i64
-        procedure, private :: field_c64_2_i64
-        procedure, private :: field_c64_3_i64
-        procedure, private :: field_c64_4_i64
-        procedure, private :: field_c64_5_i64
-        procedure, private :: field_c64_6_i64
-        procedure, private :: field_c64_7_i64
-        procedure, private :: same_c64_0
-        procedure, private :: same_c64_1
-        procedure, private :: same_c64_2
-        procedure, private :: same_c64_3
-        procedure, private :: same_c64_4
-        procedure, private :: same_c64_5
-        procedure, private :: same_c64_6
-        procedure, private :: same_c64_7
-        procedure, private :: array_c64_1
-        procedure, private :: array_c64_2
-        procedure, private :: array_c64_3
-        procedure, private :: array_c64_4
-        procedure, private :: array_c64_5
-        procedure, private :: array_c64_6
-        procedure, private :: array_c64_7
-        generic :: field => field_c64_0_i32
-        generic :: field => field_c64_1_i32, field_c64_1_i64
-        generic :: field => field_c64_2_i32, field_c64_2_i64
-        generic :: field => field_c64_3_i32, field_c64_3_i64
-        generic :: field => field_c64_4_i32, field_c64_4_i64
-        generic :: field => field_c64_5_i32, field_c64_5_i64
-        generic :: field => field_c64_6_i32, field_c64_6_i64
-        generic :: field => field_c64_7_i32, field_c64_7_i64
-        generic :: same => same_c64_0
-        generic :: same => same_c64_1
-        generic :: same => same_c64_2
-        generic :: same => same_c64_3
-        generic :: same => same_c64_4
-        generic :: same => same_c64_5
-        generic :: same => same_c64_6
-        generic :: same => same_c64_7
-        generic :: array => array_c64_1
-        generic :: array => array_c64_2
-        generic :: array => array_c64_3
-        generic :: array => array_c64_4
-        generic :: array => array_c64_5
-        generic :: array => array_c64_6
-        generic :: array => array_c64_7
+
+        procedure, private :: field_c64_0_i32, field_c64_1_i32, field_c64_2_i32, field_c64_3_i32
+        procedure, private :: field_c64_4_i32, field_c64_5_i32, field_c64_6_i32, field_c64_7_i32
+
+        procedure, private :: field_c64_1_i64, field_c64_2_i64, field_c64_3_i64, field_c64_4_i64
+        procedure, private :: field_c64_5_i64, field_c64_6_i64, field_c64_7_i64
+
+        procedure, private :: same_c64_0, same_c64_1, same_c64_2, same_c64_3
+        procedure, private :: same_c64_4, same_c64_5, same_c64_6, same_c64_7
+
+        procedure, private :: array_c64_1, array_c64_2, array_c64_3, array_c64_4
+        procedure, private :: array_c64_5, array_c64_6, array_c64_7
+
+        generic :: field => field_c64_0_i32, field_c64_1_i32, field_c64_2_i32, field_c64_3_i32
+        generic :: field => field_c64_4_i32, field_c64_5_i32, field_c64_6_i32, field_c64_7_i32
+
+        generic :: field => field_c64_1_i64, field_c64_2_i64, field_c64_3_i64, field_c64_4_i64
+        generic :: field => field_c64_5_i64, field_c64_6_i64, field_c64_7_i64
+
+        generic :: same => same_c64_0, same_c64_1, same_c64_2, same_c64_3
+        generic :: same => same_c64_4, same_c64_5, same_c64_6, same_c64_7
+
+        generic :: array => array_c64_1, array_c64_2, array_c64_3, array_c64_4
+        generic :: array => array_c64_5, array_c64_6, array_c64_7
+
 
 #ifdef SCRF_REAL_10
 
-        procedure, private :: field_c80_0_i32
-        procedure, private :: field_c80_1_i32
-        procedure, private :: field_c80_2_i32
-        procedure, private :: field_c80_3_i32
-        procedure, private :: field_c80_4_i32
-        procedure, private :: field_c80_5_i32
-        procedure, private :: field_c80_6_i32
-        procedure, private :: field_c80_7_i32
-        procedure, private :: field_c80_1_i64
-        procedure, private :: field_c80_2_i64
-        procedure, private :: field_c80_3_i64
-        procedure, private :: field_c80_4_i64
-        procedure, private :: field_c80_5_i64
-        procedure, private :: field_c80_6_i64
-        procedure, private :: field_c80_7_i64
-        procedure, private :: same_c80_0
-        procedure, private :: same_c80_1
-        procedure, private :: same_c80_2
-        procedure, private :: same_c80_3
-        procedure, private :: same_c80_4
-        procedure, private :: same_c80_5
-        procedure, private :: same_c80_6
-        procedure, private :: same_c80_7
-        procedure, private :: array_c80_1
-        procedure, private :: array_c80_2
-        procedure, private :: array_c80_3
-        procedure, private :: array_c80_4
-        procedure, private :: array_c80_5
-        procedure, private :: array_c80_6
-        procedure, private :: array_c80_7
-        generic :: field => field_c80_0_i32
-        generic :: field => field_c80_1_i32, field_c80_1_i64
-        generic :: field => field_c80_2_i32, field_c80_2_i64
-        generic :: field => field_c80_3_i32, field_c80_3_i64
-        generic :: field => field_c80_4_i32, field_c80_4_i64
-        generic :: field => field_c80_5_i32, field_c80_5_i64
-        generic :: field => field_c80_6_i32, field_c80_6_i64
-        generic :: field => field_c80_7_i32, field_c80_7_i64
-        generic :: same => same_c80_0
-        generic :: same => same_c80_1
-        generic :: same => same_c80_2
-        generic :: same => same_c80_3
-        generic :: same => same_c80_4
-        generic :: same => same_c80_5
-        generic :: same => same_c80_6
-        generic :: same => same_c80_7
-        generic :: array => array_c80_1
-        generic :: array => array_c80_2
-        generic :: array => array_c80_3
-        generic :: array => array_c80_4
-        generic :: array => array_c80_5
-        generic :: array => array_c80_6
-        generic :: array => array_c80_7
+        procedure, private :: field_c80_0_i32, field_c80_1_i32, field_c80_2_i32, field_c80_3_i32
+        procedure, private :: field_c80_4_i32, field_c80_5_i32, field_c80_6_i32, field_c80_7_i32
+
+        procedure, private :: field_c80_1_i64, field_c80_2_i64, field_c80_3_i64, field_c80_4_i64
+        procedure, private :: field_c80_5_i64, field_c80_6_i64, field_c80_7_i64
+
+        procedure, private :: same_c80_0, same_c80_1, same_c80_2, same_c80_3
+        procedure, private :: same_c80_4, same_c80_5, same_c80_6, same_c80_7
+
+        procedure, private :: array_c80_1, array_c80_2, array_c80_3, array_c80_4
+        procedure, private :: array_c80_5, array_c80_6, array_c80_7
+
+        generic :: field => field_c80_0_i32, field_c80_1_i32, field_c80_2_i32, field_c80_3_i32
+        generic :: field => field_c80_4_i32, field_c80_5_i32, field_c80_6_i32, field_c80_7_i32
+
+        generic :: field => field_c80_1_i64, field_c80_2_i64, field_c80_3_i64, field_c80_4_i64
+        generic :: field => field_c80_5_i64, field_c80_6_i64, field_c80_7_i64
+
+        generic :: same => same_c80_0, same_c80_1, same_c80_2, same_c80_3
+        generic :: same => same_c80_4, same_c80_5, same_c80_6, same_c80_7
+
+        generic :: array => array_c80_1, array_c80_2, array_c80_3, array_c80_4
+        generic :: array => array_c80_5, array_c80_6, array_c80_7
+
 #endif
 
 #ifdef SCRF_REAL_16
 
-        procedure, private :: field_c128_0_i32
-        procedure, private :: field_c128_1_i32
-        procedure, private :: field_c128_2_i32
-        procedure, private :: field_c128_3_i32
-        procedure, private :: field_c128_4_i32
-        procedure, private :: field_c128_5_i32
-        procedure, private :: field_c128_6_i32
-        procedure, private :: field_c128_7_i32
-        procedure, private :: field_c128_1_i64
-        procedure, private :: field_c128_2_i64
-        procedure, private :: field_c128_3_i64
-        procedure, private :: field_c128_4_i64
-        procedure, private :: field_c128_5_i64
-        procedure, private :: field_c128_6_i64
-        procedure, private :: field_c128_7_i64
-        procedure, private :: same_c128_0
-        procedure, private :: same_c128_1
-        procedure, private :: same_c128_2
-        procedure, private :: same_c128_3
-        procedure, private :: same_c128_4
-        procedure, private :: same_c128_5
-        procedure, private :: same_c128_6
-        procedure, private :: same_c128_7
-        procedure, private :: array_c128_1
-        procedure, private :: array_c128_2
-        procedure, private :: array_c128_3
-        procedure, private :: array_c128_4
-        procedure, private :: array_c128_5
-        procedure, private :: array_c128_6
-        procedure, private :: array_c128_7
-        generic :: field => field_c128_0_i32
-        generic :: field => field_c128_1_i32, field_c128_1_i64
-        generic :: field => field_c128_2_i32, field_c128_2_i64
-        generic :: field => field_c128_3_i32, field_c128_3_i64
-        generic :: field => field_c128_4_i32, field_c128_4_i64
-        generic :: field => field_c128_5_i32, field_c128_5_i64
-        generic :: field => field_c128_6_i32, field_c128_6_i64
-        generic :: field => field_c128_7_i32, field_c128_7_i64
-        generic :: same => same_c128_0
-        generic :: same => same_c128_1
-        generic :: same => same_c128_2
-        generic :: same => same_c128_3
-        generic :: same => same_c128_4
-        generic :: same => same_c128_5
-        generic :: same => same_c128_6
-        generic :: same => same_c128_7
-        generic :: array => array_c128_1
-        generic :: array => array_c128_2
-        generic :: array => array_c128_3
-        generic :: array => array_c128_4
-        generic :: array => array_c128_5
-        generic :: array => array_c128_6
-        generic :: array => array_c128_7
+        procedure, private :: field_c128_0_i32, field_c128_1_i32, field_c128_2_i32, field_c128_3_i32
+        procedure, private :: field_c128_4_i32, field_c128_5_i32, field_c128_6_i32, field_c128_7_i32
+
+        procedure, private :: field_c128_1_i64, field_c128_2_i64, field_c128_3_i64, field_c128_4_i64
+        procedure, private :: field_c128_5_i64, field_c128_6_i64, field_c128_7_i64
+
+        procedure, private :: same_c128_0, same_c128_1, same_c128_2, same_c128_3
+        procedure, private :: same_c128_4, same_c128_5, same_c128_6, same_c128_7
+
+        procedure, private :: array_c128_1, array_c128_2, array_c128_3, array_c128_4
+        procedure, private :: array_c128_5, array_c128_6, array_c128_7
+
+        generic :: field => field_c128_0_i32, field_c128_1_i32, field_c128_2_i32, field_c128_3_i32
+        generic :: field => field_c128_4_i32, field_c128_5_i32, field_c128_6_i32, field_c128_7_i32
+
+        generic :: field => field_c128_1_i64, field_c128_2_i64, field_c128_3_i64, field_c128_4_i64
+        generic :: field => field_c128_5_i64, field_c128_6_i64, field_c128_7_i64
+
+        generic :: same => same_c128_0, same_c128_1, same_c128_2, same_c128_3
+        generic :: same => same_c128_4, same_c128_5, same_c128_6, same_c128_7
+
+        generic :: array => array_c128_1, array_c128_2, array_c128_3, array_c128_4
+        generic :: array => array_c128_5, array_c128_6, array_c128_7
+
 #endif
 
 
-        procedure, private :: field_l8_0_i32
-        procedure, private :: field_l8_1_i32
-        procedure, private :: field_l8_2_i32
-        procedure, private :: field_l8_3_i32
-        procedure, private :: field_l8_4_i32
-        procedure, private :: field_l8_5_i32
-        procedure, private :: field_l8_6_i32
-        procedure, private :: field_l8_7_i32
-        procedure, private :: field_l8_1_i64
-        procedure, private :: field_l8_2_i64
-        procedure, private :: field_l8_3_i64
-        procedure, private :: field_l8_4_i64
-        procedure, private :: field_l8_5_i64
-        procedure, private :: field_l8_6_i64
-        procedure, private :: field_l8_7_i64
-        procedure, private :: same_l8_0
-        procedure, private :: same_l8_1
-        procedure, private :: same_l8_2
-        procedure, private :: same_l8_3
-        procedure, private :: same_l8_4
-        procedure, private :: same_l8_5
-        procedure, private :: same_l8_6
-        procedure, private :: same_l8_7
-        procedure, private :: array_l8_1
-        procedure, private :: array_l8_2
-        procedure, private :: array_l8_3
-        procedure, private :: array_l8_4
-        procedure, private :: array_l8_5
-        procedure, private :: array_l8_6
-        procedure, private :: array_l8_7
-        generic :: field => field_l8_0_i32
-        generic :: field => field_l8_1_i32, field_l8_1_i64
-        generic :: field => field_l8_2_i32, field_l8_2_i64
-        generic :: field => field_l8_3_i32, field_l8_3_i64
-        generic :: field => field_l8_4_i32, field_l8_4_i64
-        generic :: field => field_l8_5_i32, field_l8_5_i64
-        generic :: field => field_l8_6_i32, field_l8_6_i64
-        generic :: field => field_l8_7_i32, field_l8_7_i64
-        generic :: same => same_l8_0
-        generic :: same => same_l8_1
-        generic :: same => same_l8_2
-        generic :: same => same_l8_3
-        generic :: same => same_l8_4
-        generic :: same => same_l8_5
-        generic :: same => same_l8_6
-        generic :: same => same_l8_7
-        generic :: array => array_l8_1
-        generic :: array => array_l8_2
-        generic :: array => array_l8_3
-        generic :: array => array_l8_4
-        generic :: array => array_l8_5
-        generic :: array => array_l8_6
-        generic :: array => array_l8_7
+        procedure, private :: field_l8_0_i32, field_l8_1_i32, field_l8_2_i32, field_l8_3_i32
+        procedure, private :: field_l8_4_i32, field_l8_5_i32, field_l8_6_i32, field_l8_7_i32
+
+        procedure, private :: field_l8_1_i64, field_l8_2_i64, field_l8_3_i64, field_l8_4_i64
+        procedure, private :: field_l8_5_i64, field_l8_6_i64, field_l8_7_i64
+
+        procedure, private :: same_l8_0, same_l8_1, same_l8_2, same_l8_3
+        procedure, private :: same_l8_4, same_l8_5, same_l8_6, same_l8_7
+
+        procedure, private :: array_l8_1, array_l8_2, array_l8_3, array_l8_4
+        procedure, private :: array_l8_5, array_l8_6, array_l8_7
+
+        generic :: field => field_l8_0_i32, field_l8_1_i32, field_l8_2_i32, field_l8_3_i32
+        generic :: field => field_l8_4_i32, field_l8_5_i32, field_l8_6_i32, field_l8_7_i32
+
+        generic :: field => field_l8_1_i64, field_l8_2_i64, field_l8_3_i64, field_l8_4_i64
+        generic :: field => field_l8_5_i64, field_l8_6_i64, field_l8_7_i64
+
+        generic :: same => same_l8_0, same_l8_1, same_l8_2, same_l8_3
+        generic :: same => same_l8_4, same_l8_5, same_l8_6, same_l8_7
+
+        generic :: array => array_l8_1, array_l8_2, array_l8_3, array_l8_4
+        generic :: array => array_l8_5, array_l8_6, array_l8_7
 
 
-        procedure, private :: field_l16_0_i32
-        procedure, private :: field_l16_1_i32
-        procedure, private :: field_l16_2_i32
-        procedure, private :: field_l16_3_i32
-        procedure, private :: field_l16_4_i32
-        procedure, private :: field_l16_5_i32
-        procedure, private :: field_l16_6_i32
-        procedure, private :: field_l16_7_i32
-        procedure, private :: field_l16_1_i64
-        procedure, private :: field_l16_2_i64
-        procedure, private :: field_l16_3_i64
-        procedure, private :: field_l16_4_i64
-        procedure, private :: field_l16_5_i64
-        procedure, private :: field_l16_6_i64
-        procedure, private :: field_l16_7_i64
-        procedure, private :: same_l16_0
-        procedure, private :: same_l16_1
-        procedure, private :: same_l16_2
-        procedure, private :: same_l16_3
-        procedure, private :: same_l16_4
-        procedure, private :: same_l16_5
-        procedure, private :: same_l16_6
-        procedure, private :: same_l16_7
-        procedure, private :: array_l16_1
-        procedure, private :: array_l16_2
-        procedure, private :: array_l16_3
-        procedure, private :: array_l16_4
-        procedure, private :: array_l16_5
-        procedure, private :: array_l16_6
-        procedure, private :: array_l16_7
-        generic :: field => field_l16_0_i32
-        generic :: field => field_l16_1_i32, field_l16_1_i64
-        generic :: field => field_l16_2_i32, field_l16_2_i64
-        generic :: field => field_l16_3_i32, field_l16_3_i64
-        generic :: field => field_l16_4_i32, field_l16_4_i64
-        generic :: field => field_l16_5_i32, field_l16_5_i64
-        generic :: field => field_l16_6_i32, field_l16_6_i64
-        generic :: field => field_l16_7_i32, field_l16_7_i64
-        generic :: same => same_l16_0
-        generic :: same => same_l16_1
-        generic :: same => same_l16_2
-        generic :: same => same_l16_3
-        generic :: same => same_l16_4
-        generic :: same => same_l16_5
-        generic :: same => same_l16_6
-        generic :: same => same_l16_7
-        generic :: array => array_l16_1
-        generic :: array => array_l16_2
-        generic :: array => array_l16_3
-        generic :: array => array_l16_4
-        generic :: array => array_l16_5
-        generic :: array => array_l16_6
-        generic :: array => array_l16_7
+
+        procedure, private :: field_l16_0_i32, field_l16_1_i32, field_l16_2_i32, field_l16_3_i32
+        procedure, private :: field_l16_4_i32, field_l16_5_i32, field_l16_6_i32, field_l16_7_i32
+
+        procedure, private :: field_l16_1_i64, field_l16_2_i64, field_l16_3_i64, field_l16_4_i64
+        procedure, private :: field_l16_5_i64, field_l16_6_i64, field_l16_7_i64
+
+        procedure, private :: same_l16_0, same_l16_1, same_l16_2, same_l16_3
+        procedure, private :: same_l16_4, same_l16_5, same_l16_6, same_l16_7
+
+        procedure, private :: array_l16_1, array_l16_2, array_l16_3, array_l16_4
+        procedure, private :: array_l16_5, array_l16_6, array_l16_7
+
+        generic :: field => field_l16_0_i32, field_l16_1_i32, field_l16_2_i32, field_l16_3_i32
+        generic :: field => field_l16_4_i32, field_l16_5_i32, field_l16_6_i32, field_l16_7_i32
+
+        generic :: field => field_l16_1_i64, field_l16_2_i64, field_l16_3_i64, field_l16_4_i64
+        generic :: field => field_l16_5_i64, field_l16_6_i64, field_l16_7_i64
+
+        generic :: same => same_l16_0, same_l16_1, same_l16_2, same_l16_3
+        generic :: same => same_l16_4, same_l16_5, same_l16_6, same_l16_7
+
+        generic :: array => array_l16_1, array_l16_2, array_l16_3, array_l16_4
+        generic :: array => array_l16_5, array_l16_6, array_l16_7
 
 
-        procedure, private :: field_l32_0_i32
-        procedure, private :: field_l32_1_i32
-        procedure, private :: field_l32_2_i32
-        procedure, private :: field_l32_3_i32
-        procedure, private :: field_l32_4_i32
-        procedure, private :: field_l32_5_i32
-        procedure, private :: field_l32_6_i32
-        procedure, private :: field_l32_7_i32
-        procedure, private :: field_l32_1_i64
-        procedure, private :: field_l32_2_i64
-        procedure, private :: field_l32_3_i64
-        procedure, private :: field_l32_4_i64
-        procedure, private :: field_l32_5_i64
-        procedure, private :: field_l32_6_i64
-        procedure, private :: field_l32_7_i64
-        procedure, private :: same_l32_0
-        procedure, private :: same_l32_1
-        procedure, private :: same_l32_2
-        procedure, private :: same_l32_3
-        procedure, private :: same_l32_4
-        procedure, private :: same_l32_5
-        procedure, private :: same_l32_6
-        procedure, private :: same_l32_7
-        procedure, private :: array_l32_1
-        procedure, private :: array_l32_2
-        procedure, private :: array_l32_3
-        procedure, private :: array_l32_4
-        procedure, private :: array_l32_5
-        procedure, private :: array_l32_6
-        procedure, private :: array_l32_7
-        generic :: field => field_l32_0_i32
-        generic :: field => field_l32_1_i32, field_l32_1_i64
-        generic :: field => field_l32_2_i32, field_l32_2_i64
-        generic :: field => field_l32_3_i32, field_l32_3_i64
-        generic :: field => field_l32_4_i32, field_l32_4_i64
-        generic :: field => field_l32_5_i32, field_l32_5_i64
-        generic :: field => field_l32_6_i32, field_l32_6_i64
-        generic :: field => field_l32_7_i32, field_l32_7_i64
-        generic :: same => same_l32_0
-        generic :: same => same_l32_1
-        generic :: same => same_l32_2
-        generic :: same => same_l32_3
-        generic :: same => same_l32_4
-        generic :: same => same_l32_5
-        generic :: same => same_l32_6
-        generic :: same => same_l32_7
-        generic :: array => array_l32_1
-        generic :: array => array_l32_2
-        generic :: array => array_l32_3
-        generic :: array => array_l32_4
-        generic :: array => array_l32_5
-        generic :: array => array_l32_6
-        generic :: array => array_l32_7
+
+        procedure, private :: field_l32_0_i32, field_l32_1_i32, field_l32_2_i32, field_l32_3_i32
+        procedure, private :: field_l32_4_i32, field_l32_5_i32, field_l32_6_i32, field_l32_7_i32
+
+        procedure, private :: field_l32_1_i64, field_l32_2_i64, field_l32_3_i64, field_l32_4_i64
+        procedure, private :: field_l32_5_i64, field_l32_6_i64, field_l32_7_i64
+
+        procedure, private :: same_l32_0, same_l32_1, same_l32_2, same_l32_3
+        procedure, private :: same_l32_4, same_l32_5, same_l32_6, same_l32_7
+
+        procedure, private :: array_l32_1, array_l32_2, array_l32_3, array_l32_4
+        procedure, private :: array_l32_5, array_l32_6, array_l32_7
+
+        generic :: field => field_l32_0_i32, field_l32_1_i32, field_l32_2_i32, field_l32_3_i32
+        generic :: field => field_l32_4_i32, field_l32_5_i32, field_l32_6_i32, field_l32_7_i32
+
+        generic :: field => field_l32_1_i64, field_l32_2_i64, field_l32_3_i64, field_l32_4_i64
+        generic :: field => field_l32_5_i64, field_l32_6_i64, field_l32_7_i64
+
+        generic :: same => same_l32_0, same_l32_1, same_l32_2, same_l32_3
+        generic :: same => same_l32_4, same_l32_5, same_l32_6, same_l32_7
+
+        generic :: array => array_l32_1, array_l32_2, array_l32_3, array_l32_4
+        generic :: array => array_l32_5, array_l32_6, array_l32_7
 
 
-        procedure, private :: field_l64_0_i32
-        procedure, private :: field_l64_1_i32
-        procedure, private :: field_l64_2_i32
-        procedure, private :: field_l64_3_i32
-        procedure, private :: field_l64_4_i32
-        procedure, private :: field_l64_5_i32
-        procedure, private :: field_l64_6_i32
-        procedure, private :: field_l64_7_i32
-        procedure, private :: field_l64_1_i64
-        procedure, private :: field_l64_2_i64
-        procedure, private :: field_l64_3_i64
-        procedure, private :: field_l64_4_i64
-        procedure, private :: field_l64_5_i64
-        procedure, private :: field_l64_6_i64
-        procedure, private :: field_l64_7_i64
-        procedure, private :: same_l64_0
-        procedure, private :: same_l64_1
-        procedure, private :: same_l64_2
-        procedure, private :: same_l64_3
-        procedure, private :: same_l64_4
-        procedure, private :: same_l64_5
-        procedure, private :: same_l64_6
-        procedure, private :: same_l64_7
-        procedure, private :: array_l64_1
-        procedure, private :: array_l64_2
-        procedure, private :: array_l64_3
-        procedure, private :: array_l64_4
-        procedure, private :: array_l64_5
-        procedure, private :: array_l64_6
-        procedure, private :: array_l64_7
-        generic :: field => field_l64_0_i32
-        generic :: field => field_l64_1_i32, field_l64_1_i64
-        generic :: field => field_l64_2_i32, field_l64_2_i64
-        generic :: field => field_l64_3_i32, field_l64_3_i64
-        generic :: field => field_l64_4_i32, field_l64_4_i64
-        generic :: field => field_l64_5_i32, field_l64_5_i64
-        generic :: field => field_l64_6_i32, field_l64_6_i64
-        generic :: field => field_l64_7_i32, field_l64_7_i64
-        generic :: same => same_l64_0
-        generic :: same => same_l64_1
-        generic :: same => same_l64_2
-        generic :: same => same_l64_3
-        generic :: same => same_l64_4
-        generic :: same => same_l64_5
-        generic :: same => same_l64_6
-        generic :: same => same_l64_7
-        generic :: array => array_l64_1
-        generic :: array => array_l64_2
-        generic :: array => array_l64_3
-        generic :: array => array_l64_4
-        generic :: array => array_l64_5
-        generic :: array => array_l64_6
-        generic :: array => array_l64_7
+
+        procedure, private :: field_l64_0_i32, field_l64_1_i32, field_l64_2_i32, field_l64_3_i32
+        procedure, private :: field_l64_4_i32, field_l64_5_i32, field_l64_6_i32, field_l64_7_i32
+
+        procedure, private :: field_l64_1_i64, field_l64_2_i64, field_l64_3_i64, field_l64_4_i64
+        procedure, private :: field_l64_5_i64, field_l64_6_i64, field_l64_7_i64
+
+        procedure, private :: same_l64_0, same_l64_1, same_l64_2, same_l64_3
+        procedure, private :: same_l64_4, same_l64_5, same_l64_6, same_l64_7
+
+        procedure, private :: array_l64_1, array_l64_2, array_l64_3, array_l64_4
+        procedure, private :: array_l64_5, array_l64_6, array_l64_7
+
+        generic :: field => field_l64_0_i32, field_l64_1_i32, field_l64_2_i32, field_l64_3_i32
+        generic :: field => field_l64_4_i32, field_l64_5_i32, field_l64_6_i32, field_l64_7_i32
+
+        generic :: field => field_l64_1_i64, field_l64_2_i64, field_l64_3_i64, field_l64_4_i64
+        generic :: field => field_l64_5_i64, field_l64_6_i64, field_l64_7_i64
+
+        generic :: same => same_l64_0, same_l64_1, same_l64_2, same_l64_3
+        generic :: same => same_l64_4, same_l64_5, same_l64_6, same_l64_7
+
+        generic :: array => array_l64_1, array_l64_2, array_l64_3, array_l64_4
+        generic :: array => array_l64_5, array_l64_6, array_l64_7
+
 
 #ifdef SCRF_LOGICAL_16
 
-        procedure, private :: field_l128_0_i32
-        procedure, private :: field_l128_1_i32
-        procedure, private :: field_l128_2_i32
-        procedure, private :: field_l128_3_i32
-        procedure, private :: field_l128_4_i32
-        procedure, private :: field_l128_5_i32
-        procedure, private :: field_l128_6_i32
-        procedure, private :: field_l128_7_i32
-        procedure, private :: field_l128_1_i64
-        procedure, private :: field_l128_2_i64
-        procedure, private :: field_l128_3_i64
-        procedure, private :: field_l128_4_i64
-        procedure, private :: field_l128_5_i64
-        procedure, private :: field_l128_6_i64
-        procedure, private :: field_l128_7_i64
-        procedure, private :: same_l128_0
-        procedure, private :: same_l128_1
-        procedure, private :: same_l128_2
-        procedure, private :: same_l128_3
-        procedure, private :: same_l128_4
-        procedure, private :: same_l128_5
-        procedure, private :: same_l128_6
-        procedure, private :: same_l128_7
-        procedure, private :: array_l128_1
-        procedure, private :: array_l128_2
-        procedure, private :: array_l128_3
-        procedure, private :: array_l128_4
-        procedure, private :: array_l128_5
-        procedure, private :: array_l128_6
-        procedure, private :: array_l128_7
-        generic :: field => field_l128_0_i32
-        generic :: field => field_l128_1_i32, field_l128_1_i64
-        generic :: field => field_l128_2_i32, field_l128_2_i64
-        generic :: field => field_l128_3_i32, field_l128_3_i64
-        generic :: field => field_l128_4_i32, field_l128_4_i64
-        generic :: field => field_l128_5_i32, field_l128_5_i64
-        generic :: field => field_l128_6_i32, field_l128_6_i64
-        generic :: field => field_l128_7_i32, field_l128_7_i64
-        generic :: same => same_l128_0
-        generic :: same => same_l128_1
-        generic :: same => same_l128_2
-        generic :: same => same_l128_3
-        generic :: same => same_l128_4
-        generic :: same => same_l128_5
-        generic :: same => same_l128_6
-        generic :: same => same_l128_7
-        generic :: array => array_l128_1
-        generic :: array => array_l128_2
-        generic :: array => array_l128_3
-        generic :: array => array_l128_4
-        generic :: array => array_l128_5
-        generic :: array => array_l128_6
-        generic :: array => array_l128_7
+        procedure, private :: field_l128_0_i32, field_l128_1_i32, field_l128_2_i32, field_l128_3_i32
+        procedure, private :: field_l128_4_i32, field_l128_5_i32, field_l128_6_i32, field_l128_7_i32
+
+        procedure, private :: field_l128_1_i64, field_l128_2_i64, field_l128_3_i64, field_l128_4_i64
+        procedure, private :: field_l128_5_i64, field_l128_6_i64, field_l128_7_i64
+
+        procedure, private :: same_l128_0, same_l128_1, same_l128_2, same_l128_3
+        procedure, private :: same_l128_4, same_l128_5, same_l128_6, same_l128_7
+
+        procedure, private :: array_l128_1, array_l128_2, array_l128_3, array_l128_4
+        procedure, private :: array_l128_5, array_l128_6, array_l128_7
+
+        generic :: field => field_l128_0_i32, field_l128_1_i32, field_l128_2_i32, field_l128_3_i32
+        generic :: field => field_l128_4_i32, field_l128_5_i32, field_l128_6_i32, field_l128_7_i32
+
+        generic :: field => field_l128_1_i64, field_l128_2_i64, field_l128_3_i64, field_l128_4_i64
+        generic :: field => field_l128_5_i64, field_l128_6_i64, field_l128_7_i64
+
+        generic :: same => same_l128_0, same_l128_1, same_l128_2, same_l128_3
+        generic :: same => same_l128_4, same_l128_5, same_l128_6, same_l128_7
+
+        generic :: array => array_l128_1, array_l128_2, array_l128_3, array_l128_4
+        generic :: array => array_l128_5, array_l128_6, array_l128_7
+
 #endif
 
 
-        procedure, private :: field_text_0_i32
-        procedure, private :: field_text_1_i32
-        procedure, private :: field_text_2_i32
-        procedure, private :: field_text_3_i32
-        procedure, private :: field_text_4_i32
-        procedure, private :: field_text_5_i32
-        procedure, private :: field_text_6_i32
-        procedure, private :: field_text_7_i32
-        procedure, private :: field_text_1_i64
-        procedure, private :: field_text_2_i64
-        procedure, private :: field_text_3_i64
-        procedure, private :: field_text_4_i64
-        procedure, private :: field_text_5_i64
-        procedure, private :: field_text_6_i64
-        procedure, private :: field_text_7_i64
-        procedure, private :: same_text_0
-        procedure, private :: same_text_1
-        procedure, private :: same_text_2
-        procedure, private :: same_text_3
-        procedure, private :: same_text_4
-        procedure, private :: same_text_5
-        procedure, private :: same_text_6
-        procedure, private :: same_text_7
-        procedure, private :: array_text_1
-        procedure, private :: array_text_2
-        procedure, private :: array_text_3
-        procedure, private :: array_text_4
-        procedure, private :: array_text_5
-        procedure, private :: array_text_6
-        procedure, private :: array_text_7
-        generic :: field => field_text_0_i32
-        generic :: field => field_text_1_i32, field_text_1_i64
-        generic :: field => field_text_2_i32, field_text_2_i64
-        generic :: field => field_text_3_i32, field_text_3_i64
-        generic :: field => field_text_4_i32, field_text_4_i64
-        generic :: field => field_text_5_i32, field_text_5_i64
-        generic :: field => field_text_6_i32, field_text_6_i64
-        generic :: field => field_text_7_i32, field_text_7_i64
-        generic :: same => same_text_0
-        generic :: same => same_text_1
-        generic :: same => same_text_2
-        generic :: same => same_text_3
-        generic :: same => same_text_4
-        generic :: same => same_text_5
-        generic :: same => same_text_6
-        generic :: same => same_text_7
-        generic :: array => array_text_1
-        generic :: array => array_text_2
-        generic :: array => array_text_3
-        generic :: array => array_text_4
-        generic :: array => array_text_5
-        generic :: array => array_text_6
-        generic :: array => array_text_7
+        procedure, private :: field_text_0_i32, field_text_1_i32, field_text_2_i32, field_text_3_i32
+        procedure, private :: field_text_4_i32, field_text_5_i32, field_text_6_i32, field_text_7_i32
+
+        procedure, private :: field_text_1_i64, field_text_2_i64, field_text_3_i64, field_text_4_i64
+        procedure, private :: field_text_5_i64, field_text_6_i64, field_text_7_i64
+
+        procedure, private :: same_text_0, same_text_1, same_text_2, same_text_3
+        procedure, private :: same_text_4, same_text_5, same_text_6, same_text_7
+
+        procedure, private :: array_text_1, array_text_2, array_text_3, array_text_4
+        procedure, private :: array_text_5, array_text_6, array_text_7
+
+        generic :: field => field_text_0_i32, field_text_1_i32, field_text_2_i32, field_text_3_i32
+        generic :: field => field_text_4_i32, field_text_5_i32, field_text_6_i32, field_text_7_i32
+
+        generic :: field => field_text_1_i64, field_text_2_i64, field_text_3_i64, field_text_4_i64
+        generic :: field => field_text_5_i64, field_text_6_i64, field_text_7_i64
+
+        generic :: same => same_text_0, same_text_1, same_text_2, same_text_3
+        generic :: same => same_text_4, same_text_5, same_text_6, same_text_7
+
+        generic :: array => array_text_1, array_text_2, array_text_3, array_text_4
+        generic :: array => array_text_5, array_text_6, array_text_7
+
 
     end type scr_state
 
@@ -1250,281 +699,9 @@ module scrf
     end interface put
 
     interface memory_of
-
-        module procedure :: memory_of_i8_0
-        module procedure :: memory_of_i8_1
-        module procedure :: memory_of_i8_2
-        module procedure :: memory_of_i8_3
-        module procedure :: memory_of_i8_4
-        module procedure :: memory_of_i8_5
-        module procedure :: memory_of_i8_6
-        module procedure :: memory_of_i8_7
-
-
-        module procedure :: memory_of_i16_0
-        module procedure :: memory_of_i16_1
-        module procedure :: memory_of_i16_2
-        module procedure :: memory_of_i16_3
-        module procedure :: memory_of_i16_4
-        module procedure :: memory_of_i16_5
-        module procedure :: memory_of_i16_6
-        module procedure :: memory_of_i16_7
-
-
-        module procedure :: memory_of_i32_0
-        module procedure :: memory_of_i32_1
-        module procedure :: memory_of_i32_2
-        module procedure :: memory_of_i32_3
-        module procedure :: memory_of_i32_4
-        module procedure :: memory_of_i32_5
-        module procedure :: memory_of_i32_6
-        module procedure :: memory_of_i32_7
-
-
-        module procedure :: memory_of_i64_0
-        module procedure :: memory_of_i64_1
-        module procedure :: memory_of_i64_2
-        module procedure :: memory_of_i64_3
-        module procedure :: memory_of_i64_4
-        module procedure :: memory_of_i64_5
-        module procedure :: memory_of_i64_6
-        module procedure :: memory_of_i64_7
-
-#ifdef SCRF_INTEGER_16
-
-        module procedure :: memory_of_i128_0
-        module procedure :: memory_of_i128_1
-        module procedure :: memory_of_i128_2
-        module procedure :: memory_of_i128_3
-        module procedure :: memory_of_i128_4
-        module procedure :: memory_of_i128_5
-        module procedure :: memory_of_i128_6
-        module procedure :: memory_of_i128_7
-#endif
-
-
-        module procedure :: memory_of_r32_0
-        module procedure :: memory_of_r32_1
-        module procedure :: memory_of_r32_2
-        module procedure :: memory_of_r32_3
-        module procedure :: memory_of_r32_4
-        module procedure :: memory_of_r32_5
-        module procedure :: memory_of_r32_6
-        module procedure :: memory_of_r32_7
-
-
-        module procedure :: memory_of_r64_0
-        module procedure :: memory_of_r64_1
-        module procedure :: memory_of_r64_2
-        module procedure :: memory_of_r64_3
-        module procedure :: memory_of_r64_4
-        module procedure :: memory_of_r64_5
-        module procedure :: memory_of_r64_6
-        module procedure :: memory_of_r64_7
-
-#ifdef SCRF_REAL_10
-
-        module procedure :: memory_of_r80_0
-        module procedure :: memory_of_r80_1
-        module procedure :: memory_of_r80_2
-        module procedure :: memory_of_r80_3
-        module procedure :: memory_of_r80_4
-        module procedure :: memory_of_r80_5
-        module procedure :: memory_of_r80_6
-        module procedure :: memory_of_r80_7
-#endif
-
-#ifdef SCRF_REAL_16
-
-        module procedure :: memory_of_r128_0
-        module procedure :: memory_of_r128_1
-        module procedure :: memory_of_r128_2
-        module procedure :: memory_of_r128_3
-        module procedure :: memory_of_r128_4
-        module procedure :: memory_of_r128_5
-        module procedure :: memory_of_r128_6
-        module procedure :: memory_of_r128_7
-#endif
-
-
-        module procedure :: memory_of_c32_0
-        module procedure :: memory_of_c32_1
-        module procedure :: memory_of_c32_2
-        module procedure :: memory_of_c32_3
-        module procedure :: memory_of_c32_4
-        module procedure :: memory_of_c32_5
-        module procedure :: memory_of_c32_6
-        module procedure :: memory_of_c32_7
-
-
-        module procedure :: memory_of_c64_0
-        module procedure :: memory_of_c64_1
-        module procedure :: memory_of_c64_2
-        module procedure :: memory_of_c64_3
-        module procedure :: memory_of_c64_4
-        module procedure :: memory_of_c64_5
-        module procedure :: memory_of_c64_6
-        module procedure :: memory_of_c64_7
-
-#ifdef SCRF_REAL_10
-
-        module procedure :: memory_of_c80_0
-        module procedure :: memory_of_c80_1
-        module procedure :: memory_of_c80_2
-        module procedure :: memory_of_c80_3
-        module procedure :: memory_of_c80_4
-        module procedure :: memory_of_c80_5
-        module procedure :: memory_of_c80_6
-        module procedure :: memory_of_c80_7
-#endif
-
-#ifdef SCRF_REAL_16
-
-        module procedure :: memory_of_c128_0
-        module procedure :: memory_of_c128_1
-        module procedure :: memory_of_c128_2
-        module procedure :: memory_of_c128_3
-        module procedure :: memory_of_c128_4
-        module procedure :: memory_of_c128_5
-        module procedure :: memory_of_c128_6
-        module procedure :: memory_of_c128_7
-#endif
-
-
-        module procedure :: memory_of_l8_0
-        module procedure :: memory_of_l8_1
-        module procedure :: memory_of_l8_2
-        module procedure :: memory_of_l8_3
-        module procedure :: memory_of_l8_4
-        module procedure :: memory_of_l8_5
-        module procedure :: memory_of_l8_6
-        module procedure :: memory_of_l8_7
-
-
-        module procedure :: memory_of_l16_0
-        module procedure :: memory_of_l16_1
-        module procedure :: memory_of_l16_2
-        module procedure :: memory_of_l16_3
-        module procedure :: memory_of_l16_4
-        module procedure :: memory_of_l16_5
-        module procedure :: memory_of_l16_6
-        module procedure :: memory_of_l16_7
-
-
-        module procedure :: memory_of_l32_0
-        module procedure :: memory_of_l32_1
-        module procedure :: memory_of_l32_2
-        module procedure :: memory_of_l32_3
-        module procedure :: memory_of_l32_4
-        module procedure :: memory_of_l32_5
-        module procedure :: memory_of_l32_6
-        module procedure :: memory_of_l32_7
-
-
-        module procedure :: memory_of_l64_0
-        module procedure :: memory_of_l64_1
-        module procedure :: memory_of_l64_2
-        module procedure :: memory_of_l64_3
-        module procedure :: memory_of_l64_4
-        module procedure :: memory_of_l64_5
-        module procedure :: memory_of_l64_6
-        module procedure :: memory_of_l64_7
-
-#ifdef SCRF_LOGICAL_16
-
-        module procedure :: memory_of_l128_0
-        module procedure :: memory_of_l128_1
-        module procedure :: memory_of_l128_2
-        module procedure :: memory_of_l128_3
-        module procedure :: memory_of_l128_4
-        module procedure :: memory_of_l128_5
-        module procedure :: memory_of_l128_6
-        module procedure :: memory_of_l128_7
-#endif
-
-
-        module procedure :: memory_of_text_0
-        module procedure :: memory_of_text_1
-        module procedure :: memory_of_text_2
-        module procedure :: memory_of_text_3
-        module procedure :: memory_of_text_4
-        module procedure :: memory_of_text_5
-        module procedure :: memory_of_text_6
-        module procedure :: memory_of_text_7
-
+        module procedure :: memory_of_0, memory_of_1, memory_of_2, memory_of_3
+        module procedure :: memory_of_4, memory_of_5, memory_of_6, memory_of_7
     end interface memory_of
-
-    interface place
-
-        module procedure :: place_i8
-
-
-        module procedure :: place_i16
-
-
-        module procedure :: place_i32
-
-
-        module procedure :: place_i64
-
-#ifdef SCRF_INTEGER_16
-
-        module procedure :: place_i128
-#endif
-
-
-        module procedure :: place_r32
-
-
-        module procedure :: place_r64
-
-#ifdef SCRF_REAL_10
-
-        module procedure :: place_r80
-#endif
-
-#ifdef SCRF_REAL_16
-
-        module procedure :: place_r128
-#endif
-
-
-        module procedure :: place_c32
-
-
-        module procedure :: place_c64
-
-#ifdef SCRF_REAL_10
-
-        module procedure :: place_c80
-#endif
-
-#ifdef SCRF_REAL_16
-
-        module procedure :: place_c128
-#endif
-
-
-        module procedure :: place_l8
-
-
-        module procedure :: place_l16
-
-
-        module procedure :: place_l32
-
-
-        module procedure :: place_l64
-
-#ifdef SCRF_LOGICAL_16
-
-        module procedure :: place_l128
-#endif
-
-
-        module procedure :: place_text
-
-    end interface place
 
     !> A session: SCR for the processes of a communicator, as the calls without a session are for those of
     !> MPI_COMM_WORLD. It has its own prefix directory, cache, state and parameters, and several can be open
@@ -6329,21 +5506,222 @@ contains
 
     ! ---- Fields, by type, kind and rank. ----
 
+    ! What follows finds the elements of an array of any type, once for each rank. Calls of a program name types, so
+    ! that its compiler refuses others. An assumed rank would make one procedure of those for each rank, but gfortran
+    ! refuses it in Fortran 2008, and flang 19 in procedures of Fortran. A dummy of class(*) takes arrays as they are:
+    ! a compiler makes no copy to pass one, also if it is not contiguous. (For its shape gfortran 12 makes code that
+    ! -fsanitize=alignment refuses, but not for its size.)
 
-    function place_i8(element) result(place)
-        integer(int8), intent(in), target :: element
+    !> The address of an element, whose type matters to C_LOC alone.
+    function place(element)
+        class(*), intent(in), target :: element
         integer(c_intptr_t) :: place
 
-        place = transfer(c_loc(element), place)
-    end function place_i8
+        place = 0
+        select type (element)
+        type is (integer(int8))
+            place = transfer(c_loc(element), place)
+        type is (integer(int16))
+            place = transfer(c_loc(element), place)
+        type is (integer(int32))
+            place = transfer(c_loc(element), place)
+        type is (integer(int64))
+            place = transfer(c_loc(element), place)
+#ifdef SCRF_INTEGER_16
+        type is (integer(16))
+            place = transfer(c_loc(element), place)
+#endif
+        type is (real(real32))
+            place = transfer(c_loc(element), place)
+        type is (real(real64))
+            place = transfer(c_loc(element), place)
+#ifdef SCRF_REAL_10
+        type is (real(10))
+            place = transfer(c_loc(element), place)
+#endif
+#ifdef SCRF_REAL_16
+        type is (real(16))
+            place = transfer(c_loc(element), place)
+#endif
+        type is (complex(real32))
+            place = transfer(c_loc(element), place)
+        type is (complex(real64))
+            place = transfer(c_loc(element), place)
+#ifdef SCRF_REAL_10
+        type is (complex(10))
+            place = transfer(c_loc(element), place)
+#endif
+#ifdef SCRF_REAL_16
+        type is (complex(16))
+            place = transfer(c_loc(element), place)
+#endif
+        type is (logical(int8))
+            place = transfer(c_loc(element), place)
+        type is (logical(int16))
+            place = transfer(c_loc(element), place)
+        type is (logical(int32))
+            place = transfer(c_loc(element), place)
+        type is (logical(int64))
+            place = transfer(c_loc(element), place)
+#ifdef SCRF_LOGICAL_16
+        type is (logical(16))
+            place = transfer(c_loc(element), place)
+#endif
+        type is (character(len=*))
+            place = transfer(c_loc(element), place)
+        end select
+    end function place
 
-    function memory_of_i8_0(data) result(memory)
-        integer(int8), intent(in), target :: data
+    function memory_of_0(data, class, bits) result(memory)
+        class(*), intent(in), target :: data
+        integer(c_int), intent(in) :: class
+        integer(int64), intent(in) :: bits
         type(field_memory) :: memory
 
-        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), [integer(int64) ::])
+        memory = memory_to_come(class, bits, [integer(int64) ::])
         memory%places(0) = place(data)
-    end function memory_of_i8_0
+    end function memory_of_0
+
+    function memory_of_1(data, class, bits) result(memory)
+        class(*), intent(in), target :: data(:)
+        integer(c_int), intent(in) :: class
+        integer(int64), intent(in) :: bits
+        type(field_memory) :: memory
+        integer(int64) :: n(1)
+
+        n(1) = size(data, 1, int64)
+        memory = memory_to_come(class, bits, n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1))
+        memory%places(1) = place(data(n(1)))
+    end function memory_of_1
+
+    function memory_of_2(data, class, bits) result(memory)
+        class(*), intent(in), target :: data(:, :)
+        integer(c_int), intent(in) :: class
+        integer(int64), intent(in) :: bits
+        type(field_memory) :: memory
+        integer(int64) :: n(2)
+
+        n(1) = size(data, 1, int64)
+        n(2) = size(data, 2, int64)
+        memory = memory_to_come(class, bits, n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1))
+        memory%places(1) = place(data(n(1), 1))
+        memory%places(2) = place(data(1, n(2)))
+    end function memory_of_2
+
+    function memory_of_3(data, class, bits) result(memory)
+        class(*), intent(in), target :: data(:, :, :)
+        integer(c_int), intent(in) :: class
+        integer(int64), intent(in) :: bits
+        type(field_memory) :: memory
+        integer(int64) :: n(3)
+
+        n(1) = size(data, 1, int64)
+        n(2) = size(data, 2, int64)
+        n(3) = size(data, 3, int64)
+        memory = memory_to_come(class, bits, n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1))
+        memory%places(2) = place(data(1, n(2), 1))
+        memory%places(3) = place(data(1, 1, n(3)))
+    end function memory_of_3
+
+    function memory_of_4(data, class, bits) result(memory)
+        class(*), intent(in), target :: data(:, :, :, :)
+        integer(c_int), intent(in) :: class
+        integer(int64), intent(in) :: bits
+        type(field_memory) :: memory
+        integer(int64) :: n(4)
+
+        n(1) = size(data, 1, int64)
+        n(2) = size(data, 2, int64)
+        n(3) = size(data, 3, int64)
+        n(4) = size(data, 4, int64)
+        memory = memory_to_come(class, bits, n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1))
+        memory%places(4) = place(data(1, 1, 1, n(4)))
+    end function memory_of_4
+
+    function memory_of_5(data, class, bits) result(memory)
+        class(*), intent(in), target :: data(:, :, :, :, :)
+        integer(c_int), intent(in) :: class
+        integer(int64), intent(in) :: bits
+        type(field_memory) :: memory
+        integer(int64) :: n(5)
+
+        n(1) = size(data, 1, int64)
+        n(2) = size(data, 2, int64)
+        n(3) = size(data, 3, int64)
+        n(4) = size(data, 4, int64)
+        n(5) = size(data, 5, int64)
+        memory = memory_to_come(class, bits, n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5)))
+    end function memory_of_5
+
+    function memory_of_6(data, class, bits) result(memory)
+        class(*), intent(in), target :: data(:, :, :, :, :, :)
+        integer(c_int), intent(in) :: class
+        integer(int64), intent(in) :: bits
+        type(field_memory) :: memory
+        integer(int64) :: n(6)
+
+        n(1) = size(data, 1, int64)
+        n(2) = size(data, 2, int64)
+        n(3) = size(data, 3, int64)
+        n(4) = size(data, 4, int64)
+        n(5) = size(data, 5, int64)
+        n(6) = size(data, 6, int64)
+        memory = memory_to_come(class, bits, n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1))
+        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6)))
+    end function memory_of_6
+
+    function memory_of_7(data, class, bits) result(memory)
+        class(*), intent(in), target :: data(:, :, :, :, :, :, :)
+        integer(c_int), intent(in) :: class
+        integer(int64), intent(in) :: bits
+        type(field_memory) :: memory
+        integer(int64) :: n(7)
+
+        n(1) = size(data, 1, int64)
+        n(2) = size(data, 2, int64)
+        n(3) = size(data, 3, int64)
+        n(4) = size(data, 4, int64)
+        n(5) = size(data, 5, int64)
+        n(6) = size(data, 6, int64)
+        n(7) = size(data, 7, int64)
+        memory = memory_to_come(class, bits, n)
+        if (any(n == 0)) return
+        memory%places(0) = place(data(1, 1, 1, 1, 1, 1, 1))
+        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1, 1))
+        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1, 1))
+        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1, 1))
+        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1, 1))
+        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1, 1))
+        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6), 1))
+        memory%places(7) = place(data(1, 1, 1, 1, 1, 1, n(7)))
+    end function memory_of_7
+
 
     subroutine field_i8_0_i32(self, name, data, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -6351,7 +5729,7 @@ contains
         integer(int8), intent(inout), target :: data
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), OWN, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), OWN, missing, kind)
     end subroutine field_i8_0_i32
 
     subroutine same_i8_0(self, name, data, missing, kind)
@@ -6360,20 +5738,8 @@ contains
         integer(int8), intent(inout), target :: data
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_i8_0
-
-    function memory_of_i8_1(data) result(memory)
-        integer(int8), intent(in), target :: data(:)
-        type(field_memory) :: memory
-        integer(int64) :: n(1)
-
-        n = shape(data, int64)
-        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1))
-        memory%places(1) = place(data(n(1)))
-    end function memory_of_i8_1
 
     subroutine field_i8_1_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -6382,7 +5748,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i8_1_i32
 
     subroutine field_i8_1_i64(self, name, data, whole, at, missing, kind)
@@ -6392,7 +5758,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i8_1_i64
 
     subroutine same_i8_1(self, name, data, missing, kind)
@@ -6401,7 +5767,7 @@ contains
         integer(int8), intent(inout), target :: data(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_i8_1
 
     subroutine array_i8_1(self, name, data, missing, kind, ranks)
@@ -6424,23 +5790,10 @@ contains
         end if
         memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i8_1
-
-    function memory_of_i8_2(data) result(memory)
-        integer(int8), intent(in), target :: data(:, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(2)
-
-        n = shape(data, int64)
-        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1))
-        memory%places(1) = place(data(n(1), 1))
-        memory%places(2) = place(data(1, n(2)))
-    end function memory_of_i8_2
 
     subroutine field_i8_2_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -6449,7 +5802,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i8_2_i32
 
     subroutine field_i8_2_i64(self, name, data, whole, at, missing, kind)
@@ -6459,7 +5812,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i8_2_i64
 
     subroutine same_i8_2(self, name, data, missing, kind)
@@ -6468,7 +5821,7 @@ contains
         integer(int8), intent(inout), target :: data(:, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_i8_2
 
     subroutine array_i8_2(self, name, data, missing, kind, ranks)
@@ -6491,24 +5844,10 @@ contains
         end if
         memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i8_2
-
-    function memory_of_i8_3(data) result(memory)
-        integer(int8), intent(in), target :: data(:, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(3)
-
-        n = shape(data, int64)
-        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1))
-        memory%places(2) = place(data(1, n(2), 1))
-        memory%places(3) = place(data(1, 1, n(3)))
-    end function memory_of_i8_3
 
     subroutine field_i8_3_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -6517,7 +5856,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i8_3_i32
 
     subroutine field_i8_3_i64(self, name, data, whole, at, missing, kind)
@@ -6527,7 +5866,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i8_3_i64
 
     subroutine same_i8_3(self, name, data, missing, kind)
@@ -6536,7 +5875,7 @@ contains
         integer(int8), intent(inout), target :: data(:, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_i8_3
 
     subroutine array_i8_3(self, name, data, missing, kind, ranks)
@@ -6559,25 +5898,10 @@ contains
         end if
         memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i8_3
-
-    function memory_of_i8_4(data) result(memory)
-        integer(int8), intent(in), target :: data(:, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(4)
-
-        n = shape(data, int64)
-        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1))
-        memory%places(4) = place(data(1, 1, 1, n(4)))
-    end function memory_of_i8_4
 
     subroutine field_i8_4_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -6586,7 +5910,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i8_4_i32
 
     subroutine field_i8_4_i64(self, name, data, whole, at, missing, kind)
@@ -6596,7 +5920,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i8_4_i64
 
     subroutine same_i8_4(self, name, data, missing, kind)
@@ -6605,7 +5929,7 @@ contains
         integer(int8), intent(inout), target :: data(:, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_i8_4
 
     subroutine array_i8_4(self, name, data, missing, kind, ranks)
@@ -6628,26 +5952,10 @@ contains
         end if
         memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i8_4
-
-    function memory_of_i8_5(data) result(memory)
-        integer(int8), intent(in), target :: data(:, :, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(5)
-
-        n = shape(data, int64)
-        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1, 1))
-        memory%places(4) = place(data(1, 1, 1, n(4), 1))
-        memory%places(5) = place(data(1, 1, 1, 1, n(5)))
-    end function memory_of_i8_5
 
     subroutine field_i8_5_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -6656,7 +5964,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i8_5_i32
 
     subroutine field_i8_5_i64(self, name, data, whole, at, missing, kind)
@@ -6666,7 +5974,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i8_5_i64
 
     subroutine same_i8_5(self, name, data, missing, kind)
@@ -6675,7 +5983,7 @@ contains
         integer(int8), intent(inout), target :: data(:, :, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_i8_5
 
     subroutine array_i8_5(self, name, data, missing, kind, ranks)
@@ -6698,27 +6006,10 @@ contains
         end if
         memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i8_5
-
-    function memory_of_i8_6(data) result(memory)
-        integer(int8), intent(in), target :: data(:, :, :, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(6)
-
-        n = shape(data, int64)
-        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1))
-        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1))
-        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1))
-        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6)))
-    end function memory_of_i8_6
 
     subroutine field_i8_6_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -6727,7 +6018,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i8_6_i32
 
     subroutine field_i8_6_i64(self, name, data, whole, at, missing, kind)
@@ -6737,7 +6028,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i8_6_i64
 
     subroutine same_i8_6(self, name, data, missing, kind)
@@ -6746,7 +6037,7 @@ contains
         integer(int8), intent(inout), target :: data(:, :, :, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_i8_6
 
     subroutine array_i8_6(self, name, data, missing, kind, ranks)
@@ -6769,28 +6060,10 @@ contains
         end if
         memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i8_6
-
-    function memory_of_i8_7(data) result(memory)
-        integer(int8), intent(in), target :: data(:, :, :, :, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(7)
-
-        n = shape(data, int64)
-        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1, 1))
-        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1, 1))
-        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1, 1))
-        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6), 1))
-        memory%places(7) = place(data(1, 1, 1, 1, 1, 1, n(7)))
-    end function memory_of_i8_7
 
     subroutine field_i8_7_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -6799,7 +6072,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i8_7_i32
 
     subroutine field_i8_7_i64(self, name, data, whole, at, missing, kind)
@@ -6809,7 +6082,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i8_7_i64
 
     subroutine same_i8_7(self, name, data, missing, kind)
@@ -6818,7 +6091,7 @@ contains
         integer(int8), intent(inout), target :: data(:, :, :, :, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_i8_7
 
     subroutine array_i8_7(self, name, data, missing, kind, ranks)
@@ -6841,27 +6114,12 @@ contains
         end if
         memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i8_7
 
 
-
-    function place_i16(element) result(place)
-        integer(int16), intent(in), target :: element
-        integer(c_intptr_t) :: place
-
-        place = transfer(c_loc(element), place)
-    end function place_i16
-
-    function memory_of_i16_0(data) result(memory)
-        integer(int16), intent(in), target :: data
-        type(field_memory) :: memory
-
-        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), [integer(int64) ::])
-        memory%places(0) = place(data)
-    end function memory_of_i16_0
 
     subroutine field_i16_0_i32(self, name, data, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -6869,7 +6127,7 @@ contains
         integer(int16), intent(inout), target :: data
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), OWN, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), OWN, missing, kind)
     end subroutine field_i16_0_i32
 
     subroutine same_i16_0(self, name, data, missing, kind)
@@ -6878,20 +6136,8 @@ contains
         integer(int16), intent(inout), target :: data
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_i16_0
-
-    function memory_of_i16_1(data) result(memory)
-        integer(int16), intent(in), target :: data(:)
-        type(field_memory) :: memory
-        integer(int64) :: n(1)
-
-        n = shape(data, int64)
-        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1))
-        memory%places(1) = place(data(n(1)))
-    end function memory_of_i16_1
 
     subroutine field_i16_1_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -6900,7 +6146,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i16_1_i32
 
     subroutine field_i16_1_i64(self, name, data, whole, at, missing, kind)
@@ -6910,7 +6156,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i16_1_i64
 
     subroutine same_i16_1(self, name, data, missing, kind)
@@ -6919,7 +6165,7 @@ contains
         integer(int16), intent(inout), target :: data(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_i16_1
 
     subroutine array_i16_1(self, name, data, missing, kind, ranks)
@@ -6942,23 +6188,10 @@ contains
         end if
         memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i16_1
-
-    function memory_of_i16_2(data) result(memory)
-        integer(int16), intent(in), target :: data(:, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(2)
-
-        n = shape(data, int64)
-        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1))
-        memory%places(1) = place(data(n(1), 1))
-        memory%places(2) = place(data(1, n(2)))
-    end function memory_of_i16_2
 
     subroutine field_i16_2_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -6967,7 +6200,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i16_2_i32
 
     subroutine field_i16_2_i64(self, name, data, whole, at, missing, kind)
@@ -6977,7 +6210,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i16_2_i64
 
     subroutine same_i16_2(self, name, data, missing, kind)
@@ -6986,7 +6219,7 @@ contains
         integer(int16), intent(inout), target :: data(:, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_i16_2
 
     subroutine array_i16_2(self, name, data, missing, kind, ranks)
@@ -7009,24 +6242,10 @@ contains
         end if
         memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i16_2
-
-    function memory_of_i16_3(data) result(memory)
-        integer(int16), intent(in), target :: data(:, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(3)
-
-        n = shape(data, int64)
-        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1))
-        memory%places(2) = place(data(1, n(2), 1))
-        memory%places(3) = place(data(1, 1, n(3)))
-    end function memory_of_i16_3
 
     subroutine field_i16_3_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -7035,7 +6254,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i16_3_i32
 
     subroutine field_i16_3_i64(self, name, data, whole, at, missing, kind)
@@ -7045,7 +6264,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i16_3_i64
 
     subroutine same_i16_3(self, name, data, missing, kind)
@@ -7054,7 +6273,7 @@ contains
         integer(int16), intent(inout), target :: data(:, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_i16_3
 
     subroutine array_i16_3(self, name, data, missing, kind, ranks)
@@ -7077,25 +6296,10 @@ contains
         end if
         memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i16_3
-
-    function memory_of_i16_4(data) result(memory)
-        integer(int16), intent(in), target :: data(:, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(4)
-
-        n = shape(data, int64)
-        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1))
-        memory%places(4) = place(data(1, 1, 1, n(4)))
-    end function memory_of_i16_4
 
     subroutine field_i16_4_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -7104,7 +6308,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i16_4_i32
 
     subroutine field_i16_4_i64(self, name, data, whole, at, missing, kind)
@@ -7114,7 +6318,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i16_4_i64
 
     subroutine same_i16_4(self, name, data, missing, kind)
@@ -7123,7 +6327,7 @@ contains
         integer(int16), intent(inout), target :: data(:, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_i16_4
 
     subroutine array_i16_4(self, name, data, missing, kind, ranks)
@@ -7146,26 +6350,10 @@ contains
         end if
         memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i16_4
-
-    function memory_of_i16_5(data) result(memory)
-        integer(int16), intent(in), target :: data(:, :, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(5)
-
-        n = shape(data, int64)
-        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1, 1))
-        memory%places(4) = place(data(1, 1, 1, n(4), 1))
-        memory%places(5) = place(data(1, 1, 1, 1, n(5)))
-    end function memory_of_i16_5
 
     subroutine field_i16_5_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -7174,7 +6362,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i16_5_i32
 
     subroutine field_i16_5_i64(self, name, data, whole, at, missing, kind)
@@ -7184,7 +6372,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i16_5_i64
 
     subroutine same_i16_5(self, name, data, missing, kind)
@@ -7193,7 +6381,7 @@ contains
         integer(int16), intent(inout), target :: data(:, :, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_i16_5
 
     subroutine array_i16_5(self, name, data, missing, kind, ranks)
@@ -7216,27 +6404,10 @@ contains
         end if
         memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i16_5
-
-    function memory_of_i16_6(data) result(memory)
-        integer(int16), intent(in), target :: data(:, :, :, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(6)
-
-        n = shape(data, int64)
-        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1))
-        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1))
-        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1))
-        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6)))
-    end function memory_of_i16_6
 
     subroutine field_i16_6_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -7245,7 +6416,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i16_6_i32
 
     subroutine field_i16_6_i64(self, name, data, whole, at, missing, kind)
@@ -7255,7 +6426,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i16_6_i64
 
     subroutine same_i16_6(self, name, data, missing, kind)
@@ -7264,7 +6435,7 @@ contains
         integer(int16), intent(inout), target :: data(:, :, :, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_i16_6
 
     subroutine array_i16_6(self, name, data, missing, kind, ranks)
@@ -7287,28 +6458,10 @@ contains
         end if
         memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i16_6
-
-    function memory_of_i16_7(data) result(memory)
-        integer(int16), intent(in), target :: data(:, :, :, :, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(7)
-
-        n = shape(data, int64)
-        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1, 1))
-        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1, 1))
-        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1, 1))
-        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6), 1))
-        memory%places(7) = place(data(1, 1, 1, 1, 1, 1, n(7)))
-    end function memory_of_i16_7
 
     subroutine field_i16_7_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -7317,7 +6470,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i16_7_i32
 
     subroutine field_i16_7_i64(self, name, data, whole, at, missing, kind)
@@ -7327,7 +6480,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i16_7_i64
 
     subroutine same_i16_7(self, name, data, missing, kind)
@@ -7336,7 +6489,7 @@ contains
         integer(int16), intent(inout), target :: data(:, :, :, :, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_i16_7
 
     subroutine array_i16_7(self, name, data, missing, kind, ranks)
@@ -7359,27 +6512,12 @@ contains
         end if
         memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i16_7
 
 
-
-    function place_i32(element) result(place)
-        integer(int32), intent(in), target :: element
-        integer(c_intptr_t) :: place
-
-        place = transfer(c_loc(element), place)
-    end function place_i32
-
-    function memory_of_i32_0(data) result(memory)
-        integer(int32), intent(in), target :: data
-        type(field_memory) :: memory
-
-        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), [integer(int64) ::])
-        memory%places(0) = place(data)
-    end function memory_of_i32_0
 
     subroutine field_i32_0_i32(self, name, data, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -7387,7 +6525,7 @@ contains
         integer(int32), intent(inout), target :: data
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), OWN, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), OWN, missing, kind)
     end subroutine field_i32_0_i32
 
     subroutine same_i32_0(self, name, data, missing, kind)
@@ -7396,20 +6534,8 @@ contains
         integer(int32), intent(inout), target :: data
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_i32_0
-
-    function memory_of_i32_1(data) result(memory)
-        integer(int32), intent(in), target :: data(:)
-        type(field_memory) :: memory
-        integer(int64) :: n(1)
-
-        n = shape(data, int64)
-        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1))
-        memory%places(1) = place(data(n(1)))
-    end function memory_of_i32_1
 
     subroutine field_i32_1_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -7418,7 +6544,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i32_1_i32
 
     subroutine field_i32_1_i64(self, name, data, whole, at, missing, kind)
@@ -7428,7 +6554,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i32_1_i64
 
     subroutine same_i32_1(self, name, data, missing, kind)
@@ -7437,7 +6563,7 @@ contains
         integer(int32), intent(inout), target :: data(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_i32_1
 
     subroutine array_i32_1(self, name, data, missing, kind, ranks)
@@ -7460,23 +6586,10 @@ contains
         end if
         memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i32_1
-
-    function memory_of_i32_2(data) result(memory)
-        integer(int32), intent(in), target :: data(:, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(2)
-
-        n = shape(data, int64)
-        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1))
-        memory%places(1) = place(data(n(1), 1))
-        memory%places(2) = place(data(1, n(2)))
-    end function memory_of_i32_2
 
     subroutine field_i32_2_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -7485,7 +6598,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i32_2_i32
 
     subroutine field_i32_2_i64(self, name, data, whole, at, missing, kind)
@@ -7495,7 +6608,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i32_2_i64
 
     subroutine same_i32_2(self, name, data, missing, kind)
@@ -7504,7 +6617,7 @@ contains
         integer(int32), intent(inout), target :: data(:, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_i32_2
 
     subroutine array_i32_2(self, name, data, missing, kind, ranks)
@@ -7527,24 +6640,10 @@ contains
         end if
         memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i32_2
-
-    function memory_of_i32_3(data) result(memory)
-        integer(int32), intent(in), target :: data(:, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(3)
-
-        n = shape(data, int64)
-        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1))
-        memory%places(2) = place(data(1, n(2), 1))
-        memory%places(3) = place(data(1, 1, n(3)))
-    end function memory_of_i32_3
 
     subroutine field_i32_3_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -7553,7 +6652,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i32_3_i32
 
     subroutine field_i32_3_i64(self, name, data, whole, at, missing, kind)
@@ -7563,7 +6662,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i32_3_i64
 
     subroutine same_i32_3(self, name, data, missing, kind)
@@ -7572,7 +6671,7 @@ contains
         integer(int32), intent(inout), target :: data(:, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_i32_3
 
     subroutine array_i32_3(self, name, data, missing, kind, ranks)
@@ -7595,25 +6694,10 @@ contains
         end if
         memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i32_3
-
-    function memory_of_i32_4(data) result(memory)
-        integer(int32), intent(in), target :: data(:, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(4)
-
-        n = shape(data, int64)
-        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1))
-        memory%places(4) = place(data(1, 1, 1, n(4)))
-    end function memory_of_i32_4
 
     subroutine field_i32_4_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -7622,7 +6706,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i32_4_i32
 
     subroutine field_i32_4_i64(self, name, data, whole, at, missing, kind)
@@ -7632,7 +6716,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i32_4_i64
 
     subroutine same_i32_4(self, name, data, missing, kind)
@@ -7641,7 +6725,7 @@ contains
         integer(int32), intent(inout), target :: data(:, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_i32_4
 
     subroutine array_i32_4(self, name, data, missing, kind, ranks)
@@ -7664,26 +6748,10 @@ contains
         end if
         memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i32_4
-
-    function memory_of_i32_5(data) result(memory)
-        integer(int32), intent(in), target :: data(:, :, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(5)
-
-        n = shape(data, int64)
-        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1, 1))
-        memory%places(4) = place(data(1, 1, 1, n(4), 1))
-        memory%places(5) = place(data(1, 1, 1, 1, n(5)))
-    end function memory_of_i32_5
 
     subroutine field_i32_5_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -7692,7 +6760,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i32_5_i32
 
     subroutine field_i32_5_i64(self, name, data, whole, at, missing, kind)
@@ -7702,7 +6770,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i32_5_i64
 
     subroutine same_i32_5(self, name, data, missing, kind)
@@ -7711,7 +6779,7 @@ contains
         integer(int32), intent(inout), target :: data(:, :, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_i32_5
 
     subroutine array_i32_5(self, name, data, missing, kind, ranks)
@@ -7734,27 +6802,10 @@ contains
         end if
         memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i32_5
-
-    function memory_of_i32_6(data) result(memory)
-        integer(int32), intent(in), target :: data(:, :, :, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(6)
-
-        n = shape(data, int64)
-        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1))
-        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1))
-        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1))
-        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6)))
-    end function memory_of_i32_6
 
     subroutine field_i32_6_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -7763,7 +6814,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i32_6_i32
 
     subroutine field_i32_6_i64(self, name, data, whole, at, missing, kind)
@@ -7773,7 +6824,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i32_6_i64
 
     subroutine same_i32_6(self, name, data, missing, kind)
@@ -7782,7 +6833,7 @@ contains
         integer(int32), intent(inout), target :: data(:, :, :, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_i32_6
 
     subroutine array_i32_6(self, name, data, missing, kind, ranks)
@@ -7805,28 +6856,10 @@ contains
         end if
         memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i32_6
-
-    function memory_of_i32_7(data) result(memory)
-        integer(int32), intent(in), target :: data(:, :, :, :, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(7)
-
-        n = shape(data, int64)
-        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1, 1))
-        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1, 1))
-        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1, 1))
-        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6), 1))
-        memory%places(7) = place(data(1, 1, 1, 1, 1, 1, n(7)))
-    end function memory_of_i32_7
 
     subroutine field_i32_7_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -7835,7 +6868,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i32_7_i32
 
     subroutine field_i32_7_i64(self, name, data, whole, at, missing, kind)
@@ -7845,7 +6878,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i32_7_i64
 
     subroutine same_i32_7(self, name, data, missing, kind)
@@ -7854,7 +6887,7 @@ contains
         integer(int32), intent(inout), target :: data(:, :, :, :, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_i32_7
 
     subroutine array_i32_7(self, name, data, missing, kind, ranks)
@@ -7877,27 +6910,12 @@ contains
         end if
         memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i32_7
 
 
-
-    function place_i64(element) result(place)
-        integer(int64), intent(in), target :: element
-        integer(c_intptr_t) :: place
-
-        place = transfer(c_loc(element), place)
-    end function place_i64
-
-    function memory_of_i64_0(data) result(memory)
-        integer(int64), intent(in), target :: data
-        type(field_memory) :: memory
-
-        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), [integer(int64) ::])
-        memory%places(0) = place(data)
-    end function memory_of_i64_0
 
     subroutine field_i64_0_i32(self, name, data, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -7905,7 +6923,7 @@ contains
         integer(int64), intent(inout), target :: data
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), OWN, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), OWN, missing, kind)
     end subroutine field_i64_0_i32
 
     subroutine same_i64_0(self, name, data, missing, kind)
@@ -7914,20 +6932,8 @@ contains
         integer(int64), intent(inout), target :: data
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_i64_0
-
-    function memory_of_i64_1(data) result(memory)
-        integer(int64), intent(in), target :: data(:)
-        type(field_memory) :: memory
-        integer(int64) :: n(1)
-
-        n = shape(data, int64)
-        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1))
-        memory%places(1) = place(data(n(1)))
-    end function memory_of_i64_1
 
     subroutine field_i64_1_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -7936,7 +6942,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i64_1_i32
 
     subroutine field_i64_1_i64(self, name, data, whole, at, missing, kind)
@@ -7946,7 +6952,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i64_1_i64
 
     subroutine same_i64_1(self, name, data, missing, kind)
@@ -7955,7 +6961,7 @@ contains
         integer(int64), intent(inout), target :: data(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_i64_1
 
     subroutine array_i64_1(self, name, data, missing, kind, ranks)
@@ -7978,23 +6984,10 @@ contains
         end if
         memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i64_1
-
-    function memory_of_i64_2(data) result(memory)
-        integer(int64), intent(in), target :: data(:, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(2)
-
-        n = shape(data, int64)
-        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1))
-        memory%places(1) = place(data(n(1), 1))
-        memory%places(2) = place(data(1, n(2)))
-    end function memory_of_i64_2
 
     subroutine field_i64_2_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -8003,7 +6996,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i64_2_i32
 
     subroutine field_i64_2_i64(self, name, data, whole, at, missing, kind)
@@ -8013,7 +7006,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i64_2_i64
 
     subroutine same_i64_2(self, name, data, missing, kind)
@@ -8022,7 +7015,7 @@ contains
         integer(int64), intent(inout), target :: data(:, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_i64_2
 
     subroutine array_i64_2(self, name, data, missing, kind, ranks)
@@ -8045,24 +7038,10 @@ contains
         end if
         memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i64_2
-
-    function memory_of_i64_3(data) result(memory)
-        integer(int64), intent(in), target :: data(:, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(3)
-
-        n = shape(data, int64)
-        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1))
-        memory%places(2) = place(data(1, n(2), 1))
-        memory%places(3) = place(data(1, 1, n(3)))
-    end function memory_of_i64_3
 
     subroutine field_i64_3_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -8071,7 +7050,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i64_3_i32
 
     subroutine field_i64_3_i64(self, name, data, whole, at, missing, kind)
@@ -8081,7 +7060,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i64_3_i64
 
     subroutine same_i64_3(self, name, data, missing, kind)
@@ -8090,7 +7069,7 @@ contains
         integer(int64), intent(inout), target :: data(:, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_i64_3
 
     subroutine array_i64_3(self, name, data, missing, kind, ranks)
@@ -8113,25 +7092,10 @@ contains
         end if
         memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i64_3
-
-    function memory_of_i64_4(data) result(memory)
-        integer(int64), intent(in), target :: data(:, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(4)
-
-        n = shape(data, int64)
-        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1))
-        memory%places(4) = place(data(1, 1, 1, n(4)))
-    end function memory_of_i64_4
 
     subroutine field_i64_4_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -8140,7 +7104,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i64_4_i32
 
     subroutine field_i64_4_i64(self, name, data, whole, at, missing, kind)
@@ -8150,7 +7114,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i64_4_i64
 
     subroutine same_i64_4(self, name, data, missing, kind)
@@ -8159,7 +7123,7 @@ contains
         integer(int64), intent(inout), target :: data(:, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_i64_4
 
     subroutine array_i64_4(self, name, data, missing, kind, ranks)
@@ -8182,26 +7146,10 @@ contains
         end if
         memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i64_4
-
-    function memory_of_i64_5(data) result(memory)
-        integer(int64), intent(in), target :: data(:, :, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(5)
-
-        n = shape(data, int64)
-        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1, 1))
-        memory%places(4) = place(data(1, 1, 1, n(4), 1))
-        memory%places(5) = place(data(1, 1, 1, 1, n(5)))
-    end function memory_of_i64_5
 
     subroutine field_i64_5_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -8210,7 +7158,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i64_5_i32
 
     subroutine field_i64_5_i64(self, name, data, whole, at, missing, kind)
@@ -8220,7 +7168,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i64_5_i64
 
     subroutine same_i64_5(self, name, data, missing, kind)
@@ -8229,7 +7177,7 @@ contains
         integer(int64), intent(inout), target :: data(:, :, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_i64_5
 
     subroutine array_i64_5(self, name, data, missing, kind, ranks)
@@ -8252,27 +7200,10 @@ contains
         end if
         memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i64_5
-
-    function memory_of_i64_6(data) result(memory)
-        integer(int64), intent(in), target :: data(:, :, :, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(6)
-
-        n = shape(data, int64)
-        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1))
-        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1))
-        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1))
-        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6)))
-    end function memory_of_i64_6
 
     subroutine field_i64_6_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -8281,7 +7212,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i64_6_i32
 
     subroutine field_i64_6_i64(self, name, data, whole, at, missing, kind)
@@ -8291,7 +7222,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i64_6_i64
 
     subroutine same_i64_6(self, name, data, missing, kind)
@@ -8300,7 +7231,7 @@ contains
         integer(int64), intent(inout), target :: data(:, :, :, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_i64_6
 
     subroutine array_i64_6(self, name, data, missing, kind, ranks)
@@ -8323,28 +7254,10 @@ contains
         end if
         memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i64_6
-
-    function memory_of_i64_7(data) result(memory)
-        integer(int64), intent(in), target :: data(:, :, :, :, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(7)
-
-        n = shape(data, int64)
-        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1, 1))
-        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1, 1))
-        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1, 1))
-        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6), 1))
-        memory%places(7) = place(data(1, 1, 1, 1, 1, 1, n(7)))
-    end function memory_of_i64_7
 
     subroutine field_i64_7_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -8353,7 +7266,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i64_7_i32
 
     subroutine field_i64_7_i64(self, name, data, whole, at, missing, kind)
@@ -8363,7 +7276,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i64_7_i64
 
     subroutine same_i64_7(self, name, data, missing, kind)
@@ -8372,7 +7285,7 @@ contains
         integer(int64), intent(inout), target :: data(:, :, :, :, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_i64_7
 
     subroutine array_i64_7(self, name, data, missing, kind, ranks)
@@ -8395,7 +7308,7 @@ contains
         end if
         memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i64_7
@@ -8403,28 +7316,13 @@ contains
 
 #ifdef SCRF_INTEGER_16
 
-    function place_i128(element) result(place)
-        integer(16), intent(in), target :: element
-        integer(c_intptr_t) :: place
-
-        place = transfer(c_loc(element), place)
-    end function place_i128
-
-    function memory_of_i128_0(data) result(memory)
-        integer(16), intent(in), target :: data
-        type(field_memory) :: memory
-
-        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), [integer(int64) ::])
-        memory%places(0) = place(data)
-    end function memory_of_i128_0
-
     subroutine field_i128_0_i32(self, name, data, missing, kind)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(16), intent(inout), target :: data
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), OWN, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), OWN, missing, kind)
     end subroutine field_i128_0_i32
 
     subroutine same_i128_0(self, name, data, missing, kind)
@@ -8433,20 +7331,8 @@ contains
         integer(16), intent(inout), target :: data
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_i128_0
-
-    function memory_of_i128_1(data) result(memory)
-        integer(16), intent(in), target :: data(:)
-        type(field_memory) :: memory
-        integer(int64) :: n(1)
-
-        n = shape(data, int64)
-        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1))
-        memory%places(1) = place(data(n(1)))
-    end function memory_of_i128_1
 
     subroutine field_i128_1_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -8455,7 +7341,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i128_1_i32
 
     subroutine field_i128_1_i64(self, name, data, whole, at, missing, kind)
@@ -8465,7 +7351,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i128_1_i64
 
     subroutine same_i128_1(self, name, data, missing, kind)
@@ -8474,7 +7360,7 @@ contains
         integer(16), intent(inout), target :: data(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_i128_1
 
     subroutine array_i128_1(self, name, data, missing, kind, ranks)
@@ -8497,23 +7383,10 @@ contains
         end if
         memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i128_1
-
-    function memory_of_i128_2(data) result(memory)
-        integer(16), intent(in), target :: data(:, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(2)
-
-        n = shape(data, int64)
-        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1))
-        memory%places(1) = place(data(n(1), 1))
-        memory%places(2) = place(data(1, n(2)))
-    end function memory_of_i128_2
 
     subroutine field_i128_2_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -8522,7 +7395,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i128_2_i32
 
     subroutine field_i128_2_i64(self, name, data, whole, at, missing, kind)
@@ -8532,7 +7405,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i128_2_i64
 
     subroutine same_i128_2(self, name, data, missing, kind)
@@ -8541,7 +7414,7 @@ contains
         integer(16), intent(inout), target :: data(:, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_i128_2
 
     subroutine array_i128_2(self, name, data, missing, kind, ranks)
@@ -8564,24 +7437,10 @@ contains
         end if
         memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i128_2
-
-    function memory_of_i128_3(data) result(memory)
-        integer(16), intent(in), target :: data(:, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(3)
-
-        n = shape(data, int64)
-        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1))
-        memory%places(2) = place(data(1, n(2), 1))
-        memory%places(3) = place(data(1, 1, n(3)))
-    end function memory_of_i128_3
 
     subroutine field_i128_3_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -8590,7 +7449,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i128_3_i32
 
     subroutine field_i128_3_i64(self, name, data, whole, at, missing, kind)
@@ -8600,7 +7459,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i128_3_i64
 
     subroutine same_i128_3(self, name, data, missing, kind)
@@ -8609,7 +7468,7 @@ contains
         integer(16), intent(inout), target :: data(:, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_i128_3
 
     subroutine array_i128_3(self, name, data, missing, kind, ranks)
@@ -8632,25 +7491,10 @@ contains
         end if
         memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i128_3
-
-    function memory_of_i128_4(data) result(memory)
-        integer(16), intent(in), target :: data(:, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(4)
-
-        n = shape(data, int64)
-        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1))
-        memory%places(4) = place(data(1, 1, 1, n(4)))
-    end function memory_of_i128_4
 
     subroutine field_i128_4_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -8659,7 +7503,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i128_4_i32
 
     subroutine field_i128_4_i64(self, name, data, whole, at, missing, kind)
@@ -8669,7 +7513,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i128_4_i64
 
     subroutine same_i128_4(self, name, data, missing, kind)
@@ -8678,7 +7522,7 @@ contains
         integer(16), intent(inout), target :: data(:, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_i128_4
 
     subroutine array_i128_4(self, name, data, missing, kind, ranks)
@@ -8701,26 +7545,10 @@ contains
         end if
         memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i128_4
-
-    function memory_of_i128_5(data) result(memory)
-        integer(16), intent(in), target :: data(:, :, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(5)
-
-        n = shape(data, int64)
-        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1, 1))
-        memory%places(4) = place(data(1, 1, 1, n(4), 1))
-        memory%places(5) = place(data(1, 1, 1, 1, n(5)))
-    end function memory_of_i128_5
 
     subroutine field_i128_5_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -8729,7 +7557,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i128_5_i32
 
     subroutine field_i128_5_i64(self, name, data, whole, at, missing, kind)
@@ -8739,7 +7567,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i128_5_i64
 
     subroutine same_i128_5(self, name, data, missing, kind)
@@ -8748,7 +7576,7 @@ contains
         integer(16), intent(inout), target :: data(:, :, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_i128_5
 
     subroutine array_i128_5(self, name, data, missing, kind, ranks)
@@ -8771,27 +7599,10 @@ contains
         end if
         memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i128_5
-
-    function memory_of_i128_6(data) result(memory)
-        integer(16), intent(in), target :: data(:, :, :, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(6)
-
-        n = shape(data, int64)
-        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1))
-        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1))
-        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1))
-        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6)))
-    end function memory_of_i128_6
 
     subroutine field_i128_6_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -8800,7 +7611,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i128_6_i32
 
     subroutine field_i128_6_i64(self, name, data, whole, at, missing, kind)
@@ -8810,7 +7621,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i128_6_i64
 
     subroutine same_i128_6(self, name, data, missing, kind)
@@ -8819,7 +7630,7 @@ contains
         integer(16), intent(inout), target :: data(:, :, :, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_i128_6
 
     subroutine array_i128_6(self, name, data, missing, kind, ranks)
@@ -8842,28 +7653,10 @@ contains
         end if
         memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i128_6
-
-    function memory_of_i128_7(data) result(memory)
-        integer(16), intent(in), target :: data(:, :, :, :, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(7)
-
-        n = shape(data, int64)
-        memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1, 1))
-        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1, 1))
-        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1, 1))
-        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6), 1))
-        memory%places(7) = place(data(1, 1, 1, 1, 1, 1, n(7)))
-    end function memory_of_i128_7
 
     subroutine field_i128_7_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -8872,7 +7665,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i128_7_i32
 
     subroutine field_i128_7_i64(self, name, data, whole, at, missing, kind)
@@ -8882,7 +7675,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_i128_7_i64
 
     subroutine same_i128_7(self, name, data, missing, kind)
@@ -8891,7 +7684,7 @@ contains
         integer(16), intent(inout), target :: data(:, :, :, :, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_i128_7
 
     subroutine array_i128_7(self, name, data, missing, kind, ranks)
@@ -8914,7 +7707,7 @@ contains
         end if
         memory = memory_to_come(WHOLE_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i128_7
@@ -8922,28 +7715,13 @@ contains
 #endif
 
 
-    function place_r32(element) result(place)
-        real(real32), intent(in), target :: element
-        integer(c_intptr_t) :: place
-
-        place = transfer(c_loc(element), place)
-    end function place_r32
-
-    function memory_of_r32_0(data) result(memory)
-        real(real32), intent(in), target :: data
-        type(field_memory) :: memory
-
-        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), [integer(int64) ::])
-        memory%places(0) = place(data)
-    end function memory_of_r32_0
-
     subroutine field_r32_0_i32(self, name, data, missing, kind)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real32), intent(inout), target :: data
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), OWN, missing, kind)
+        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), OWN, missing, kind)
     end subroutine field_r32_0_i32
 
     subroutine same_r32_0(self, name, data, missing, kind)
@@ -8952,20 +7730,8 @@ contains
         real(real32), intent(inout), target :: data
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_r32_0
-
-    function memory_of_r32_1(data) result(memory)
-        real(real32), intent(in), target :: data(:)
-        type(field_memory) :: memory
-        integer(int64) :: n(1)
-
-        n = shape(data, int64)
-        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1))
-        memory%places(1) = place(data(n(1)))
-    end function memory_of_r32_1
 
     subroutine field_r32_1_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -8974,7 +7740,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_r32_1_i32
 
     subroutine field_r32_1_i64(self, name, data, whole, at, missing, kind)
@@ -8984,7 +7750,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_r32_1_i64
 
     subroutine same_r32_1(self, name, data, missing, kind)
@@ -8993,7 +7759,7 @@ contains
         real(real32), intent(inout), target :: data(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_r32_1
 
     subroutine array_r32_1(self, name, data, missing, kind, ranks)
@@ -9016,23 +7782,10 @@ contains
         end if
         memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, REAL_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_r32_1
-
-    function memory_of_r32_2(data) result(memory)
-        real(real32), intent(in), target :: data(:, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(2)
-
-        n = shape(data, int64)
-        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1))
-        memory%places(1) = place(data(n(1), 1))
-        memory%places(2) = place(data(1, n(2)))
-    end function memory_of_r32_2
 
     subroutine field_r32_2_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -9041,7 +7794,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_r32_2_i32
 
     subroutine field_r32_2_i64(self, name, data, whole, at, missing, kind)
@@ -9051,7 +7804,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_r32_2_i64
 
     subroutine same_r32_2(self, name, data, missing, kind)
@@ -9060,7 +7813,7 @@ contains
         real(real32), intent(inout), target :: data(:, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_r32_2
 
     subroutine array_r32_2(self, name, data, missing, kind, ranks)
@@ -9083,24 +7836,10 @@ contains
         end if
         memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, REAL_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_r32_2
-
-    function memory_of_r32_3(data) result(memory)
-        real(real32), intent(in), target :: data(:, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(3)
-
-        n = shape(data, int64)
-        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1))
-        memory%places(2) = place(data(1, n(2), 1))
-        memory%places(3) = place(data(1, 1, n(3)))
-    end function memory_of_r32_3
 
     subroutine field_r32_3_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -9109,7 +7848,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_r32_3_i32
 
     subroutine field_r32_3_i64(self, name, data, whole, at, missing, kind)
@@ -9119,7 +7858,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_r32_3_i64
 
     subroutine same_r32_3(self, name, data, missing, kind)
@@ -9128,7 +7867,7 @@ contains
         real(real32), intent(inout), target :: data(:, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_r32_3
 
     subroutine array_r32_3(self, name, data, missing, kind, ranks)
@@ -9151,25 +7890,10 @@ contains
         end if
         memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, REAL_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_r32_3
-
-    function memory_of_r32_4(data) result(memory)
-        real(real32), intent(in), target :: data(:, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(4)
-
-        n = shape(data, int64)
-        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1))
-        memory%places(4) = place(data(1, 1, 1, n(4)))
-    end function memory_of_r32_4
 
     subroutine field_r32_4_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -9178,7 +7902,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_r32_4_i32
 
     subroutine field_r32_4_i64(self, name, data, whole, at, missing, kind)
@@ -9188,7 +7912,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_r32_4_i64
 
     subroutine same_r32_4(self, name, data, missing, kind)
@@ -9197,7 +7921,7 @@ contains
         real(real32), intent(inout), target :: data(:, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_r32_4
 
     subroutine array_r32_4(self, name, data, missing, kind, ranks)
@@ -9220,26 +7944,10 @@ contains
         end if
         memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, REAL_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_r32_4
-
-    function memory_of_r32_5(data) result(memory)
-        real(real32), intent(in), target :: data(:, :, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(5)
-
-        n = shape(data, int64)
-        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1, 1))
-        memory%places(4) = place(data(1, 1, 1, n(4), 1))
-        memory%places(5) = place(data(1, 1, 1, 1, n(5)))
-    end function memory_of_r32_5
 
     subroutine field_r32_5_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -9248,7 +7956,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_r32_5_i32
 
     subroutine field_r32_5_i64(self, name, data, whole, at, missing, kind)
@@ -9258,7 +7966,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_r32_5_i64
 
     subroutine same_r32_5(self, name, data, missing, kind)
@@ -9267,7 +7975,7 @@ contains
         real(real32), intent(inout), target :: data(:, :, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_r32_5
 
     subroutine array_r32_5(self, name, data, missing, kind, ranks)
@@ -9290,27 +7998,10 @@ contains
         end if
         memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, REAL_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_r32_5
-
-    function memory_of_r32_6(data) result(memory)
-        real(real32), intent(in), target :: data(:, :, :, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(6)
-
-        n = shape(data, int64)
-        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1))
-        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1))
-        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1))
-        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6)))
-    end function memory_of_r32_6
 
     subroutine field_r32_6_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -9319,7 +8010,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_r32_6_i32
 
     subroutine field_r32_6_i64(self, name, data, whole, at, missing, kind)
@@ -9329,7 +8020,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_r32_6_i64
 
     subroutine same_r32_6(self, name, data, missing, kind)
@@ -9338,7 +8029,7 @@ contains
         real(real32), intent(inout), target :: data(:, :, :, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_r32_6
 
     subroutine array_r32_6(self, name, data, missing, kind, ranks)
@@ -9361,28 +8052,10 @@ contains
         end if
         memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, REAL_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_r32_6
-
-    function memory_of_r32_7(data) result(memory)
-        real(real32), intent(in), target :: data(:, :, :, :, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(7)
-
-        n = shape(data, int64)
-        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1, 1))
-        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1, 1))
-        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1, 1))
-        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6), 1))
-        memory%places(7) = place(data(1, 1, 1, 1, 1, 1, n(7)))
-    end function memory_of_r32_7
 
     subroutine field_r32_7_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -9391,7 +8064,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_r32_7_i32
 
     subroutine field_r32_7_i64(self, name, data, whole, at, missing, kind)
@@ -9401,7 +8074,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_r32_7_i64
 
     subroutine same_r32_7(self, name, data, missing, kind)
@@ -9410,7 +8083,7 @@ contains
         real(real32), intent(inout), target :: data(:, :, :, :, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_r32_7
 
     subroutine array_r32_7(self, name, data, missing, kind, ranks)
@@ -9433,27 +8106,12 @@ contains
         end if
         memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, REAL_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_r32_7
 
 
-
-    function place_r64(element) result(place)
-        real(real64), intent(in), target :: element
-        integer(c_intptr_t) :: place
-
-        place = transfer(c_loc(element), place)
-    end function place_r64
-
-    function memory_of_r64_0(data) result(memory)
-        real(real64), intent(in), target :: data
-        type(field_memory) :: memory
-
-        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), [integer(int64) ::])
-        memory%places(0) = place(data)
-    end function memory_of_r64_0
 
     subroutine field_r64_0_i32(self, name, data, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -9461,7 +8119,7 @@ contains
         real(real64), intent(inout), target :: data
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), OWN, missing, kind)
+        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), OWN, missing, kind)
     end subroutine field_r64_0_i32
 
     subroutine same_r64_0(self, name, data, missing, kind)
@@ -9470,20 +8128,8 @@ contains
         real(real64), intent(inout), target :: data
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_r64_0
-
-    function memory_of_r64_1(data) result(memory)
-        real(real64), intent(in), target :: data(:)
-        type(field_memory) :: memory
-        integer(int64) :: n(1)
-
-        n = shape(data, int64)
-        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1))
-        memory%places(1) = place(data(n(1)))
-    end function memory_of_r64_1
 
     subroutine field_r64_1_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -9492,7 +8138,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_r64_1_i32
 
     subroutine field_r64_1_i64(self, name, data, whole, at, missing, kind)
@@ -9502,7 +8148,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_r64_1_i64
 
     subroutine same_r64_1(self, name, data, missing, kind)
@@ -9511,7 +8157,7 @@ contains
         real(real64), intent(inout), target :: data(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_r64_1
 
     subroutine array_r64_1(self, name, data, missing, kind, ranks)
@@ -9534,23 +8180,10 @@ contains
         end if
         memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, REAL_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_r64_1
-
-    function memory_of_r64_2(data) result(memory)
-        real(real64), intent(in), target :: data(:, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(2)
-
-        n = shape(data, int64)
-        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1))
-        memory%places(1) = place(data(n(1), 1))
-        memory%places(2) = place(data(1, n(2)))
-    end function memory_of_r64_2
 
     subroutine field_r64_2_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -9559,7 +8192,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_r64_2_i32
 
     subroutine field_r64_2_i64(self, name, data, whole, at, missing, kind)
@@ -9569,7 +8202,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_r64_2_i64
 
     subroutine same_r64_2(self, name, data, missing, kind)
@@ -9578,7 +8211,7 @@ contains
         real(real64), intent(inout), target :: data(:, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_r64_2
 
     subroutine array_r64_2(self, name, data, missing, kind, ranks)
@@ -9601,24 +8234,10 @@ contains
         end if
         memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, REAL_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_r64_2
-
-    function memory_of_r64_3(data) result(memory)
-        real(real64), intent(in), target :: data(:, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(3)
-
-        n = shape(data, int64)
-        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1))
-        memory%places(2) = place(data(1, n(2), 1))
-        memory%places(3) = place(data(1, 1, n(3)))
-    end function memory_of_r64_3
 
     subroutine field_r64_3_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -9627,7 +8246,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_r64_3_i32
 
     subroutine field_r64_3_i64(self, name, data, whole, at, missing, kind)
@@ -9637,7 +8256,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_r64_3_i64
 
     subroutine same_r64_3(self, name, data, missing, kind)
@@ -9646,7 +8265,7 @@ contains
         real(real64), intent(inout), target :: data(:, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_r64_3
 
     subroutine array_r64_3(self, name, data, missing, kind, ranks)
@@ -9669,25 +8288,10 @@ contains
         end if
         memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, REAL_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_r64_3
-
-    function memory_of_r64_4(data) result(memory)
-        real(real64), intent(in), target :: data(:, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(4)
-
-        n = shape(data, int64)
-        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1))
-        memory%places(4) = place(data(1, 1, 1, n(4)))
-    end function memory_of_r64_4
 
     subroutine field_r64_4_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -9696,7 +8300,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_r64_4_i32
 
     subroutine field_r64_4_i64(self, name, data, whole, at, missing, kind)
@@ -9706,7 +8310,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_r64_4_i64
 
     subroutine same_r64_4(self, name, data, missing, kind)
@@ -9715,7 +8319,7 @@ contains
         real(real64), intent(inout), target :: data(:, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_r64_4
 
     subroutine array_r64_4(self, name, data, missing, kind, ranks)
@@ -9738,26 +8342,10 @@ contains
         end if
         memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, REAL_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_r64_4
-
-    function memory_of_r64_5(data) result(memory)
-        real(real64), intent(in), target :: data(:, :, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(5)
-
-        n = shape(data, int64)
-        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1, 1))
-        memory%places(4) = place(data(1, 1, 1, n(4), 1))
-        memory%places(5) = place(data(1, 1, 1, 1, n(5)))
-    end function memory_of_r64_5
 
     subroutine field_r64_5_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -9766,7 +8354,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_r64_5_i32
 
     subroutine field_r64_5_i64(self, name, data, whole, at, missing, kind)
@@ -9776,7 +8364,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_r64_5_i64
 
     subroutine same_r64_5(self, name, data, missing, kind)
@@ -9785,7 +8373,7 @@ contains
         real(real64), intent(inout), target :: data(:, :, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_r64_5
 
     subroutine array_r64_5(self, name, data, missing, kind, ranks)
@@ -9808,27 +8396,10 @@ contains
         end if
         memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, REAL_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_r64_5
-
-    function memory_of_r64_6(data) result(memory)
-        real(real64), intent(in), target :: data(:, :, :, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(6)
-
-        n = shape(data, int64)
-        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1))
-        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1))
-        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1))
-        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6)))
-    end function memory_of_r64_6
 
     subroutine field_r64_6_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -9837,7 +8408,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_r64_6_i32
 
     subroutine field_r64_6_i64(self, name, data, whole, at, missing, kind)
@@ -9847,7 +8418,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_r64_6_i64
 
     subroutine same_r64_6(self, name, data, missing, kind)
@@ -9856,7 +8427,7 @@ contains
         real(real64), intent(inout), target :: data(:, :, :, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_r64_6
 
     subroutine array_r64_6(self, name, data, missing, kind, ranks)
@@ -9879,28 +8450,10 @@ contains
         end if
         memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, REAL_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_r64_6
-
-    function memory_of_r64_7(data) result(memory)
-        real(real64), intent(in), target :: data(:, :, :, :, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(7)
-
-        n = shape(data, int64)
-        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1, 1))
-        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1, 1))
-        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1, 1))
-        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6), 1))
-        memory%places(7) = place(data(1, 1, 1, 1, 1, 1, n(7)))
-    end function memory_of_r64_7
 
     subroutine field_r64_7_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -9909,7 +8462,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_r64_7_i32
 
     subroutine field_r64_7_i64(self, name, data, whole, at, missing, kind)
@@ -9919,7 +8472,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_r64_7_i64
 
     subroutine same_r64_7(self, name, data, missing, kind)
@@ -9928,7 +8481,7 @@ contains
         real(real64), intent(inout), target :: data(:, :, :, :, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_r64_7
 
     subroutine array_r64_7(self, name, data, missing, kind, ranks)
@@ -9951,7 +8504,7 @@ contains
         end if
         memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, REAL_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_r64_7
@@ -9959,28 +8512,13 @@ contains
 
 #ifdef SCRF_REAL_10
 
-    function place_r80(element) result(place)
-        real(10), intent(in), target :: element
-        integer(c_intptr_t) :: place
-
-        place = transfer(c_loc(element), place)
-    end function place_r80
-
-    function memory_of_r80_0(data) result(memory)
-        real(10), intent(in), target :: data
-        type(field_memory) :: memory
-
-        memory = memory_to_come(EXTENDED_REAL, storage_size(data, int64), [integer(int64) ::])
-        memory%places(0) = place(data)
-    end function memory_of_r80_0
-
     subroutine field_r80_0_i32(self, name, data, missing, kind)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(10), intent(inout), target :: data
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), OWN, missing, kind)
+        call put_array(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), OWN, missing, kind)
     end subroutine field_r80_0_i32
 
     subroutine same_r80_0(self, name, data, missing, kind)
@@ -9989,20 +8527,8 @@ contains
         real(10), intent(inout), target :: data
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_r80_0
-
-    function memory_of_r80_1(data) result(memory)
-        real(10), intent(in), target :: data(:)
-        type(field_memory) :: memory
-        integer(int64) :: n(1)
-
-        n = shape(data, int64)
-        memory = memory_to_come(EXTENDED_REAL, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1))
-        memory%places(1) = place(data(n(1)))
-    end function memory_of_r80_1
 
     subroutine field_r80_1_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -10011,7 +8537,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_r80_1_i32
 
     subroutine field_r80_1_i64(self, name, data, whole, at, missing, kind)
@@ -10021,7 +8547,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_r80_1_i64
 
     subroutine same_r80_1(self, name, data, missing, kind)
@@ -10030,7 +8556,7 @@ contains
         real(10), intent(inout), target :: data(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_r80_1
 
     subroutine array_r80_1(self, name, data, missing, kind, ranks)
@@ -10053,23 +8579,10 @@ contains
         end if
         memory = memory_to_come(EXTENDED_REAL, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, EXTENDED_REAL, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_r80_1
-
-    function memory_of_r80_2(data) result(memory)
-        real(10), intent(in), target :: data(:, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(2)
-
-        n = shape(data, int64)
-        memory = memory_to_come(EXTENDED_REAL, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1))
-        memory%places(1) = place(data(n(1), 1))
-        memory%places(2) = place(data(1, n(2)))
-    end function memory_of_r80_2
 
     subroutine field_r80_2_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -10078,7 +8591,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_r80_2_i32
 
     subroutine field_r80_2_i64(self, name, data, whole, at, missing, kind)
@@ -10088,7 +8601,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_r80_2_i64
 
     subroutine same_r80_2(self, name, data, missing, kind)
@@ -10097,7 +8610,7 @@ contains
         real(10), intent(inout), target :: data(:, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_r80_2
 
     subroutine array_r80_2(self, name, data, missing, kind, ranks)
@@ -10120,24 +8633,10 @@ contains
         end if
         memory = memory_to_come(EXTENDED_REAL, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, EXTENDED_REAL, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_r80_2
-
-    function memory_of_r80_3(data) result(memory)
-        real(10), intent(in), target :: data(:, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(3)
-
-        n = shape(data, int64)
-        memory = memory_to_come(EXTENDED_REAL, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1))
-        memory%places(2) = place(data(1, n(2), 1))
-        memory%places(3) = place(data(1, 1, n(3)))
-    end function memory_of_r80_3
 
     subroutine field_r80_3_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -10146,7 +8645,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_r80_3_i32
 
     subroutine field_r80_3_i64(self, name, data, whole, at, missing, kind)
@@ -10156,7 +8655,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_r80_3_i64
 
     subroutine same_r80_3(self, name, data, missing, kind)
@@ -10165,7 +8664,7 @@ contains
         real(10), intent(inout), target :: data(:, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_r80_3
 
     subroutine array_r80_3(self, name, data, missing, kind, ranks)
@@ -10188,25 +8687,10 @@ contains
         end if
         memory = memory_to_come(EXTENDED_REAL, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, EXTENDED_REAL, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_r80_3
-
-    function memory_of_r80_4(data) result(memory)
-        real(10), intent(in), target :: data(:, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(4)
-
-        n = shape(data, int64)
-        memory = memory_to_come(EXTENDED_REAL, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1))
-        memory%places(4) = place(data(1, 1, 1, n(4)))
-    end function memory_of_r80_4
 
     subroutine field_r80_4_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -10215,7 +8699,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_r80_4_i32
 
     subroutine field_r80_4_i64(self, name, data, whole, at, missing, kind)
@@ -10225,7 +8709,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_r80_4_i64
 
     subroutine same_r80_4(self, name, data, missing, kind)
@@ -10234,7 +8718,7 @@ contains
         real(10), intent(inout), target :: data(:, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_r80_4
 
     subroutine array_r80_4(self, name, data, missing, kind, ranks)
@@ -10257,26 +8741,10 @@ contains
         end if
         memory = memory_to_come(EXTENDED_REAL, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, EXTENDED_REAL, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_r80_4
-
-    function memory_of_r80_5(data) result(memory)
-        real(10), intent(in), target :: data(:, :, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(5)
-
-        n = shape(data, int64)
-        memory = memory_to_come(EXTENDED_REAL, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1, 1))
-        memory%places(4) = place(data(1, 1, 1, n(4), 1))
-        memory%places(5) = place(data(1, 1, 1, 1, n(5)))
-    end function memory_of_r80_5
 
     subroutine field_r80_5_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -10285,7 +8753,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_r80_5_i32
 
     subroutine field_r80_5_i64(self, name, data, whole, at, missing, kind)
@@ -10295,7 +8763,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_r80_5_i64
 
     subroutine same_r80_5(self, name, data, missing, kind)
@@ -10304,7 +8772,7 @@ contains
         real(10), intent(inout), target :: data(:, :, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_r80_5
 
     subroutine array_r80_5(self, name, data, missing, kind, ranks)
@@ -10327,27 +8795,10 @@ contains
         end if
         memory = memory_to_come(EXTENDED_REAL, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, EXTENDED_REAL, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_r80_5
-
-    function memory_of_r80_6(data) result(memory)
-        real(10), intent(in), target :: data(:, :, :, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(6)
-
-        n = shape(data, int64)
-        memory = memory_to_come(EXTENDED_REAL, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1))
-        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1))
-        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1))
-        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6)))
-    end function memory_of_r80_6
 
     subroutine field_r80_6_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -10356,7 +8807,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_r80_6_i32
 
     subroutine field_r80_6_i64(self, name, data, whole, at, missing, kind)
@@ -10366,7 +8817,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_r80_6_i64
 
     subroutine same_r80_6(self, name, data, missing, kind)
@@ -10375,7 +8826,7 @@ contains
         real(10), intent(inout), target :: data(:, :, :, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_r80_6
 
     subroutine array_r80_6(self, name, data, missing, kind, ranks)
@@ -10398,28 +8849,10 @@ contains
         end if
         memory = memory_to_come(EXTENDED_REAL, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, EXTENDED_REAL, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_r80_6
-
-    function memory_of_r80_7(data) result(memory)
-        real(10), intent(in), target :: data(:, :, :, :, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(7)
-
-        n = shape(data, int64)
-        memory = memory_to_come(EXTENDED_REAL, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1, 1))
-        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1, 1))
-        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1, 1))
-        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6), 1))
-        memory%places(7) = place(data(1, 1, 1, 1, 1, 1, n(7)))
-    end function memory_of_r80_7
 
     subroutine field_r80_7_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -10428,7 +8861,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_r80_7_i32
 
     subroutine field_r80_7_i64(self, name, data, whole, at, missing, kind)
@@ -10438,7 +8871,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_r80_7_i64
 
     subroutine same_r80_7(self, name, data, missing, kind)
@@ -10447,7 +8880,7 @@ contains
         real(10), intent(inout), target :: data(:, :, :, :, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_r80_7
 
     subroutine array_r80_7(self, name, data, missing, kind, ranks)
@@ -10470,7 +8903,7 @@ contains
         end if
         memory = memory_to_come(EXTENDED_REAL, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, EXTENDED_REAL, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_r80_7
@@ -10479,28 +8912,13 @@ contains
 
 #ifdef SCRF_REAL_16
 
-    function place_r128(element) result(place)
-        real(16), intent(in), target :: element
-        integer(c_intptr_t) :: place
-
-        place = transfer(c_loc(element), place)
-    end function place_r128
-
-    function memory_of_r128_0(data) result(memory)
-        real(16), intent(in), target :: data
-        type(field_memory) :: memory
-
-        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), [integer(int64) ::])
-        memory%places(0) = place(data)
-    end function memory_of_r128_0
-
     subroutine field_r128_0_i32(self, name, data, missing, kind)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(16), intent(inout), target :: data
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), OWN, missing, kind)
+        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), OWN, missing, kind)
     end subroutine field_r128_0_i32
 
     subroutine same_r128_0(self, name, data, missing, kind)
@@ -10509,20 +8927,8 @@ contains
         real(16), intent(inout), target :: data
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_r128_0
-
-    function memory_of_r128_1(data) result(memory)
-        real(16), intent(in), target :: data(:)
-        type(field_memory) :: memory
-        integer(int64) :: n(1)
-
-        n = shape(data, int64)
-        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1))
-        memory%places(1) = place(data(n(1)))
-    end function memory_of_r128_1
 
     subroutine field_r128_1_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -10531,7 +8937,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_r128_1_i32
 
     subroutine field_r128_1_i64(self, name, data, whole, at, missing, kind)
@@ -10541,7 +8947,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_r128_1_i64
 
     subroutine same_r128_1(self, name, data, missing, kind)
@@ -10550,7 +8956,7 @@ contains
         real(16), intent(inout), target :: data(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_r128_1
 
     subroutine array_r128_1(self, name, data, missing, kind, ranks)
@@ -10573,23 +8979,10 @@ contains
         end if
         memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, REAL_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_r128_1
-
-    function memory_of_r128_2(data) result(memory)
-        real(16), intent(in), target :: data(:, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(2)
-
-        n = shape(data, int64)
-        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1))
-        memory%places(1) = place(data(n(1), 1))
-        memory%places(2) = place(data(1, n(2)))
-    end function memory_of_r128_2
 
     subroutine field_r128_2_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -10598,7 +8991,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_r128_2_i32
 
     subroutine field_r128_2_i64(self, name, data, whole, at, missing, kind)
@@ -10608,7 +9001,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_r128_2_i64
 
     subroutine same_r128_2(self, name, data, missing, kind)
@@ -10617,7 +9010,7 @@ contains
         real(16), intent(inout), target :: data(:, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_r128_2
 
     subroutine array_r128_2(self, name, data, missing, kind, ranks)
@@ -10640,24 +9033,10 @@ contains
         end if
         memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, REAL_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_r128_2
-
-    function memory_of_r128_3(data) result(memory)
-        real(16), intent(in), target :: data(:, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(3)
-
-        n = shape(data, int64)
-        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1))
-        memory%places(2) = place(data(1, n(2), 1))
-        memory%places(3) = place(data(1, 1, n(3)))
-    end function memory_of_r128_3
 
     subroutine field_r128_3_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -10666,7 +9045,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_r128_3_i32
 
     subroutine field_r128_3_i64(self, name, data, whole, at, missing, kind)
@@ -10676,7 +9055,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_r128_3_i64
 
     subroutine same_r128_3(self, name, data, missing, kind)
@@ -10685,7 +9064,7 @@ contains
         real(16), intent(inout), target :: data(:, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_r128_3
 
     subroutine array_r128_3(self, name, data, missing, kind, ranks)
@@ -10708,25 +9087,10 @@ contains
         end if
         memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, REAL_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_r128_3
-
-    function memory_of_r128_4(data) result(memory)
-        real(16), intent(in), target :: data(:, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(4)
-
-        n = shape(data, int64)
-        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1))
-        memory%places(4) = place(data(1, 1, 1, n(4)))
-    end function memory_of_r128_4
 
     subroutine field_r128_4_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -10735,7 +9099,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_r128_4_i32
 
     subroutine field_r128_4_i64(self, name, data, whole, at, missing, kind)
@@ -10745,7 +9109,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_r128_4_i64
 
     subroutine same_r128_4(self, name, data, missing, kind)
@@ -10754,7 +9118,7 @@ contains
         real(16), intent(inout), target :: data(:, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_r128_4
 
     subroutine array_r128_4(self, name, data, missing, kind, ranks)
@@ -10777,26 +9141,10 @@ contains
         end if
         memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, REAL_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_r128_4
-
-    function memory_of_r128_5(data) result(memory)
-        real(16), intent(in), target :: data(:, :, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(5)
-
-        n = shape(data, int64)
-        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1, 1))
-        memory%places(4) = place(data(1, 1, 1, n(4), 1))
-        memory%places(5) = place(data(1, 1, 1, 1, n(5)))
-    end function memory_of_r128_5
 
     subroutine field_r128_5_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -10805,7 +9153,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_r128_5_i32
 
     subroutine field_r128_5_i64(self, name, data, whole, at, missing, kind)
@@ -10815,7 +9163,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_r128_5_i64
 
     subroutine same_r128_5(self, name, data, missing, kind)
@@ -10824,7 +9172,7 @@ contains
         real(16), intent(inout), target :: data(:, :, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_r128_5
 
     subroutine array_r128_5(self, name, data, missing, kind, ranks)
@@ -10847,27 +9195,10 @@ contains
         end if
         memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, REAL_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_r128_5
-
-    function memory_of_r128_6(data) result(memory)
-        real(16), intent(in), target :: data(:, :, :, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(6)
-
-        n = shape(data, int64)
-        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1))
-        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1))
-        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1))
-        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6)))
-    end function memory_of_r128_6
 
     subroutine field_r128_6_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -10876,7 +9207,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_r128_6_i32
 
     subroutine field_r128_6_i64(self, name, data, whole, at, missing, kind)
@@ -10886,7 +9217,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_r128_6_i64
 
     subroutine same_r128_6(self, name, data, missing, kind)
@@ -10895,7 +9226,7 @@ contains
         real(16), intent(inout), target :: data(:, :, :, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_r128_6
 
     subroutine array_r128_6(self, name, data, missing, kind, ranks)
@@ -10918,28 +9249,10 @@ contains
         end if
         memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, REAL_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_r128_6
-
-    function memory_of_r128_7(data) result(memory)
-        real(16), intent(in), target :: data(:, :, :, :, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(7)
-
-        n = shape(data, int64)
-        memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1, 1))
-        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1, 1))
-        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1, 1))
-        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6), 1))
-        memory%places(7) = place(data(1, 1, 1, 1, 1, 1, n(7)))
-    end function memory_of_r128_7
 
     subroutine field_r128_7_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -10948,7 +9261,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_r128_7_i32
 
     subroutine field_r128_7_i64(self, name, data, whole, at, missing, kind)
@@ -10958,7 +9271,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_r128_7_i64
 
     subroutine same_r128_7(self, name, data, missing, kind)
@@ -10967,7 +9280,7 @@ contains
         real(16), intent(inout), target :: data(:, :, :, :, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_r128_7
 
     subroutine array_r128_7(self, name, data, missing, kind, ranks)
@@ -10990,7 +9303,7 @@ contains
         end if
         memory = memory_to_come(REAL_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, REAL_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_r128_7
@@ -10998,28 +9311,13 @@ contains
 #endif
 
 
-    function place_c32(element) result(place)
-        complex(real32), intent(in), target :: element
-        integer(c_intptr_t) :: place
-
-        place = transfer(c_loc(element), place)
-    end function place_c32
-
-    function memory_of_c32_0(data) result(memory)
-        complex(real32), intent(in), target :: data
-        type(field_memory) :: memory
-
-        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), [integer(int64) ::])
-        memory%places(0) = place(data)
-    end function memory_of_c32_0
-
     subroutine field_c32_0_i32(self, name, data, missing, kind)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real32), intent(inout), target :: data
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), OWN, missing, kind)
+        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), OWN, missing, kind)
     end subroutine field_c32_0_i32
 
     subroutine same_c32_0(self, name, data, missing, kind)
@@ -11028,20 +9326,8 @@ contains
         complex(real32), intent(inout), target :: data
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_c32_0
-
-    function memory_of_c32_1(data) result(memory)
-        complex(real32), intent(in), target :: data(:)
-        type(field_memory) :: memory
-        integer(int64) :: n(1)
-
-        n = shape(data, int64)
-        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1))
-        memory%places(1) = place(data(n(1)))
-    end function memory_of_c32_1
 
     subroutine field_c32_1_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -11050,7 +9336,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_c32_1_i32
 
     subroutine field_c32_1_i64(self, name, data, whole, at, missing, kind)
@@ -11060,7 +9346,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_c32_1_i64
 
     subroutine same_c32_1(self, name, data, missing, kind)
@@ -11069,7 +9355,7 @@ contains
         complex(real32), intent(inout), target :: data(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_c32_1
 
     subroutine array_c32_1(self, name, data, missing, kind, ranks)
@@ -11092,23 +9378,10 @@ contains
         end if
         memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, COMPLEX_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_c32_1
-
-    function memory_of_c32_2(data) result(memory)
-        complex(real32), intent(in), target :: data(:, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(2)
-
-        n = shape(data, int64)
-        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1))
-        memory%places(1) = place(data(n(1), 1))
-        memory%places(2) = place(data(1, n(2)))
-    end function memory_of_c32_2
 
     subroutine field_c32_2_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -11117,7 +9390,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_c32_2_i32
 
     subroutine field_c32_2_i64(self, name, data, whole, at, missing, kind)
@@ -11127,7 +9400,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_c32_2_i64
 
     subroutine same_c32_2(self, name, data, missing, kind)
@@ -11136,7 +9409,7 @@ contains
         complex(real32), intent(inout), target :: data(:, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_c32_2
 
     subroutine array_c32_2(self, name, data, missing, kind, ranks)
@@ -11159,24 +9432,10 @@ contains
         end if
         memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, COMPLEX_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_c32_2
-
-    function memory_of_c32_3(data) result(memory)
-        complex(real32), intent(in), target :: data(:, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(3)
-
-        n = shape(data, int64)
-        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1))
-        memory%places(2) = place(data(1, n(2), 1))
-        memory%places(3) = place(data(1, 1, n(3)))
-    end function memory_of_c32_3
 
     subroutine field_c32_3_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -11185,7 +9444,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_c32_3_i32
 
     subroutine field_c32_3_i64(self, name, data, whole, at, missing, kind)
@@ -11195,7 +9454,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_c32_3_i64
 
     subroutine same_c32_3(self, name, data, missing, kind)
@@ -11204,7 +9463,7 @@ contains
         complex(real32), intent(inout), target :: data(:, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_c32_3
 
     subroutine array_c32_3(self, name, data, missing, kind, ranks)
@@ -11227,25 +9486,10 @@ contains
         end if
         memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, COMPLEX_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_c32_3
-
-    function memory_of_c32_4(data) result(memory)
-        complex(real32), intent(in), target :: data(:, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(4)
-
-        n = shape(data, int64)
-        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1))
-        memory%places(4) = place(data(1, 1, 1, n(4)))
-    end function memory_of_c32_4
 
     subroutine field_c32_4_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -11254,7 +9498,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_c32_4_i32
 
     subroutine field_c32_4_i64(self, name, data, whole, at, missing, kind)
@@ -11264,7 +9508,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_c32_4_i64
 
     subroutine same_c32_4(self, name, data, missing, kind)
@@ -11273,7 +9517,7 @@ contains
         complex(real32), intent(inout), target :: data(:, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_c32_4
 
     subroutine array_c32_4(self, name, data, missing, kind, ranks)
@@ -11296,26 +9540,10 @@ contains
         end if
         memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, COMPLEX_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_c32_4
-
-    function memory_of_c32_5(data) result(memory)
-        complex(real32), intent(in), target :: data(:, :, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(5)
-
-        n = shape(data, int64)
-        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1, 1))
-        memory%places(4) = place(data(1, 1, 1, n(4), 1))
-        memory%places(5) = place(data(1, 1, 1, 1, n(5)))
-    end function memory_of_c32_5
 
     subroutine field_c32_5_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -11324,7 +9552,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_c32_5_i32
 
     subroutine field_c32_5_i64(self, name, data, whole, at, missing, kind)
@@ -11334,7 +9562,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_c32_5_i64
 
     subroutine same_c32_5(self, name, data, missing, kind)
@@ -11343,7 +9571,7 @@ contains
         complex(real32), intent(inout), target :: data(:, :, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_c32_5
 
     subroutine array_c32_5(self, name, data, missing, kind, ranks)
@@ -11366,27 +9594,10 @@ contains
         end if
         memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, COMPLEX_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_c32_5
-
-    function memory_of_c32_6(data) result(memory)
-        complex(real32), intent(in), target :: data(:, :, :, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(6)
-
-        n = shape(data, int64)
-        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1))
-        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1))
-        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1))
-        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6)))
-    end function memory_of_c32_6
 
     subroutine field_c32_6_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -11395,7 +9606,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_c32_6_i32
 
     subroutine field_c32_6_i64(self, name, data, whole, at, missing, kind)
@@ -11405,7 +9616,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_c32_6_i64
 
     subroutine same_c32_6(self, name, data, missing, kind)
@@ -11414,7 +9625,7 @@ contains
         complex(real32), intent(inout), target :: data(:, :, :, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_c32_6
 
     subroutine array_c32_6(self, name, data, missing, kind, ranks)
@@ -11437,28 +9648,10 @@ contains
         end if
         memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, COMPLEX_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_c32_6
-
-    function memory_of_c32_7(data) result(memory)
-        complex(real32), intent(in), target :: data(:, :, :, :, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(7)
-
-        n = shape(data, int64)
-        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1, 1))
-        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1, 1))
-        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1, 1))
-        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6), 1))
-        memory%places(7) = place(data(1, 1, 1, 1, 1, 1, n(7)))
-    end function memory_of_c32_7
 
     subroutine field_c32_7_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -11467,7 +9660,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_c32_7_i32
 
     subroutine field_c32_7_i64(self, name, data, whole, at, missing, kind)
@@ -11477,7 +9670,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_c32_7_i64
 
     subroutine same_c32_7(self, name, data, missing, kind)
@@ -11486,7 +9679,7 @@ contains
         complex(real32), intent(inout), target :: data(:, :, :, :, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_c32_7
 
     subroutine array_c32_7(self, name, data, missing, kind, ranks)
@@ -11509,27 +9702,12 @@ contains
         end if
         memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, COMPLEX_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_c32_7
 
 
-
-    function place_c64(element) result(place)
-        complex(real64), intent(in), target :: element
-        integer(c_intptr_t) :: place
-
-        place = transfer(c_loc(element), place)
-    end function place_c64
-
-    function memory_of_c64_0(data) result(memory)
-        complex(real64), intent(in), target :: data
-        type(field_memory) :: memory
-
-        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), [integer(int64) ::])
-        memory%places(0) = place(data)
-    end function memory_of_c64_0
 
     subroutine field_c64_0_i32(self, name, data, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -11537,7 +9715,7 @@ contains
         complex(real64), intent(inout), target :: data
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), OWN, missing, kind)
+        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), OWN, missing, kind)
     end subroutine field_c64_0_i32
 
     subroutine same_c64_0(self, name, data, missing, kind)
@@ -11546,20 +9724,8 @@ contains
         complex(real64), intent(inout), target :: data
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_c64_0
-
-    function memory_of_c64_1(data) result(memory)
-        complex(real64), intent(in), target :: data(:)
-        type(field_memory) :: memory
-        integer(int64) :: n(1)
-
-        n = shape(data, int64)
-        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1))
-        memory%places(1) = place(data(n(1)))
-    end function memory_of_c64_1
 
     subroutine field_c64_1_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -11568,7 +9734,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_c64_1_i32
 
     subroutine field_c64_1_i64(self, name, data, whole, at, missing, kind)
@@ -11578,7 +9744,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_c64_1_i64
 
     subroutine same_c64_1(self, name, data, missing, kind)
@@ -11587,7 +9753,7 @@ contains
         complex(real64), intent(inout), target :: data(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_c64_1
 
     subroutine array_c64_1(self, name, data, missing, kind, ranks)
@@ -11610,23 +9776,10 @@ contains
         end if
         memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, COMPLEX_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_c64_1
-
-    function memory_of_c64_2(data) result(memory)
-        complex(real64), intent(in), target :: data(:, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(2)
-
-        n = shape(data, int64)
-        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1))
-        memory%places(1) = place(data(n(1), 1))
-        memory%places(2) = place(data(1, n(2)))
-    end function memory_of_c64_2
 
     subroutine field_c64_2_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -11635,7 +9788,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_c64_2_i32
 
     subroutine field_c64_2_i64(self, name, data, whole, at, missing, kind)
@@ -11645,7 +9798,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_c64_2_i64
 
     subroutine same_c64_2(self, name, data, missing, kind)
@@ -11654,7 +9807,7 @@ contains
         complex(real64), intent(inout), target :: data(:, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_c64_2
 
     subroutine array_c64_2(self, name, data, missing, kind, ranks)
@@ -11677,24 +9830,10 @@ contains
         end if
         memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, COMPLEX_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_c64_2
-
-    function memory_of_c64_3(data) result(memory)
-        complex(real64), intent(in), target :: data(:, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(3)
-
-        n = shape(data, int64)
-        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1))
-        memory%places(2) = place(data(1, n(2), 1))
-        memory%places(3) = place(data(1, 1, n(3)))
-    end function memory_of_c64_3
 
     subroutine field_c64_3_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -11703,7 +9842,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_c64_3_i32
 
     subroutine field_c64_3_i64(self, name, data, whole, at, missing, kind)
@@ -11713,7 +9852,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_c64_3_i64
 
     subroutine same_c64_3(self, name, data, missing, kind)
@@ -11722,7 +9861,7 @@ contains
         complex(real64), intent(inout), target :: data(:, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_c64_3
 
     subroutine array_c64_3(self, name, data, missing, kind, ranks)
@@ -11745,25 +9884,10 @@ contains
         end if
         memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, COMPLEX_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_c64_3
-
-    function memory_of_c64_4(data) result(memory)
-        complex(real64), intent(in), target :: data(:, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(4)
-
-        n = shape(data, int64)
-        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1))
-        memory%places(4) = place(data(1, 1, 1, n(4)))
-    end function memory_of_c64_4
 
     subroutine field_c64_4_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -11772,7 +9896,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_c64_4_i32
 
     subroutine field_c64_4_i64(self, name, data, whole, at, missing, kind)
@@ -11782,7 +9906,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_c64_4_i64
 
     subroutine same_c64_4(self, name, data, missing, kind)
@@ -11791,7 +9915,7 @@ contains
         complex(real64), intent(inout), target :: data(:, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_c64_4
 
     subroutine array_c64_4(self, name, data, missing, kind, ranks)
@@ -11814,26 +9938,10 @@ contains
         end if
         memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, COMPLEX_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_c64_4
-
-    function memory_of_c64_5(data) result(memory)
-        complex(real64), intent(in), target :: data(:, :, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(5)
-
-        n = shape(data, int64)
-        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1, 1))
-        memory%places(4) = place(data(1, 1, 1, n(4), 1))
-        memory%places(5) = place(data(1, 1, 1, 1, n(5)))
-    end function memory_of_c64_5
 
     subroutine field_c64_5_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -11842,7 +9950,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_c64_5_i32
 
     subroutine field_c64_5_i64(self, name, data, whole, at, missing, kind)
@@ -11852,7 +9960,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_c64_5_i64
 
     subroutine same_c64_5(self, name, data, missing, kind)
@@ -11861,7 +9969,7 @@ contains
         complex(real64), intent(inout), target :: data(:, :, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_c64_5
 
     subroutine array_c64_5(self, name, data, missing, kind, ranks)
@@ -11884,27 +9992,10 @@ contains
         end if
         memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, COMPLEX_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_c64_5
-
-    function memory_of_c64_6(data) result(memory)
-        complex(real64), intent(in), target :: data(:, :, :, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(6)
-
-        n = shape(data, int64)
-        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1))
-        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1))
-        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1))
-        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6)))
-    end function memory_of_c64_6
 
     subroutine field_c64_6_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -11913,7 +10004,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_c64_6_i32
 
     subroutine field_c64_6_i64(self, name, data, whole, at, missing, kind)
@@ -11923,7 +10014,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_c64_6_i64
 
     subroutine same_c64_6(self, name, data, missing, kind)
@@ -11932,7 +10023,7 @@ contains
         complex(real64), intent(inout), target :: data(:, :, :, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_c64_6
 
     subroutine array_c64_6(self, name, data, missing, kind, ranks)
@@ -11955,28 +10046,10 @@ contains
         end if
         memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, COMPLEX_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_c64_6
-
-    function memory_of_c64_7(data) result(memory)
-        complex(real64), intent(in), target :: data(:, :, :, :, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(7)
-
-        n = shape(data, int64)
-        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1, 1))
-        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1, 1))
-        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1, 1))
-        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6), 1))
-        memory%places(7) = place(data(1, 1, 1, 1, 1, 1, n(7)))
-    end function memory_of_c64_7
 
     subroutine field_c64_7_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -11985,7 +10058,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_c64_7_i32
 
     subroutine field_c64_7_i64(self, name, data, whole, at, missing, kind)
@@ -11995,7 +10068,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_c64_7_i64
 
     subroutine same_c64_7(self, name, data, missing, kind)
@@ -12004,7 +10077,7 @@ contains
         complex(real64), intent(inout), target :: data(:, :, :, :, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_c64_7
 
     subroutine array_c64_7(self, name, data, missing, kind, ranks)
@@ -12027,7 +10100,7 @@ contains
         end if
         memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, COMPLEX_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_c64_7
@@ -12035,28 +10108,13 @@ contains
 
 #ifdef SCRF_REAL_10
 
-    function place_c80(element) result(place)
-        complex(10), intent(in), target :: element
-        integer(c_intptr_t) :: place
-
-        place = transfer(c_loc(element), place)
-    end function place_c80
-
-    function memory_of_c80_0(data) result(memory)
-        complex(10), intent(in), target :: data
-        type(field_memory) :: memory
-
-        memory = memory_to_come(EXTENDED_COMPLEX, storage_size(data, int64), [integer(int64) ::])
-        memory%places(0) = place(data)
-    end function memory_of_c80_0
-
     subroutine field_c80_0_i32(self, name, data, missing, kind)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(10), intent(inout), target :: data
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), OWN, missing, kind)
+        call put_array(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), OWN, missing, kind)
     end subroutine field_c80_0_i32
 
     subroutine same_c80_0(self, name, data, missing, kind)
@@ -12065,20 +10123,8 @@ contains
         complex(10), intent(inout), target :: data
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_c80_0
-
-    function memory_of_c80_1(data) result(memory)
-        complex(10), intent(in), target :: data(:)
-        type(field_memory) :: memory
-        integer(int64) :: n(1)
-
-        n = shape(data, int64)
-        memory = memory_to_come(EXTENDED_COMPLEX, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1))
-        memory%places(1) = place(data(n(1)))
-    end function memory_of_c80_1
 
     subroutine field_c80_1_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -12087,7 +10133,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_c80_1_i32
 
     subroutine field_c80_1_i64(self, name, data, whole, at, missing, kind)
@@ -12097,7 +10143,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_c80_1_i64
 
     subroutine same_c80_1(self, name, data, missing, kind)
@@ -12106,7 +10152,7 @@ contains
         complex(10), intent(inout), target :: data(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_c80_1
 
     subroutine array_c80_1(self, name, data, missing, kind, ranks)
@@ -12129,23 +10175,10 @@ contains
         end if
         memory = memory_to_come(EXTENDED_COMPLEX, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_c80_1
-
-    function memory_of_c80_2(data) result(memory)
-        complex(10), intent(in), target :: data(:, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(2)
-
-        n = shape(data, int64)
-        memory = memory_to_come(EXTENDED_COMPLEX, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1))
-        memory%places(1) = place(data(n(1), 1))
-        memory%places(2) = place(data(1, n(2)))
-    end function memory_of_c80_2
 
     subroutine field_c80_2_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -12154,7 +10187,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_c80_2_i32
 
     subroutine field_c80_2_i64(self, name, data, whole, at, missing, kind)
@@ -12164,7 +10197,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_c80_2_i64
 
     subroutine same_c80_2(self, name, data, missing, kind)
@@ -12173,7 +10206,7 @@ contains
         complex(10), intent(inout), target :: data(:, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_c80_2
 
     subroutine array_c80_2(self, name, data, missing, kind, ranks)
@@ -12196,24 +10229,10 @@ contains
         end if
         memory = memory_to_come(EXTENDED_COMPLEX, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_c80_2
-
-    function memory_of_c80_3(data) result(memory)
-        complex(10), intent(in), target :: data(:, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(3)
-
-        n = shape(data, int64)
-        memory = memory_to_come(EXTENDED_COMPLEX, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1))
-        memory%places(2) = place(data(1, n(2), 1))
-        memory%places(3) = place(data(1, 1, n(3)))
-    end function memory_of_c80_3
 
     subroutine field_c80_3_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -12222,7 +10241,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_c80_3_i32
 
     subroutine field_c80_3_i64(self, name, data, whole, at, missing, kind)
@@ -12232,7 +10251,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_c80_3_i64
 
     subroutine same_c80_3(self, name, data, missing, kind)
@@ -12241,7 +10260,7 @@ contains
         complex(10), intent(inout), target :: data(:, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_c80_3
 
     subroutine array_c80_3(self, name, data, missing, kind, ranks)
@@ -12264,25 +10283,10 @@ contains
         end if
         memory = memory_to_come(EXTENDED_COMPLEX, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_c80_3
-
-    function memory_of_c80_4(data) result(memory)
-        complex(10), intent(in), target :: data(:, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(4)
-
-        n = shape(data, int64)
-        memory = memory_to_come(EXTENDED_COMPLEX, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1))
-        memory%places(4) = place(data(1, 1, 1, n(4)))
-    end function memory_of_c80_4
 
     subroutine field_c80_4_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -12291,7 +10295,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_c80_4_i32
 
     subroutine field_c80_4_i64(self, name, data, whole, at, missing, kind)
@@ -12301,7 +10305,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_c80_4_i64
 
     subroutine same_c80_4(self, name, data, missing, kind)
@@ -12310,7 +10314,7 @@ contains
         complex(10), intent(inout), target :: data(:, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_c80_4
 
     subroutine array_c80_4(self, name, data, missing, kind, ranks)
@@ -12333,26 +10337,10 @@ contains
         end if
         memory = memory_to_come(EXTENDED_COMPLEX, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_c80_4
-
-    function memory_of_c80_5(data) result(memory)
-        complex(10), intent(in), target :: data(:, :, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(5)
-
-        n = shape(data, int64)
-        memory = memory_to_come(EXTENDED_COMPLEX, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1, 1))
-        memory%places(4) = place(data(1, 1, 1, n(4), 1))
-        memory%places(5) = place(data(1, 1, 1, 1, n(5)))
-    end function memory_of_c80_5
 
     subroutine field_c80_5_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -12361,7 +10349,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_c80_5_i32
 
     subroutine field_c80_5_i64(self, name, data, whole, at, missing, kind)
@@ -12371,7 +10359,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_c80_5_i64
 
     subroutine same_c80_5(self, name, data, missing, kind)
@@ -12380,7 +10368,7 @@ contains
         complex(10), intent(inout), target :: data(:, :, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_c80_5
 
     subroutine array_c80_5(self, name, data, missing, kind, ranks)
@@ -12403,27 +10391,10 @@ contains
         end if
         memory = memory_to_come(EXTENDED_COMPLEX, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_c80_5
-
-    function memory_of_c80_6(data) result(memory)
-        complex(10), intent(in), target :: data(:, :, :, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(6)
-
-        n = shape(data, int64)
-        memory = memory_to_come(EXTENDED_COMPLEX, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1))
-        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1))
-        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1))
-        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6)))
-    end function memory_of_c80_6
 
     subroutine field_c80_6_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -12432,7 +10403,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_c80_6_i32
 
     subroutine field_c80_6_i64(self, name, data, whole, at, missing, kind)
@@ -12442,7 +10413,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_c80_6_i64
 
     subroutine same_c80_6(self, name, data, missing, kind)
@@ -12451,7 +10422,7 @@ contains
         complex(10), intent(inout), target :: data(:, :, :, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_c80_6
 
     subroutine array_c80_6(self, name, data, missing, kind, ranks)
@@ -12474,28 +10445,10 @@ contains
         end if
         memory = memory_to_come(EXTENDED_COMPLEX, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_c80_6
-
-    function memory_of_c80_7(data) result(memory)
-        complex(10), intent(in), target :: data(:, :, :, :, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(7)
-
-        n = shape(data, int64)
-        memory = memory_to_come(EXTENDED_COMPLEX, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1, 1))
-        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1, 1))
-        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1, 1))
-        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6), 1))
-        memory%places(7) = place(data(1, 1, 1, 1, 1, 1, n(7)))
-    end function memory_of_c80_7
 
     subroutine field_c80_7_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -12504,7 +10457,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_c80_7_i32
 
     subroutine field_c80_7_i64(self, name, data, whole, at, missing, kind)
@@ -12514,7 +10467,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_c80_7_i64
 
     subroutine same_c80_7(self, name, data, missing, kind)
@@ -12523,7 +10476,7 @@ contains
         complex(10), intent(inout), target :: data(:, :, :, :, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_c80_7
 
     subroutine array_c80_7(self, name, data, missing, kind, ranks)
@@ -12546,7 +10499,7 @@ contains
         end if
         memory = memory_to_come(EXTENDED_COMPLEX, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_c80_7
@@ -12555,28 +10508,13 @@ contains
 
 #ifdef SCRF_REAL_16
 
-    function place_c128(element) result(place)
-        complex(16), intent(in), target :: element
-        integer(c_intptr_t) :: place
-
-        place = transfer(c_loc(element), place)
-    end function place_c128
-
-    function memory_of_c128_0(data) result(memory)
-        complex(16), intent(in), target :: data
-        type(field_memory) :: memory
-
-        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), [integer(int64) ::])
-        memory%places(0) = place(data)
-    end function memory_of_c128_0
-
     subroutine field_c128_0_i32(self, name, data, missing, kind)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(16), intent(inout), target :: data
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), OWN, missing, kind)
+        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), OWN, missing, kind)
     end subroutine field_c128_0_i32
 
     subroutine same_c128_0(self, name, data, missing, kind)
@@ -12585,20 +10523,8 @@ contains
         complex(16), intent(inout), target :: data
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_c128_0
-
-    function memory_of_c128_1(data) result(memory)
-        complex(16), intent(in), target :: data(:)
-        type(field_memory) :: memory
-        integer(int64) :: n(1)
-
-        n = shape(data, int64)
-        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1))
-        memory%places(1) = place(data(n(1)))
-    end function memory_of_c128_1
 
     subroutine field_c128_1_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -12607,7 +10533,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_c128_1_i32
 
     subroutine field_c128_1_i64(self, name, data, whole, at, missing, kind)
@@ -12617,7 +10543,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_c128_1_i64
 
     subroutine same_c128_1(self, name, data, missing, kind)
@@ -12626,7 +10552,7 @@ contains
         complex(16), intent(inout), target :: data(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_c128_1
 
     subroutine array_c128_1(self, name, data, missing, kind, ranks)
@@ -12649,23 +10575,10 @@ contains
         end if
         memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, COMPLEX_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_c128_1
-
-    function memory_of_c128_2(data) result(memory)
-        complex(16), intent(in), target :: data(:, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(2)
-
-        n = shape(data, int64)
-        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1))
-        memory%places(1) = place(data(n(1), 1))
-        memory%places(2) = place(data(1, n(2)))
-    end function memory_of_c128_2
 
     subroutine field_c128_2_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -12674,7 +10587,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_c128_2_i32
 
     subroutine field_c128_2_i64(self, name, data, whole, at, missing, kind)
@@ -12684,7 +10597,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_c128_2_i64
 
     subroutine same_c128_2(self, name, data, missing, kind)
@@ -12693,7 +10606,7 @@ contains
         complex(16), intent(inout), target :: data(:, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_c128_2
 
     subroutine array_c128_2(self, name, data, missing, kind, ranks)
@@ -12716,24 +10629,10 @@ contains
         end if
         memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, COMPLEX_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_c128_2
-
-    function memory_of_c128_3(data) result(memory)
-        complex(16), intent(in), target :: data(:, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(3)
-
-        n = shape(data, int64)
-        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1))
-        memory%places(2) = place(data(1, n(2), 1))
-        memory%places(3) = place(data(1, 1, n(3)))
-    end function memory_of_c128_3
 
     subroutine field_c128_3_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -12742,7 +10641,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_c128_3_i32
 
     subroutine field_c128_3_i64(self, name, data, whole, at, missing, kind)
@@ -12752,7 +10651,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_c128_3_i64
 
     subroutine same_c128_3(self, name, data, missing, kind)
@@ -12761,7 +10660,7 @@ contains
         complex(16), intent(inout), target :: data(:, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_c128_3
 
     subroutine array_c128_3(self, name, data, missing, kind, ranks)
@@ -12784,25 +10683,10 @@ contains
         end if
         memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, COMPLEX_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_c128_3
-
-    function memory_of_c128_4(data) result(memory)
-        complex(16), intent(in), target :: data(:, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(4)
-
-        n = shape(data, int64)
-        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1))
-        memory%places(4) = place(data(1, 1, 1, n(4)))
-    end function memory_of_c128_4
 
     subroutine field_c128_4_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -12811,7 +10695,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_c128_4_i32
 
     subroutine field_c128_4_i64(self, name, data, whole, at, missing, kind)
@@ -12821,7 +10705,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_c128_4_i64
 
     subroutine same_c128_4(self, name, data, missing, kind)
@@ -12830,7 +10714,7 @@ contains
         complex(16), intent(inout), target :: data(:, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_c128_4
 
     subroutine array_c128_4(self, name, data, missing, kind, ranks)
@@ -12853,26 +10737,10 @@ contains
         end if
         memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, COMPLEX_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_c128_4
-
-    function memory_of_c128_5(data) result(memory)
-        complex(16), intent(in), target :: data(:, :, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(5)
-
-        n = shape(data, int64)
-        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1, 1))
-        memory%places(4) = place(data(1, 1, 1, n(4), 1))
-        memory%places(5) = place(data(1, 1, 1, 1, n(5)))
-    end function memory_of_c128_5
 
     subroutine field_c128_5_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -12881,7 +10749,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_c128_5_i32
 
     subroutine field_c128_5_i64(self, name, data, whole, at, missing, kind)
@@ -12891,7 +10759,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_c128_5_i64
 
     subroutine same_c128_5(self, name, data, missing, kind)
@@ -12900,7 +10768,7 @@ contains
         complex(16), intent(inout), target :: data(:, :, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_c128_5
 
     subroutine array_c128_5(self, name, data, missing, kind, ranks)
@@ -12923,27 +10791,10 @@ contains
         end if
         memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, COMPLEX_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_c128_5
-
-    function memory_of_c128_6(data) result(memory)
-        complex(16), intent(in), target :: data(:, :, :, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(6)
-
-        n = shape(data, int64)
-        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1))
-        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1))
-        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1))
-        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6)))
-    end function memory_of_c128_6
 
     subroutine field_c128_6_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -12952,7 +10803,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_c128_6_i32
 
     subroutine field_c128_6_i64(self, name, data, whole, at, missing, kind)
@@ -12962,7 +10813,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_c128_6_i64
 
     subroutine same_c128_6(self, name, data, missing, kind)
@@ -12971,7 +10822,7 @@ contains
         complex(16), intent(inout), target :: data(:, :, :, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_c128_6
 
     subroutine array_c128_6(self, name, data, missing, kind, ranks)
@@ -12994,28 +10845,10 @@ contains
         end if
         memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, COMPLEX_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_c128_6
-
-    function memory_of_c128_7(data) result(memory)
-        complex(16), intent(in), target :: data(:, :, :, :, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(7)
-
-        n = shape(data, int64)
-        memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1, 1))
-        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1, 1))
-        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1, 1))
-        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6), 1))
-        memory%places(7) = place(data(1, 1, 1, 1, 1, 1, n(7)))
-    end function memory_of_c128_7
 
     subroutine field_c128_7_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -13024,7 +10857,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_c128_7_i32
 
     subroutine field_c128_7_i64(self, name, data, whole, at, missing, kind)
@@ -13034,7 +10867,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_c128_7_i64
 
     subroutine same_c128_7(self, name, data, missing, kind)
@@ -13043,7 +10876,7 @@ contains
         complex(16), intent(inout), target :: data(:, :, :, :, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_c128_7
 
     subroutine array_c128_7(self, name, data, missing, kind, ranks)
@@ -13066,7 +10899,7 @@ contains
         end if
         memory = memory_to_come(COMPLEX_NUMBER, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, COMPLEX_NUMBER, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_c128_7
@@ -13074,28 +10907,13 @@ contains
 #endif
 
 
-    function place_l8(element) result(place)
-        logical(int8), intent(in), target :: element
-        integer(c_intptr_t) :: place
-
-        place = transfer(c_loc(element), place)
-    end function place_l8
-
-    function memory_of_l8_0(data) result(memory)
-        logical(int8), intent(in), target :: data
-        type(field_memory) :: memory
-
-        memory = memory_to_come(TRUTH, storage_size(data, int64), [integer(int64) ::])
-        memory%places(0) = place(data)
-    end function memory_of_l8_0
-
     subroutine field_l8_0_i32(self, name, data, missing, kind)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int8), intent(inout), target :: data
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), OWN, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), OWN, missing, kind)
     end subroutine field_l8_0_i32
 
     subroutine same_l8_0(self, name, data, missing, kind)
@@ -13104,20 +10922,8 @@ contains
         logical(int8), intent(inout), target :: data
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_l8_0
-
-    function memory_of_l8_1(data) result(memory)
-        logical(int8), intent(in), target :: data(:)
-        type(field_memory) :: memory
-        integer(int64) :: n(1)
-
-        n = shape(data, int64)
-        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1))
-        memory%places(1) = place(data(n(1)))
-    end function memory_of_l8_1
 
     subroutine field_l8_1_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -13126,7 +10932,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l8_1_i32
 
     subroutine field_l8_1_i64(self, name, data, whole, at, missing, kind)
@@ -13136,7 +10942,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l8_1_i64
 
     subroutine same_l8_1(self, name, data, missing, kind)
@@ -13145,7 +10951,7 @@ contains
         logical(int8), intent(inout), target :: data(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_l8_1
 
     subroutine array_l8_1(self, name, data, missing, kind, ranks)
@@ -13168,23 +10974,10 @@ contains
         end if
         memory = memory_to_come(TRUTH, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l8_1
-
-    function memory_of_l8_2(data) result(memory)
-        logical(int8), intent(in), target :: data(:, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(2)
-
-        n = shape(data, int64)
-        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1))
-        memory%places(1) = place(data(n(1), 1))
-        memory%places(2) = place(data(1, n(2)))
-    end function memory_of_l8_2
 
     subroutine field_l8_2_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -13193,7 +10986,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l8_2_i32
 
     subroutine field_l8_2_i64(self, name, data, whole, at, missing, kind)
@@ -13203,7 +10996,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l8_2_i64
 
     subroutine same_l8_2(self, name, data, missing, kind)
@@ -13212,7 +11005,7 @@ contains
         logical(int8), intent(inout), target :: data(:, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_l8_2
 
     subroutine array_l8_2(self, name, data, missing, kind, ranks)
@@ -13235,24 +11028,10 @@ contains
         end if
         memory = memory_to_come(TRUTH, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l8_2
-
-    function memory_of_l8_3(data) result(memory)
-        logical(int8), intent(in), target :: data(:, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(3)
-
-        n = shape(data, int64)
-        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1))
-        memory%places(2) = place(data(1, n(2), 1))
-        memory%places(3) = place(data(1, 1, n(3)))
-    end function memory_of_l8_3
 
     subroutine field_l8_3_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -13261,7 +11040,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l8_3_i32
 
     subroutine field_l8_3_i64(self, name, data, whole, at, missing, kind)
@@ -13271,7 +11050,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l8_3_i64
 
     subroutine same_l8_3(self, name, data, missing, kind)
@@ -13280,7 +11059,7 @@ contains
         logical(int8), intent(inout), target :: data(:, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_l8_3
 
     subroutine array_l8_3(self, name, data, missing, kind, ranks)
@@ -13303,25 +11082,10 @@ contains
         end if
         memory = memory_to_come(TRUTH, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l8_3
-
-    function memory_of_l8_4(data) result(memory)
-        logical(int8), intent(in), target :: data(:, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(4)
-
-        n = shape(data, int64)
-        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1))
-        memory%places(4) = place(data(1, 1, 1, n(4)))
-    end function memory_of_l8_4
 
     subroutine field_l8_4_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -13330,7 +11094,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l8_4_i32
 
     subroutine field_l8_4_i64(self, name, data, whole, at, missing, kind)
@@ -13340,7 +11104,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l8_4_i64
 
     subroutine same_l8_4(self, name, data, missing, kind)
@@ -13349,7 +11113,7 @@ contains
         logical(int8), intent(inout), target :: data(:, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_l8_4
 
     subroutine array_l8_4(self, name, data, missing, kind, ranks)
@@ -13372,26 +11136,10 @@ contains
         end if
         memory = memory_to_come(TRUTH, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l8_4
-
-    function memory_of_l8_5(data) result(memory)
-        logical(int8), intent(in), target :: data(:, :, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(5)
-
-        n = shape(data, int64)
-        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1, 1))
-        memory%places(4) = place(data(1, 1, 1, n(4), 1))
-        memory%places(5) = place(data(1, 1, 1, 1, n(5)))
-    end function memory_of_l8_5
 
     subroutine field_l8_5_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -13400,7 +11148,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l8_5_i32
 
     subroutine field_l8_5_i64(self, name, data, whole, at, missing, kind)
@@ -13410,7 +11158,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l8_5_i64
 
     subroutine same_l8_5(self, name, data, missing, kind)
@@ -13419,7 +11167,7 @@ contains
         logical(int8), intent(inout), target :: data(:, :, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_l8_5
 
     subroutine array_l8_5(self, name, data, missing, kind, ranks)
@@ -13442,27 +11190,10 @@ contains
         end if
         memory = memory_to_come(TRUTH, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l8_5
-
-    function memory_of_l8_6(data) result(memory)
-        logical(int8), intent(in), target :: data(:, :, :, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(6)
-
-        n = shape(data, int64)
-        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1))
-        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1))
-        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1))
-        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6)))
-    end function memory_of_l8_6
 
     subroutine field_l8_6_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -13471,7 +11202,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l8_6_i32
 
     subroutine field_l8_6_i64(self, name, data, whole, at, missing, kind)
@@ -13481,7 +11212,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l8_6_i64
 
     subroutine same_l8_6(self, name, data, missing, kind)
@@ -13490,7 +11221,7 @@ contains
         logical(int8), intent(inout), target :: data(:, :, :, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_l8_6
 
     subroutine array_l8_6(self, name, data, missing, kind, ranks)
@@ -13513,28 +11244,10 @@ contains
         end if
         memory = memory_to_come(TRUTH, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l8_6
-
-    function memory_of_l8_7(data) result(memory)
-        logical(int8), intent(in), target :: data(:, :, :, :, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(7)
-
-        n = shape(data, int64)
-        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1, 1))
-        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1, 1))
-        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1, 1))
-        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6), 1))
-        memory%places(7) = place(data(1, 1, 1, 1, 1, 1, n(7)))
-    end function memory_of_l8_7
 
     subroutine field_l8_7_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -13543,7 +11256,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l8_7_i32
 
     subroutine field_l8_7_i64(self, name, data, whole, at, missing, kind)
@@ -13553,7 +11266,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l8_7_i64
 
     subroutine same_l8_7(self, name, data, missing, kind)
@@ -13562,7 +11275,7 @@ contains
         logical(int8), intent(inout), target :: data(:, :, :, :, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_l8_7
 
     subroutine array_l8_7(self, name, data, missing, kind, ranks)
@@ -13585,27 +11298,12 @@ contains
         end if
         memory = memory_to_come(TRUTH, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l8_7
 
 
-
-    function place_l16(element) result(place)
-        logical(int16), intent(in), target :: element
-        integer(c_intptr_t) :: place
-
-        place = transfer(c_loc(element), place)
-    end function place_l16
-
-    function memory_of_l16_0(data) result(memory)
-        logical(int16), intent(in), target :: data
-        type(field_memory) :: memory
-
-        memory = memory_to_come(TRUTH, storage_size(data, int64), [integer(int64) ::])
-        memory%places(0) = place(data)
-    end function memory_of_l16_0
 
     subroutine field_l16_0_i32(self, name, data, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -13613,7 +11311,7 @@ contains
         logical(int16), intent(inout), target :: data
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), OWN, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), OWN, missing, kind)
     end subroutine field_l16_0_i32
 
     subroutine same_l16_0(self, name, data, missing, kind)
@@ -13622,20 +11320,8 @@ contains
         logical(int16), intent(inout), target :: data
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_l16_0
-
-    function memory_of_l16_1(data) result(memory)
-        logical(int16), intent(in), target :: data(:)
-        type(field_memory) :: memory
-        integer(int64) :: n(1)
-
-        n = shape(data, int64)
-        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1))
-        memory%places(1) = place(data(n(1)))
-    end function memory_of_l16_1
 
     subroutine field_l16_1_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -13644,7 +11330,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l16_1_i32
 
     subroutine field_l16_1_i64(self, name, data, whole, at, missing, kind)
@@ -13654,7 +11340,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l16_1_i64
 
     subroutine same_l16_1(self, name, data, missing, kind)
@@ -13663,7 +11349,7 @@ contains
         logical(int16), intent(inout), target :: data(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_l16_1
 
     subroutine array_l16_1(self, name, data, missing, kind, ranks)
@@ -13686,23 +11372,10 @@ contains
         end if
         memory = memory_to_come(TRUTH, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l16_1
-
-    function memory_of_l16_2(data) result(memory)
-        logical(int16), intent(in), target :: data(:, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(2)
-
-        n = shape(data, int64)
-        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1))
-        memory%places(1) = place(data(n(1), 1))
-        memory%places(2) = place(data(1, n(2)))
-    end function memory_of_l16_2
 
     subroutine field_l16_2_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -13711,7 +11384,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l16_2_i32
 
     subroutine field_l16_2_i64(self, name, data, whole, at, missing, kind)
@@ -13721,7 +11394,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l16_2_i64
 
     subroutine same_l16_2(self, name, data, missing, kind)
@@ -13730,7 +11403,7 @@ contains
         logical(int16), intent(inout), target :: data(:, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_l16_2
 
     subroutine array_l16_2(self, name, data, missing, kind, ranks)
@@ -13753,24 +11426,10 @@ contains
         end if
         memory = memory_to_come(TRUTH, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l16_2
-
-    function memory_of_l16_3(data) result(memory)
-        logical(int16), intent(in), target :: data(:, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(3)
-
-        n = shape(data, int64)
-        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1))
-        memory%places(2) = place(data(1, n(2), 1))
-        memory%places(3) = place(data(1, 1, n(3)))
-    end function memory_of_l16_3
 
     subroutine field_l16_3_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -13779,7 +11438,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l16_3_i32
 
     subroutine field_l16_3_i64(self, name, data, whole, at, missing, kind)
@@ -13789,7 +11448,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l16_3_i64
 
     subroutine same_l16_3(self, name, data, missing, kind)
@@ -13798,7 +11457,7 @@ contains
         logical(int16), intent(inout), target :: data(:, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_l16_3
 
     subroutine array_l16_3(self, name, data, missing, kind, ranks)
@@ -13821,25 +11480,10 @@ contains
         end if
         memory = memory_to_come(TRUTH, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l16_3
-
-    function memory_of_l16_4(data) result(memory)
-        logical(int16), intent(in), target :: data(:, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(4)
-
-        n = shape(data, int64)
-        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1))
-        memory%places(4) = place(data(1, 1, 1, n(4)))
-    end function memory_of_l16_4
 
     subroutine field_l16_4_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -13848,7 +11492,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l16_4_i32
 
     subroutine field_l16_4_i64(self, name, data, whole, at, missing, kind)
@@ -13858,7 +11502,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l16_4_i64
 
     subroutine same_l16_4(self, name, data, missing, kind)
@@ -13867,7 +11511,7 @@ contains
         logical(int16), intent(inout), target :: data(:, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_l16_4
 
     subroutine array_l16_4(self, name, data, missing, kind, ranks)
@@ -13890,26 +11534,10 @@ contains
         end if
         memory = memory_to_come(TRUTH, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l16_4
-
-    function memory_of_l16_5(data) result(memory)
-        logical(int16), intent(in), target :: data(:, :, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(5)
-
-        n = shape(data, int64)
-        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1, 1))
-        memory%places(4) = place(data(1, 1, 1, n(4), 1))
-        memory%places(5) = place(data(1, 1, 1, 1, n(5)))
-    end function memory_of_l16_5
 
     subroutine field_l16_5_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -13918,7 +11546,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l16_5_i32
 
     subroutine field_l16_5_i64(self, name, data, whole, at, missing, kind)
@@ -13928,7 +11556,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l16_5_i64
 
     subroutine same_l16_5(self, name, data, missing, kind)
@@ -13937,7 +11565,7 @@ contains
         logical(int16), intent(inout), target :: data(:, :, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_l16_5
 
     subroutine array_l16_5(self, name, data, missing, kind, ranks)
@@ -13960,27 +11588,10 @@ contains
         end if
         memory = memory_to_come(TRUTH, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l16_5
-
-    function memory_of_l16_6(data) result(memory)
-        logical(int16), intent(in), target :: data(:, :, :, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(6)
-
-        n = shape(data, int64)
-        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1))
-        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1))
-        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1))
-        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6)))
-    end function memory_of_l16_6
 
     subroutine field_l16_6_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -13989,7 +11600,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l16_6_i32
 
     subroutine field_l16_6_i64(self, name, data, whole, at, missing, kind)
@@ -13999,7 +11610,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l16_6_i64
 
     subroutine same_l16_6(self, name, data, missing, kind)
@@ -14008,7 +11619,7 @@ contains
         logical(int16), intent(inout), target :: data(:, :, :, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_l16_6
 
     subroutine array_l16_6(self, name, data, missing, kind, ranks)
@@ -14031,28 +11642,10 @@ contains
         end if
         memory = memory_to_come(TRUTH, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l16_6
-
-    function memory_of_l16_7(data) result(memory)
-        logical(int16), intent(in), target :: data(:, :, :, :, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(7)
-
-        n = shape(data, int64)
-        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1, 1))
-        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1, 1))
-        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1, 1))
-        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6), 1))
-        memory%places(7) = place(data(1, 1, 1, 1, 1, 1, n(7)))
-    end function memory_of_l16_7
 
     subroutine field_l16_7_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -14061,7 +11654,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l16_7_i32
 
     subroutine field_l16_7_i64(self, name, data, whole, at, missing, kind)
@@ -14071,7 +11664,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l16_7_i64
 
     subroutine same_l16_7(self, name, data, missing, kind)
@@ -14080,7 +11673,7 @@ contains
         logical(int16), intent(inout), target :: data(:, :, :, :, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_l16_7
 
     subroutine array_l16_7(self, name, data, missing, kind, ranks)
@@ -14103,27 +11696,12 @@ contains
         end if
         memory = memory_to_come(TRUTH, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l16_7
 
 
-
-    function place_l32(element) result(place)
-        logical(int32), intent(in), target :: element
-        integer(c_intptr_t) :: place
-
-        place = transfer(c_loc(element), place)
-    end function place_l32
-
-    function memory_of_l32_0(data) result(memory)
-        logical(int32), intent(in), target :: data
-        type(field_memory) :: memory
-
-        memory = memory_to_come(TRUTH, storage_size(data, int64), [integer(int64) ::])
-        memory%places(0) = place(data)
-    end function memory_of_l32_0
 
     subroutine field_l32_0_i32(self, name, data, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -14131,7 +11709,7 @@ contains
         logical(int32), intent(inout), target :: data
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), OWN, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), OWN, missing, kind)
     end subroutine field_l32_0_i32
 
     subroutine same_l32_0(self, name, data, missing, kind)
@@ -14140,20 +11718,8 @@ contains
         logical(int32), intent(inout), target :: data
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_l32_0
-
-    function memory_of_l32_1(data) result(memory)
-        logical(int32), intent(in), target :: data(:)
-        type(field_memory) :: memory
-        integer(int64) :: n(1)
-
-        n = shape(data, int64)
-        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1))
-        memory%places(1) = place(data(n(1)))
-    end function memory_of_l32_1
 
     subroutine field_l32_1_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -14162,7 +11728,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l32_1_i32
 
     subroutine field_l32_1_i64(self, name, data, whole, at, missing, kind)
@@ -14172,7 +11738,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l32_1_i64
 
     subroutine same_l32_1(self, name, data, missing, kind)
@@ -14181,7 +11747,7 @@ contains
         logical(int32), intent(inout), target :: data(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_l32_1
 
     subroutine array_l32_1(self, name, data, missing, kind, ranks)
@@ -14204,23 +11770,10 @@ contains
         end if
         memory = memory_to_come(TRUTH, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l32_1
-
-    function memory_of_l32_2(data) result(memory)
-        logical(int32), intent(in), target :: data(:, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(2)
-
-        n = shape(data, int64)
-        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1))
-        memory%places(1) = place(data(n(1), 1))
-        memory%places(2) = place(data(1, n(2)))
-    end function memory_of_l32_2
 
     subroutine field_l32_2_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -14229,7 +11782,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l32_2_i32
 
     subroutine field_l32_2_i64(self, name, data, whole, at, missing, kind)
@@ -14239,7 +11792,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l32_2_i64
 
     subroutine same_l32_2(self, name, data, missing, kind)
@@ -14248,7 +11801,7 @@ contains
         logical(int32), intent(inout), target :: data(:, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_l32_2
 
     subroutine array_l32_2(self, name, data, missing, kind, ranks)
@@ -14271,24 +11824,10 @@ contains
         end if
         memory = memory_to_come(TRUTH, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l32_2
-
-    function memory_of_l32_3(data) result(memory)
-        logical(int32), intent(in), target :: data(:, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(3)
-
-        n = shape(data, int64)
-        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1))
-        memory%places(2) = place(data(1, n(2), 1))
-        memory%places(3) = place(data(1, 1, n(3)))
-    end function memory_of_l32_3
 
     subroutine field_l32_3_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -14297,7 +11836,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l32_3_i32
 
     subroutine field_l32_3_i64(self, name, data, whole, at, missing, kind)
@@ -14307,7 +11846,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l32_3_i64
 
     subroutine same_l32_3(self, name, data, missing, kind)
@@ -14316,7 +11855,7 @@ contains
         logical(int32), intent(inout), target :: data(:, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_l32_3
 
     subroutine array_l32_3(self, name, data, missing, kind, ranks)
@@ -14339,25 +11878,10 @@ contains
         end if
         memory = memory_to_come(TRUTH, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l32_3
-
-    function memory_of_l32_4(data) result(memory)
-        logical(int32), intent(in), target :: data(:, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(4)
-
-        n = shape(data, int64)
-        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1))
-        memory%places(4) = place(data(1, 1, 1, n(4)))
-    end function memory_of_l32_4
 
     subroutine field_l32_4_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -14366,7 +11890,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l32_4_i32
 
     subroutine field_l32_4_i64(self, name, data, whole, at, missing, kind)
@@ -14376,7 +11900,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l32_4_i64
 
     subroutine same_l32_4(self, name, data, missing, kind)
@@ -14385,7 +11909,7 @@ contains
         logical(int32), intent(inout), target :: data(:, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_l32_4
 
     subroutine array_l32_4(self, name, data, missing, kind, ranks)
@@ -14408,26 +11932,10 @@ contains
         end if
         memory = memory_to_come(TRUTH, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l32_4
-
-    function memory_of_l32_5(data) result(memory)
-        logical(int32), intent(in), target :: data(:, :, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(5)
-
-        n = shape(data, int64)
-        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1, 1))
-        memory%places(4) = place(data(1, 1, 1, n(4), 1))
-        memory%places(5) = place(data(1, 1, 1, 1, n(5)))
-    end function memory_of_l32_5
 
     subroutine field_l32_5_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -14436,7 +11944,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l32_5_i32
 
     subroutine field_l32_5_i64(self, name, data, whole, at, missing, kind)
@@ -14446,7 +11954,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l32_5_i64
 
     subroutine same_l32_5(self, name, data, missing, kind)
@@ -14455,7 +11963,7 @@ contains
         logical(int32), intent(inout), target :: data(:, :, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_l32_5
 
     subroutine array_l32_5(self, name, data, missing, kind, ranks)
@@ -14478,27 +11986,10 @@ contains
         end if
         memory = memory_to_come(TRUTH, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l32_5
-
-    function memory_of_l32_6(data) result(memory)
-        logical(int32), intent(in), target :: data(:, :, :, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(6)
-
-        n = shape(data, int64)
-        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1))
-        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1))
-        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1))
-        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6)))
-    end function memory_of_l32_6
 
     subroutine field_l32_6_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -14507,7 +11998,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l32_6_i32
 
     subroutine field_l32_6_i64(self, name, data, whole, at, missing, kind)
@@ -14517,7 +12008,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l32_6_i64
 
     subroutine same_l32_6(self, name, data, missing, kind)
@@ -14526,7 +12017,7 @@ contains
         logical(int32), intent(inout), target :: data(:, :, :, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_l32_6
 
     subroutine array_l32_6(self, name, data, missing, kind, ranks)
@@ -14549,28 +12040,10 @@ contains
         end if
         memory = memory_to_come(TRUTH, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l32_6
-
-    function memory_of_l32_7(data) result(memory)
-        logical(int32), intent(in), target :: data(:, :, :, :, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(7)
-
-        n = shape(data, int64)
-        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1, 1))
-        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1, 1))
-        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1, 1))
-        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6), 1))
-        memory%places(7) = place(data(1, 1, 1, 1, 1, 1, n(7)))
-    end function memory_of_l32_7
 
     subroutine field_l32_7_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -14579,7 +12052,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l32_7_i32
 
     subroutine field_l32_7_i64(self, name, data, whole, at, missing, kind)
@@ -14589,7 +12062,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l32_7_i64
 
     subroutine same_l32_7(self, name, data, missing, kind)
@@ -14598,7 +12071,7 @@ contains
         logical(int32), intent(inout), target :: data(:, :, :, :, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_l32_7
 
     subroutine array_l32_7(self, name, data, missing, kind, ranks)
@@ -14621,27 +12094,12 @@ contains
         end if
         memory = memory_to_come(TRUTH, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l32_7
 
 
-
-    function place_l64(element) result(place)
-        logical(int64), intent(in), target :: element
-        integer(c_intptr_t) :: place
-
-        place = transfer(c_loc(element), place)
-    end function place_l64
-
-    function memory_of_l64_0(data) result(memory)
-        logical(int64), intent(in), target :: data
-        type(field_memory) :: memory
-
-        memory = memory_to_come(TRUTH, storage_size(data, int64), [integer(int64) ::])
-        memory%places(0) = place(data)
-    end function memory_of_l64_0
 
     subroutine field_l64_0_i32(self, name, data, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -14649,7 +12107,7 @@ contains
         logical(int64), intent(inout), target :: data
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), OWN, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), OWN, missing, kind)
     end subroutine field_l64_0_i32
 
     subroutine same_l64_0(self, name, data, missing, kind)
@@ -14658,20 +12116,8 @@ contains
         logical(int64), intent(inout), target :: data
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_l64_0
-
-    function memory_of_l64_1(data) result(memory)
-        logical(int64), intent(in), target :: data(:)
-        type(field_memory) :: memory
-        integer(int64) :: n(1)
-
-        n = shape(data, int64)
-        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1))
-        memory%places(1) = place(data(n(1)))
-    end function memory_of_l64_1
 
     subroutine field_l64_1_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -14680,7 +12126,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l64_1_i32
 
     subroutine field_l64_1_i64(self, name, data, whole, at, missing, kind)
@@ -14690,7 +12136,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l64_1_i64
 
     subroutine same_l64_1(self, name, data, missing, kind)
@@ -14699,7 +12145,7 @@ contains
         logical(int64), intent(inout), target :: data(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_l64_1
 
     subroutine array_l64_1(self, name, data, missing, kind, ranks)
@@ -14722,23 +12168,10 @@ contains
         end if
         memory = memory_to_come(TRUTH, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l64_1
-
-    function memory_of_l64_2(data) result(memory)
-        logical(int64), intent(in), target :: data(:, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(2)
-
-        n = shape(data, int64)
-        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1))
-        memory%places(1) = place(data(n(1), 1))
-        memory%places(2) = place(data(1, n(2)))
-    end function memory_of_l64_2
 
     subroutine field_l64_2_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -14747,7 +12180,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l64_2_i32
 
     subroutine field_l64_2_i64(self, name, data, whole, at, missing, kind)
@@ -14757,7 +12190,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l64_2_i64
 
     subroutine same_l64_2(self, name, data, missing, kind)
@@ -14766,7 +12199,7 @@ contains
         logical(int64), intent(inout), target :: data(:, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_l64_2
 
     subroutine array_l64_2(self, name, data, missing, kind, ranks)
@@ -14789,24 +12222,10 @@ contains
         end if
         memory = memory_to_come(TRUTH, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l64_2
-
-    function memory_of_l64_3(data) result(memory)
-        logical(int64), intent(in), target :: data(:, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(3)
-
-        n = shape(data, int64)
-        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1))
-        memory%places(2) = place(data(1, n(2), 1))
-        memory%places(3) = place(data(1, 1, n(3)))
-    end function memory_of_l64_3
 
     subroutine field_l64_3_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -14815,7 +12234,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l64_3_i32
 
     subroutine field_l64_3_i64(self, name, data, whole, at, missing, kind)
@@ -14825,7 +12244,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l64_3_i64
 
     subroutine same_l64_3(self, name, data, missing, kind)
@@ -14834,7 +12253,7 @@ contains
         logical(int64), intent(inout), target :: data(:, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_l64_3
 
     subroutine array_l64_3(self, name, data, missing, kind, ranks)
@@ -14857,25 +12276,10 @@ contains
         end if
         memory = memory_to_come(TRUTH, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l64_3
-
-    function memory_of_l64_4(data) result(memory)
-        logical(int64), intent(in), target :: data(:, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(4)
-
-        n = shape(data, int64)
-        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1))
-        memory%places(4) = place(data(1, 1, 1, n(4)))
-    end function memory_of_l64_4
 
     subroutine field_l64_4_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -14884,7 +12288,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l64_4_i32
 
     subroutine field_l64_4_i64(self, name, data, whole, at, missing, kind)
@@ -14894,7 +12298,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l64_4_i64
 
     subroutine same_l64_4(self, name, data, missing, kind)
@@ -14903,7 +12307,7 @@ contains
         logical(int64), intent(inout), target :: data(:, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_l64_4
 
     subroutine array_l64_4(self, name, data, missing, kind, ranks)
@@ -14926,26 +12330,10 @@ contains
         end if
         memory = memory_to_come(TRUTH, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l64_4
-
-    function memory_of_l64_5(data) result(memory)
-        logical(int64), intent(in), target :: data(:, :, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(5)
-
-        n = shape(data, int64)
-        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1, 1))
-        memory%places(4) = place(data(1, 1, 1, n(4), 1))
-        memory%places(5) = place(data(1, 1, 1, 1, n(5)))
-    end function memory_of_l64_5
 
     subroutine field_l64_5_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -14954,7 +12342,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l64_5_i32
 
     subroutine field_l64_5_i64(self, name, data, whole, at, missing, kind)
@@ -14964,7 +12352,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l64_5_i64
 
     subroutine same_l64_5(self, name, data, missing, kind)
@@ -14973,7 +12361,7 @@ contains
         logical(int64), intent(inout), target :: data(:, :, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_l64_5
 
     subroutine array_l64_5(self, name, data, missing, kind, ranks)
@@ -14996,27 +12384,10 @@ contains
         end if
         memory = memory_to_come(TRUTH, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l64_5
-
-    function memory_of_l64_6(data) result(memory)
-        logical(int64), intent(in), target :: data(:, :, :, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(6)
-
-        n = shape(data, int64)
-        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1))
-        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1))
-        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1))
-        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6)))
-    end function memory_of_l64_6
 
     subroutine field_l64_6_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -15025,7 +12396,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l64_6_i32
 
     subroutine field_l64_6_i64(self, name, data, whole, at, missing, kind)
@@ -15035,7 +12406,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l64_6_i64
 
     subroutine same_l64_6(self, name, data, missing, kind)
@@ -15044,7 +12415,7 @@ contains
         logical(int64), intent(inout), target :: data(:, :, :, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_l64_6
 
     subroutine array_l64_6(self, name, data, missing, kind, ranks)
@@ -15067,28 +12438,10 @@ contains
         end if
         memory = memory_to_come(TRUTH, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l64_6
-
-    function memory_of_l64_7(data) result(memory)
-        logical(int64), intent(in), target :: data(:, :, :, :, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(7)
-
-        n = shape(data, int64)
-        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1, 1))
-        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1, 1))
-        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1, 1))
-        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6), 1))
-        memory%places(7) = place(data(1, 1, 1, 1, 1, 1, n(7)))
-    end function memory_of_l64_7
 
     subroutine field_l64_7_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -15097,7 +12450,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l64_7_i32
 
     subroutine field_l64_7_i64(self, name, data, whole, at, missing, kind)
@@ -15107,7 +12460,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l64_7_i64
 
     subroutine same_l64_7(self, name, data, missing, kind)
@@ -15116,7 +12469,7 @@ contains
         logical(int64), intent(inout), target :: data(:, :, :, :, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_l64_7
 
     subroutine array_l64_7(self, name, data, missing, kind, ranks)
@@ -15139,7 +12492,7 @@ contains
         end if
         memory = memory_to_come(TRUTH, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l64_7
@@ -15147,28 +12500,13 @@ contains
 
 #ifdef SCRF_LOGICAL_16
 
-    function place_l128(element) result(place)
-        logical(16), intent(in), target :: element
-        integer(c_intptr_t) :: place
-
-        place = transfer(c_loc(element), place)
-    end function place_l128
-
-    function memory_of_l128_0(data) result(memory)
-        logical(16), intent(in), target :: data
-        type(field_memory) :: memory
-
-        memory = memory_to_come(TRUTH, storage_size(data, int64), [integer(int64) ::])
-        memory%places(0) = place(data)
-    end function memory_of_l128_0
-
     subroutine field_l128_0_i32(self, name, data, missing, kind)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(16), intent(inout), target :: data
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), OWN, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), OWN, missing, kind)
     end subroutine field_l128_0_i32
 
     subroutine same_l128_0(self, name, data, missing, kind)
@@ -15177,20 +12515,8 @@ contains
         logical(16), intent(inout), target :: data
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_l128_0
-
-    function memory_of_l128_1(data) result(memory)
-        logical(16), intent(in), target :: data(:)
-        type(field_memory) :: memory
-        integer(int64) :: n(1)
-
-        n = shape(data, int64)
-        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1))
-        memory%places(1) = place(data(n(1)))
-    end function memory_of_l128_1
 
     subroutine field_l128_1_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -15199,7 +12525,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l128_1_i32
 
     subroutine field_l128_1_i64(self, name, data, whole, at, missing, kind)
@@ -15209,7 +12535,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l128_1_i64
 
     subroutine same_l128_1(self, name, data, missing, kind)
@@ -15218,7 +12544,7 @@ contains
         logical(16), intent(inout), target :: data(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_l128_1
 
     subroutine array_l128_1(self, name, data, missing, kind, ranks)
@@ -15241,23 +12567,10 @@ contains
         end if
         memory = memory_to_come(TRUTH, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l128_1
-
-    function memory_of_l128_2(data) result(memory)
-        logical(16), intent(in), target :: data(:, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(2)
-
-        n = shape(data, int64)
-        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1))
-        memory%places(1) = place(data(n(1), 1))
-        memory%places(2) = place(data(1, n(2)))
-    end function memory_of_l128_2
 
     subroutine field_l128_2_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -15266,7 +12579,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l128_2_i32
 
     subroutine field_l128_2_i64(self, name, data, whole, at, missing, kind)
@@ -15276,7 +12589,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l128_2_i64
 
     subroutine same_l128_2(self, name, data, missing, kind)
@@ -15285,7 +12598,7 @@ contains
         logical(16), intent(inout), target :: data(:, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_l128_2
 
     subroutine array_l128_2(self, name, data, missing, kind, ranks)
@@ -15308,24 +12621,10 @@ contains
         end if
         memory = memory_to_come(TRUTH, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l128_2
-
-    function memory_of_l128_3(data) result(memory)
-        logical(16), intent(in), target :: data(:, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(3)
-
-        n = shape(data, int64)
-        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1))
-        memory%places(2) = place(data(1, n(2), 1))
-        memory%places(3) = place(data(1, 1, n(3)))
-    end function memory_of_l128_3
 
     subroutine field_l128_3_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -15334,7 +12633,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l128_3_i32
 
     subroutine field_l128_3_i64(self, name, data, whole, at, missing, kind)
@@ -15344,7 +12643,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l128_3_i64
 
     subroutine same_l128_3(self, name, data, missing, kind)
@@ -15353,7 +12652,7 @@ contains
         logical(16), intent(inout), target :: data(:, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_l128_3
 
     subroutine array_l128_3(self, name, data, missing, kind, ranks)
@@ -15376,25 +12675,10 @@ contains
         end if
         memory = memory_to_come(TRUTH, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l128_3
-
-    function memory_of_l128_4(data) result(memory)
-        logical(16), intent(in), target :: data(:, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(4)
-
-        n = shape(data, int64)
-        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1))
-        memory%places(4) = place(data(1, 1, 1, n(4)))
-    end function memory_of_l128_4
 
     subroutine field_l128_4_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -15403,7 +12687,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l128_4_i32
 
     subroutine field_l128_4_i64(self, name, data, whole, at, missing, kind)
@@ -15413,7 +12697,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l128_4_i64
 
     subroutine same_l128_4(self, name, data, missing, kind)
@@ -15422,7 +12706,7 @@ contains
         logical(16), intent(inout), target :: data(:, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_l128_4
 
     subroutine array_l128_4(self, name, data, missing, kind, ranks)
@@ -15445,26 +12729,10 @@ contains
         end if
         memory = memory_to_come(TRUTH, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l128_4
-
-    function memory_of_l128_5(data) result(memory)
-        logical(16), intent(in), target :: data(:, :, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(5)
-
-        n = shape(data, int64)
-        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1, 1))
-        memory%places(4) = place(data(1, 1, 1, n(4), 1))
-        memory%places(5) = place(data(1, 1, 1, 1, n(5)))
-    end function memory_of_l128_5
 
     subroutine field_l128_5_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -15473,7 +12741,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l128_5_i32
 
     subroutine field_l128_5_i64(self, name, data, whole, at, missing, kind)
@@ -15483,7 +12751,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l128_5_i64
 
     subroutine same_l128_5(self, name, data, missing, kind)
@@ -15492,7 +12760,7 @@ contains
         logical(16), intent(inout), target :: data(:, :, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_l128_5
 
     subroutine array_l128_5(self, name, data, missing, kind, ranks)
@@ -15515,27 +12783,10 @@ contains
         end if
         memory = memory_to_come(TRUTH, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l128_5
-
-    function memory_of_l128_6(data) result(memory)
-        logical(16), intent(in), target :: data(:, :, :, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(6)
-
-        n = shape(data, int64)
-        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1))
-        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1))
-        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1))
-        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6)))
-    end function memory_of_l128_6
 
     subroutine field_l128_6_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -15544,7 +12795,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l128_6_i32
 
     subroutine field_l128_6_i64(self, name, data, whole, at, missing, kind)
@@ -15554,7 +12805,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l128_6_i64
 
     subroutine same_l128_6(self, name, data, missing, kind)
@@ -15563,7 +12814,7 @@ contains
         logical(16), intent(inout), target :: data(:, :, :, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_l128_6
 
     subroutine array_l128_6(self, name, data, missing, kind, ranks)
@@ -15586,28 +12837,10 @@ contains
         end if
         memory = memory_to_come(TRUTH, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l128_6
-
-    function memory_of_l128_7(data) result(memory)
-        logical(16), intent(in), target :: data(:, :, :, :, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(7)
-
-        n = shape(data, int64)
-        memory = memory_to_come(TRUTH, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1, 1))
-        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1, 1))
-        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1, 1))
-        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6), 1))
-        memory%places(7) = place(data(1, 1, 1, 1, 1, 1, n(7)))
-    end function memory_of_l128_7
 
     subroutine field_l128_7_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -15616,7 +12849,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l128_7_i32
 
     subroutine field_l128_7_i64(self, name, data, whole, at, missing, kind)
@@ -15626,7 +12859,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_l128_7_i64
 
     subroutine same_l128_7(self, name, data, missing, kind)
@@ -15635,7 +12868,7 @@ contains
         logical(16), intent(inout), target :: data(:, :, :, :, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_l128_7
 
     subroutine array_l128_7(self, name, data, missing, kind, ranks)
@@ -15658,7 +12891,7 @@ contains
         end if
         memory = memory_to_come(TRUTH, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l128_7
@@ -15666,28 +12899,13 @@ contains
 #endif
 
 
-    function place_text(element) result(place)
-        character(len=*), intent(in), target :: element
-        integer(c_intptr_t) :: place
-
-        place = transfer(c_loc(element), place)
-    end function place_text
-
-    function memory_of_text_0(data) result(memory)
-        character(len=*), intent(in), target :: data
-        type(field_memory) :: memory
-
-        memory = memory_to_come(TEXT, storage_size(data, int64), [integer(int64) ::])
-        memory%places(0) = place(data)
-    end function memory_of_text_0
-
     subroutine field_text_0_i32(self, name, data, missing, kind)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         character(len=*), intent(inout), target :: data
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), OWN, missing, kind)
+        call put_array(self, name, memory_of(data, TEXT, storage_size(data, int64)), OWN, missing, kind)
     end subroutine field_text_0_i32
 
     subroutine same_text_0(self, name, data, missing, kind)
@@ -15696,20 +12914,8 @@ contains
         character(len=*), intent(inout), target :: data
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TEXT, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_text_0
-
-    function memory_of_text_1(data) result(memory)
-        character(len=*), intent(in), target :: data(:)
-        type(field_memory) :: memory
-        integer(int64) :: n(1)
-
-        n = shape(data, int64)
-        memory = memory_to_come(TEXT, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1))
-        memory%places(1) = place(data(n(1)))
-    end function memory_of_text_1
 
     subroutine field_text_1_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -15718,7 +12924,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TEXT, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_text_1_i32
 
     subroutine field_text_1_i64(self, name, data, whole, at, missing, kind)
@@ -15728,7 +12934,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TEXT, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_text_1_i64
 
     subroutine same_text_1(self, name, data, missing, kind)
@@ -15737,7 +12943,7 @@ contains
         character(len=*), intent(inout), target :: data(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TEXT, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_text_1
 
     subroutine array_text_1(self, name, data, missing, kind, ranks)
@@ -15760,23 +12966,10 @@ contains
         end if
         memory = memory_to_come(TEXT, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, TEXT, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_text_1
-
-    function memory_of_text_2(data) result(memory)
-        character(len=*), intent(in), target :: data(:, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(2)
-
-        n = shape(data, int64)
-        memory = memory_to_come(TEXT, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1))
-        memory%places(1) = place(data(n(1), 1))
-        memory%places(2) = place(data(1, n(2)))
-    end function memory_of_text_2
 
     subroutine field_text_2_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -15785,7 +12978,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TEXT, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_text_2_i32
 
     subroutine field_text_2_i64(self, name, data, whole, at, missing, kind)
@@ -15795,7 +12988,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TEXT, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_text_2_i64
 
     subroutine same_text_2(self, name, data, missing, kind)
@@ -15804,7 +12997,7 @@ contains
         character(len=*), intent(inout), target :: data(:, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TEXT, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_text_2
 
     subroutine array_text_2(self, name, data, missing, kind, ranks)
@@ -15827,24 +13020,10 @@ contains
         end if
         memory = memory_to_come(TEXT, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, TEXT, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_text_2
-
-    function memory_of_text_3(data) result(memory)
-        character(len=*), intent(in), target :: data(:, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(3)
-
-        n = shape(data, int64)
-        memory = memory_to_come(TEXT, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1))
-        memory%places(2) = place(data(1, n(2), 1))
-        memory%places(3) = place(data(1, 1, n(3)))
-    end function memory_of_text_3
 
     subroutine field_text_3_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -15853,7 +13032,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TEXT, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_text_3_i32
 
     subroutine field_text_3_i64(self, name, data, whole, at, missing, kind)
@@ -15863,7 +13042,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TEXT, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_text_3_i64
 
     subroutine same_text_3(self, name, data, missing, kind)
@@ -15872,7 +13051,7 @@ contains
         character(len=*), intent(inout), target :: data(:, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TEXT, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_text_3
 
     subroutine array_text_3(self, name, data, missing, kind, ranks)
@@ -15895,25 +13074,10 @@ contains
         end if
         memory = memory_to_come(TEXT, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, TEXT, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_text_3
-
-    function memory_of_text_4(data) result(memory)
-        character(len=*), intent(in), target :: data(:, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(4)
-
-        n = shape(data, int64)
-        memory = memory_to_come(TEXT, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1))
-        memory%places(4) = place(data(1, 1, 1, n(4)))
-    end function memory_of_text_4
 
     subroutine field_text_4_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -15922,7 +13086,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TEXT, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_text_4_i32
 
     subroutine field_text_4_i64(self, name, data, whole, at, missing, kind)
@@ -15932,7 +13096,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TEXT, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_text_4_i64
 
     subroutine same_text_4(self, name, data, missing, kind)
@@ -15941,7 +13105,7 @@ contains
         character(len=*), intent(inout), target :: data(:, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TEXT, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_text_4
 
     subroutine array_text_4(self, name, data, missing, kind, ranks)
@@ -15964,26 +13128,10 @@ contains
         end if
         memory = memory_to_come(TEXT, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, TEXT, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_text_4
-
-    function memory_of_text_5(data) result(memory)
-        character(len=*), intent(in), target :: data(:, :, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(5)
-
-        n = shape(data, int64)
-        memory = memory_to_come(TEXT, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1, 1))
-        memory%places(4) = place(data(1, 1, 1, n(4), 1))
-        memory%places(5) = place(data(1, 1, 1, 1, n(5)))
-    end function memory_of_text_5
 
     subroutine field_text_5_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -15992,7 +13140,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TEXT, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_text_5_i32
 
     subroutine field_text_5_i64(self, name, data, whole, at, missing, kind)
@@ -16002,7 +13150,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TEXT, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_text_5_i64
 
     subroutine same_text_5(self, name, data, missing, kind)
@@ -16011,7 +13159,7 @@ contains
         character(len=*), intent(inout), target :: data(:, :, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TEXT, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_text_5
 
     subroutine array_text_5(self, name, data, missing, kind, ranks)
@@ -16034,27 +13182,10 @@ contains
         end if
         memory = memory_to_come(TEXT, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, TEXT, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_text_5
-
-    function memory_of_text_6(data) result(memory)
-        character(len=*), intent(in), target :: data(:, :, :, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(6)
-
-        n = shape(data, int64)
-        memory = memory_to_come(TEXT, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1))
-        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1))
-        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1))
-        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6)))
-    end function memory_of_text_6
 
     subroutine field_text_6_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -16063,7 +13194,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TEXT, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_text_6_i32
 
     subroutine field_text_6_i64(self, name, data, whole, at, missing, kind)
@@ -16073,7 +13204,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TEXT, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_text_6_i64
 
     subroutine same_text_6(self, name, data, missing, kind)
@@ -16082,7 +13213,7 @@ contains
         character(len=*), intent(inout), target :: data(:, :, :, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TEXT, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_text_6
 
     subroutine array_text_6(self, name, data, missing, kind, ranks)
@@ -16105,28 +13236,10 @@ contains
         end if
         memory = memory_to_come(TEXT, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, TEXT, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_text_6
-
-    function memory_of_text_7(data) result(memory)
-        character(len=*), intent(in), target :: data(:, :, :, :, :, :, :)
-        type(field_memory) :: memory
-        integer(int64) :: n(7)
-
-        n = shape(data, int64)
-        memory = memory_to_come(TEXT, storage_size(data, int64), n)
-        if (any(n == 0)) return
-        memory%places(0) = place(data(1, 1, 1, 1, 1, 1, 1))
-        memory%places(1) = place(data(n(1), 1, 1, 1, 1, 1, 1))
-        memory%places(2) = place(data(1, n(2), 1, 1, 1, 1, 1))
-        memory%places(3) = place(data(1, 1, n(3), 1, 1, 1, 1))
-        memory%places(4) = place(data(1, 1, 1, n(4), 1, 1, 1))
-        memory%places(5) = place(data(1, 1, 1, 1, n(5), 1, 1))
-        memory%places(6) = place(data(1, 1, 1, 1, 1, n(6), 1))
-        memory%places(7) = place(data(1, 1, 1, 1, 1, 1, n(7)))
-    end function memory_of_text_7
 
     subroutine field_text_7_i32(self, name, data, whole, at, missing, kind)
         class(scr_state), intent(inout) :: self
@@ -16135,7 +13248,7 @@ contains
         integer(int32), intent(in), optional :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TEXT, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_text_7_i32
 
     subroutine field_text_7_i64(self, name, data, whole, at, missing, kind)
@@ -16145,7 +13258,7 @@ contains
         integer(int64), intent(in) :: whole(:), at(:)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put(self, name, memory_of(data), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TEXT, storage_size(data, int64)), whole, at, missing, kind)
     end subroutine field_text_7_i64
 
     subroutine same_text_7(self, name, data, missing, kind)
@@ -16154,7 +13267,7 @@ contains
         character(len=*), intent(inout), target :: data(:, :, :, :, :, :, :)
         character(len=*), intent(in), optional :: missing, kind
 
-        call put_array(self, name, memory_of(data), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TEXT, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_text_7
 
     subroutine array_text_7(self, name, data, missing, kind, ranks)
@@ -16177,7 +13290,7 @@ contains
         end if
         memory = memory_to_come(TEXT, storage_size(data, int64), n)
         if (allocated(data)) then
-            if (all(shape(data, int64) == n)) memory = memory_of(data)
+            if (all(shape(data, int64) == n)) memory = memory_of(data, TEXT, storage_size(data, int64))
         end if
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_text_7
