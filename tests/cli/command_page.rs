@@ -1,6 +1,6 @@
 //! `docs/commands.md` has all commands as they describe themselves.
 
-use scr::cli::{COMMANDS, Command};
+use scr::cli::{COMMANDS, Command, CommandGroup};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -11,8 +11,16 @@ const HEAD: &str = "\
 SCR_WRITE_DOCS=1 cargo test --no-default-features --features cli --test cli -- current -->
 
 One program without MPI, `scr`, for login nodes, job scripts and epilogs. Each command is also installed under its
-names in SCR v3.1.0. This is what `scr COMMAND --help` prints; the manual pages (`man scr-index`, `man scr_index`) have
-the same. Each takes `-h`, `--help`, `-V` and `--version`, too.
+names in SCR v3.1.0. The text below is from `scr COMMAND --help`. That, and the manual page (`man scr-index`,
+`man scr_index`), also has the options of commands that only job scripts call. Each command takes `-h`, `--help`, `-V` and
+`--version`, and where it uses a prefix directory `-p DIR`, `--prefix DIR` (default: `SCR_PREFIX`, else the current
+directory).
+";
+
+/// The option that the head of the page tells for all commands.
+const PREFIX: &str = "
+  -p, --prefix <DIR>
+          Prefix directory, instead of SCR_PREFIX or the current directory
 ";
 
 /// The name by which a command is called, with the other names it has.
@@ -29,6 +37,23 @@ fn row(command: &Command) -> String {
     format!("| [`scr {name}`](#scr-{name}) | {classic} | {about} |\n")
 }
 
+/// The help without what the page tells elsewhere: the first line, which is in the table, the common
+/// option, and the options of a command for scripts.
+fn shortened(command: &Command, help: &str) -> String {
+    let (_, help) = help.split_once("\n\n").unwrap();
+    let help = help.replace(PREFIX, "");
+    let (before, options) = match help.find("\nArguments:").or(help.find("\nOptions:")) {
+        Some(at) => help.split_at(at),
+        None => return help,
+    };
+    let examples = options.find("\nExamples:").map(|at| &options[at..]);
+    let no_options = options.starts_with("\nOptions:\n\nExamples:");
+    match command.group == CommandGroup::Scripts || no_options {
+        true => before.to_string() + examples.unwrap_or_default(),
+        false => help,
+    }
+}
+
 fn page() -> String {
     let mut page = HEAD.to_string();
     page.push_str("\n| command | also | does |\n|---|---|---|\n");
@@ -43,11 +68,8 @@ fn page() -> String {
             .term_width(100);
         let help = definition.render_long_help().to_string();
         let lines: Vec<&str> = help.trim_end().lines().map(str::trim_end).collect();
-        let _ = writeln!(
-            page,
-            "\n## scr {name}\n\n```text\n{}\n```",
-            lines.join("\n")
-        );
+        let help = shortened(command, &lines.join("\n"));
+        let _ = writeln!(page, "\n## scr {name}\n\n```text\n{help}\n```");
     }
     page
 }
