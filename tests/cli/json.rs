@@ -19,12 +19,46 @@ fn documented(heading: &str) -> BTreeMap<String, BTreeSet<String>> {
     // The page has these two once, for all commands.
     let first = ["version", "command"].into_iter().zip(["number", "string"]);
     let first = first.map(|(key, kind)| (key.to_string(), BTreeSet::from([kind.to_string()])));
-    let row = |line: &str| {
+    let mut all: BTreeMap<String, BTreeSet<String>> = first.collect();
+    for line in rows {
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();
-        let key = cells[1].trim_matches('`').to_string();
-        (key, cells[2].split(" or ").map(str::to_string).collect())
+        let key = cells[1].trim_matches('`');
+        let mut kinds = BTreeSet::new();
+        for kind in cells[2].split(" or ") {
+            let kind = documented_kind(key, kind, &mut all);
+            kinds.insert(kind.to_string());
+        }
+        all.insert(key.to_string(), kinds);
+    }
+    all
+}
+
+/// The type of `key` in JSON where the page says `kind`. Adds the keys that this implies to `all`.
+fn documented_kind<'a>(
+    key: &str,
+    kind: &'a str,
+    all: &mut BTreeMap<String, BTreeSet<String>>,
+) -> &'a str {
+    let mut add = |key: String, kind: &str| all.insert(key, BTreeSet::from([kind.to_string()]));
+    if kind == "name" {
+        add(format!("{key}_hex"), "string");
+        return "string";
+    }
+    if let Some(items) = kind.strip_prefix("array of ") {
+        add(format!("{key}[]"), items.trim_end_matches('s'));
+        return "array";
+    }
+    let Some(like) = kind.strip_prefix("as ") else {
+        return kind;
     };
-    first.chain(rows.map(row)).collect()
+    let like = format!("{}.", like.trim_matches('`'));
+    let alike = all.iter().filter_map(|(other, kinds)| {
+        let rest = other.strip_prefix(&like)?;
+        Some((format!("{key}.{rest}"), kinds.clone()))
+    });
+    let alike: Vec<_> = alike.collect();
+    all.extend(alike);
+    "object"
 }
 
 /// Adds the type of each key in `value`.
