@@ -48,10 +48,10 @@ fn shortened(command: &Command, help: &str) -> String {
     };
     let examples = options.find("\nExamples:").map(|at| &options[at..]);
     let no_options = options.starts_with("\nOptions:\n\nExamples:");
-    match command.group == CommandGroup::Scripts || no_options {
-        true => before.to_string() + examples.unwrap_or_default(),
-        false => help,
+    if command.group == CommandGroup::Scripts || no_options {
+        return before.to_string() + examples.unwrap_or_default();
     }
+    help
 }
 
 fn page() -> String {
