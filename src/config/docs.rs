@@ -22,7 +22,7 @@ pub fn parameters() -> String {
             out,
             "| {} | {default} | {}{unit} | {} | {}{} |",
             p.name,
-            p.kind.allowed(),
+            values(&p.kind.allowed()),
             reader(p.reader, p.effect),
             p.doc,
             effect(p.effect)
@@ -49,13 +49,24 @@ pub fn parameters() -> String {
                 "| {} | {} | {} | {}{} |",
                 c.name,
                 c.default,
-                c.kind.allowed(),
+                values(&c.kind.allowed()),
                 c.doc,
                 effect(c.effect)
             );
         }
     }
     out
+}
+
+/// The allowed values without the limits and forms that the head of the page tells for all parameters.
+fn values(allowed: &str) -> String {
+    let told = [
+        " to 2147483647",
+        " to 9223372036854775807",
+        ", such as 512, 64k or 1.5m",
+    ];
+    told.iter()
+        .fold(allowed.to_string(), |text, told| text.replace(told, ""))
 }
 
 /// Text of `docs/scr.conf.sample`: every parameter with its meaning and default, as a comment.
@@ -188,6 +199,9 @@ looked up in the environment of the process first. In `STORE=/l/ssd COUNT` the d
 with variables replaced on both sides.
 
 ## Parameters with one value
+
+Without another limit an integer is at most 2147483647, a time and a size at most 9223372036854775807. A size is such as
+512, 64k or 1.5m.
 
 | name | default | values | read by | meaning |
 |---|---|---|---|---|

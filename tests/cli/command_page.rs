@@ -12,7 +12,7 @@ SCR_WRITE_DOCS=1 cargo test --no-default-features --features cli --test cli -- c
 
 One program without MPI, `scr`, for login nodes, job scripts and epilogs. Each command is also installed under its
 names in SCR v3.1.0. The text below is from `scr COMMAND --help`. That, and the manual page (`man scr-index`,
-`man scr_index`), also has the options of commands that only job scripts call. Each command takes `-h`, `--help`, `-V` and
+`man scr_index`), also has the options of commands for job scripts and nodes. Each command takes `-h`, `--help`, `-V` and
 `--version`, and where it uses a prefix directory `-p DIR`, `--prefix DIR` (default: `SCR_PREFIX`, else the current
 directory).
 ";
@@ -38,7 +38,7 @@ fn row(command: &Command) -> String {
 }
 
 /// The help without what the page tells elsewhere: the first line, which is in the table, the common
-/// option, and the options of a command for scripts.
+/// option, and the options of a command for scripts or nodes.
 fn shortened(command: &Command, help: &str) -> String {
     let (_, help) = help.split_once("\n\n").unwrap();
     let help = help.replace(PREFIX, "");
@@ -48,7 +48,8 @@ fn shortened(command: &Command, help: &str) -> String {
     };
     let examples = options.find("\nExamples:").map(|at| &options[at..]);
     let no_options = options.starts_with("\nOptions:\n\nExamples:");
-    if command.group == CommandGroup::Scripts || no_options {
+    let for_scripts = [CommandGroup::Scripts, CommandGroup::Nodes].contains(&command.group);
+    if for_scripts || no_options {
         return before.to_string() + examples.unwrap_or_default();
     }
     help
