@@ -78,7 +78,7 @@ pub struct Down {
     pub reason: String,
 }
 
-/// What the tests found.
+/// The results of the tests.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HealthReport {
     /// Nodes that must not be used, in the order of the tests.
@@ -94,7 +94,7 @@ impl HealthReport {
     }
 }
 
-/// What is needed for testing nodes.
+/// The settings and tools of the node tests.
 pub struct NodeTests<'a> {
     /// Tells which nodes are down.
     pub manager: &'a dyn Manager,
@@ -104,7 +104,7 @@ pub struct NodeTests<'a> {
     pub environment: &'a Environment,
     /// The configuration.
     pub lookup: Lookup<'a>,
-    /// Which tests to make, in this order.
+    /// The tests to make, in this order.
     pub tests: &'a [Test],
     /// The command that tests directories, as it is to be run on each node: it prints
     /// `scr_check_node: FAIL: REASON` if they are not in order.
@@ -114,7 +114,7 @@ pub struct NodeTests<'a> {
 }
 
 impl NodeTests<'_> {
-    /// Tests `nodes`. Those in `known` are down without a test. Local; takes as long as the
+    /// Tests `nodes`. Nodes in `known` count as down without a test. Local; takes as long as the
     /// slowest node, at most some minutes.
     ///
     /// # Errors

@@ -58,14 +58,14 @@ pub fn compress<S: AsRef<str>>(hosts: &[S]) -> String {
     groups.collect::<Vec<String>>().join(",")
 }
 
-/// Those of `from` that are not in `these`.
+/// The hosts of `from` that are not in `these`.
 pub fn minus(from: &[String], these: &[String]) -> Vec<String> {
     let these: HashSet<&String> = these.iter().collect();
     let left = from.iter().filter(|host| !these.contains(host));
     left.cloned().collect()
 }
 
-/// Those of `one` that are in `other` too.
+/// The hosts of `one` that are in `other` too.
 pub fn intersect(one: &[String], other: &[String]) -> Vec<String> {
     let other: HashSet<&String> = other.iter().collect();
     let both = one.iter().filter(|host| other.contains(host));

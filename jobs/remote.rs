@@ -20,7 +20,7 @@ use std::time::Duration;
 /// Most programs that run at a time where each node needs one of its own.
 const AT_A_TIME: usize = 32;
 
-/// What is to be run on each node.
+/// The command to run on each node.
 #[derive(Debug, Clone, Default)]
 pub struct RemoteCommand {
     /// Program and arguments. The program must be reachable under this name on each node.
@@ -139,7 +139,7 @@ impl Remote {
         self.way == Some(RemoteShell::Here)
     }
 
-    /// What it uses, for messages.
+    /// The name of the program that reaches the nodes, for messages.
     pub fn name(&self) -> &'static str {
         match &self.way {
             Some(RemoteShell::Srun(_)) => "srun",

@@ -1,4 +1,4 @@
-//! Which SCR interface this is, and which release of ours.
+//! The version of the SCR interface, and our own release.
 
 use std::ffi::CStr;
 

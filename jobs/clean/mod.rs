@@ -24,13 +24,13 @@ use std::time::Duration;
 /// How long to wait for the last processes of a run to end.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// What was done with a directory of a job.
+/// A directory of a job, and what the cleaning did with it.
 pub struct Cleaned {
     /// The directory.
     pub path: PathBuf,
     /// The job's id.
     pub job: String,
-    /// What was done.
+    /// The action.
     pub done: Done,
     /// Number and size of the files that were removed, or would be.
     pub files: u64,
@@ -55,7 +55,7 @@ impl Cleaned {
     }
 }
 
-/// What was done with a directory.
+/// The action on a directory.
 pub enum Done {
     /// It was removed.
     Removed,

@@ -16,13 +16,13 @@ use std::path::{Path, PathBuf};
 pub struct Found {
     /// Its id.
     pub id: u64,
-    /// What it is.
+    /// Its description.
     pub dataset: Dataset,
-    /// What it needs.
+    /// The steps that it needs.
     pub state: State,
 }
 
-/// What a dataset needs before it can be entered.
+/// The steps that a dataset needs before it can be entered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     /// Nothing: its summary says that it is complete.
@@ -33,7 +33,7 @@ pub enum State {
     NoSummary,
 }
 
-/// All datasets with a directory in `.scr`, newest first. One that cannot be read is told, and skipped.
+/// All datasets with a directory in `.scr`, newest first. A dataset that cannot be read is reported and skipped.
 pub fn datasets(
     files: &dyn Files,
     prefix: &Prefix,

@@ -19,10 +19,10 @@ use scr_engine::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// What a resumed flush has come to.
+/// The result of a resumed flush.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resumed {
-    /// What was copied now.
+    /// The files and bytes that were copied now.
     pub copied: Copied,
     /// The ranks whose files are not in the prefix directory. If there is none, the dataset is complete.
     pub missing: Vec<usize>,

@@ -30,12 +30,12 @@ pub struct Limits {
     pub first: Duration,
 }
 
-/// What a source has shown.
+/// The state of a source when it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reading {
-    /// This. It is progress if it differs from what it showed before.
+    /// The source showed this text. A text that differs from the last one is progress.
     Shows(String),
-    /// This, which was made since the launch began. So it is progress also if it is the first that the source shows.
+    /// The source showed this text, which was made since the launch began. So even the first such text is progress.
     Made(String),
     /// Progress, whatever it showed before.
     Moves,
@@ -45,7 +45,7 @@ pub enum Reading {
     Processes(BTreeMap<(String, u32), ProcessTime>),
 }
 
-/// What a process has used.
+/// The processor time of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProcessTime {
     /// Processor time, in any unit.
@@ -66,7 +66,7 @@ struct Pause(Duration);
 #[derive(Debug)]
 struct Watched {
     source: Source,
-    /// What it showed last.
+    /// The last text that the source showed.
     shows: Option<String>,
     /// For [`Source::Cpu`].
     processes: BTreeMap<(String, u32), (ProcessTime, Pause)>,

@@ -17,7 +17,7 @@ use std::path::Path;
 /// `Result` may run a program of the manager, at most for
 /// [`PATIENCE`](scr_engine::job::program::PATIENCE), and fail if there is no such program or it fails.
 pub trait Manager: Send + Sync {
-    /// Which one it is. That knows when the allocation ends, too.
+    /// Its kind, which also knows when the allocation ends.
     fn kind(&self) -> ManagerKind;
 
     /// Its name: "SLURM", "FLUX", "LSF", "PBS", "PMIX" or "NONE".
@@ -32,7 +32,7 @@ pub trait Manager: Send + Sync {
     /// Nodes that the job began with, each once, in the manager's order.
     fn nodes(&self) -> Result<Vec<String>>;
 
-    /// Those of `nodes` that are down according to the manager, or no longer belong to the job.
+    /// The nodes of `nodes` that are down according to the manager, or no longer belong to the job.
     fn down(&self, nodes: &[String]) -> Result<Vec<String>>;
 
     /// The programs of the manager that these calls and its launcher's need.
@@ -125,7 +125,7 @@ pub fn same_host(one: &str, other: &str) -> bool {
     one == other || inside(one, other) || inside(other, one)
 }
 
-/// Those of `nodes` that are among `hosts`, whether with or without domain.
+/// The nodes of `nodes` that are among `hosts`, whether with or without domain.
 fn among(nodes: &[String], hosts: &[String]) -> Vec<String> {
     let found = nodes
         .iter()

@@ -15,7 +15,7 @@ const RANGES: usize = 8;
 /// Ranks that do the same.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Group<'a> {
-    /// What they do, in words.
+    /// The activity of the ranks, in words.
     pub what: String,
     /// The functions of the program that lead there, innermost first.
     pub path: Vec<&'a str>,
@@ -132,7 +132,7 @@ fn is_of_system(frame: &Frame) -> bool {
     frame.function.starts_with("__") || frame.function == "?" || place.contains("sysdeps")
 }
 
-/// What a rank does, and the functions that lead there.
+/// The activity of a rank, and the functions that lead there.
 fn what(one: &RankProcess) -> (String, Vec<&str>) {
     let (call, thread) = (call_in(&one.stack), telling_thread(one));
     let (frames, skipped) = match (call, thread) {

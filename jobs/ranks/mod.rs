@@ -59,7 +59,7 @@ pub struct RankProcess {
     pub memory: u64,
     /// Share of a processor that it used while it was looked at.
     pub processor: f64,
-    /// What the kernel says that its first thread waits for.
+    /// The reason for which its first thread waits, according to the kernel.
     pub waits: Option<String>,
     /// The function of the kernel in which its first thread waits, on its node.
     #[serde(skip)]
@@ -68,13 +68,13 @@ pub struct RankProcess {
     pub files: Vec<String>,
     /// The stack of its first thread, innermost function first.
     pub stack: Vec<Frame>,
-    /// Those of its other threads that are in a call of MPI or of this library, a few of them.
+    /// A few of its other threads that are in a call of MPI or of this library.
     #[serde(default)]
     pub other_threads: Vec<Vec<Frame>>,
     /// Why a thread other than the first one cannot be traced, on its node.
     #[serde(skip)]
     pub stuck_thread: Option<String>,
-    /// What has launched it on its node, in words.
+    /// The program that launched it on its node, in words.
     #[serde(default)]
     pub launcher: Option<String>,
     /// How it shows that it is of the job.

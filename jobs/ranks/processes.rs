@@ -36,7 +36,7 @@ const JOB: [&str; 6] = [
 /// Most open files that are told of a process.
 const FILES: usize = 6;
 
-/// Which processes are looked for.
+/// The processes that are looked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Wanted {
     /// Those of this job. If there are none, those that do not tell their job, and not that of another prefix directory, if
@@ -95,7 +95,7 @@ pub(super) fn all_of(environment: &Environment, wanted: &Wanted) -> Vec<Candidat
             Some(one)
         });
     let mut all: Vec<Candidate> = on_node.collect();
-    // One of them may have changed its directory since it was launched.
+    // A process may have changed its directory since it was launched.
     let mut launches: BTreeMap<u32, Belongs> = BTreeMap::new();
     for one in &all {
         let known = launches.entry(one.launcher.unwrap_or(one.process.pid));
@@ -407,7 +407,7 @@ mod tests {
         let launch = |name: &str| {
             let run = dir.path().join(name);
             std::fs::create_dir_all(run.join("deeper")).unwrap();
-            // One of its ranks has gone elsewhere.
+            // The second rank runs in another directory.
             let script = "for rank in 0 1; do PMI_RANK=$rank sleep 600 & cd /; done; wait";
             let launcher = dir.path().join("mpiexec");
             let mut command = Command::new("sh");

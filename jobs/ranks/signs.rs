@@ -103,6 +103,6 @@ fn count_in(path: &Path) -> Option<(u64, Duration)> {
     );
     let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
     file.take(64).read_to_string(&mut text).ok()?;
-    // One of the future is of now.
+    // A sign with a time in the future counts as written now.
     Some((text.trim().parse().ok()?, now.saturating_sub(written)))
 }

@@ -23,7 +23,7 @@ const DEEPEST: usize = 64;
 /// Most threads of a process that are kept beside the first one.
 const THREADS: usize = 4;
 
-/// What the kernel calls waits for a server of FUSE or Lustre. A tracer makes them waits without interruption.
+/// Functions of the kernel that wait for a server of FUSE or Lustre. A tracer makes them waits without interruption.
 const UNTRACEABLE: [&str; 3] = ["request_wait_answer", "ptlrpc_set_wait", "cl_sync_io_wait"];
 
 /// A program that prints the stack of another.

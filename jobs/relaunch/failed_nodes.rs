@@ -50,7 +50,7 @@ pub fn failed_often(failures: &[NodeFailure], since: i64, least: usize) -> Vec<F
     often
 }
 
-/// Those of the nodes that are left out of a launch that needs `needed` of the nodes `up`: as many as there are spares.
+/// The nodes that are left out of a launch that needs `needed` of the nodes `up`: as many as there are spares.
 pub fn left_out(often: Vec<FailedOften>, up: &[String], needed: u64) -> Vec<FailedOften> {
     let spares = (up.len() as u64).saturating_sub(needed);
     let here = often.into_iter().filter(|one| up.contains(&one.node));

@@ -4,7 +4,7 @@ use super::time_left::TooLittleTime;
 use scr_engine::policy::halt::FINALIZED;
 use std::fmt;
 
-/// What the decision depends on.
+/// The facts on which the decision depends.
 #[derive(Debug, Clone, Default)]
 pub struct LoopState {
     /// Number of launches so far.
@@ -162,7 +162,7 @@ impl LoopState {
         &self.ends[self.ends.len() - count.count()..]
     }
 
-    /// What the next decision depends on, in lines.
+    /// The facts on which the next decision depends, in lines.
     pub fn explained(&self) -> Vec<String> {
         let known = |text: Option<String>| text.unwrap_or_else(|| "not known yet".into());
         let last = self.ends.last().map(|end| {

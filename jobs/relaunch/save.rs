@@ -29,7 +29,7 @@ pub struct SaveResult {
 /// The parts of a dataset in the caches of the nodes that are up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct HeldOnNodes {
-    /// What it is; it is not in the prefix directory.
+    /// The dataset, which is not in the prefix directory.
     pub item: SaveCandidate,
     /// Of how many ranks there are records.
     pub here: u64,
@@ -37,7 +37,7 @@ pub struct HeldOnNodes {
     pub ranks: u64,
 }
 
-/// What the prefix directory has of a dataset.
+/// The state of a dataset in the prefix directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum InPrefix {
     /// All of it.

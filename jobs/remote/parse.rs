@@ -43,7 +43,7 @@ pub(super) fn labelled(nodes: &[String], names: &[String], finished: &Finished) 
     }
     let answers = nodes.iter().map(|node| {
         let mut answer = found.remove(node).unwrap_or_else(|| {
-            // What a shell says of a node that it does not reach bears its name.
+            // A message about a node that cannot be reached begins with the node's name.
             let of_node = err.iter().filter(|(label, _)| same_host(label, node));
             let lines: Vec<&str> = of_node.flat_map(|(_, lines)| lines.clone()).collect();
             let mut answer = lost(node);

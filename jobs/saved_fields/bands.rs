@@ -69,7 +69,7 @@ impl<'a> Bands<'a> {
         }
     }
 
-    /// What is read.
+    /// The array that is read.
     pub fn array(&self) -> &Array {
         &self.array
     }
@@ -148,7 +148,7 @@ impl<'a> Bands<'a> {
         scatter(&mut band, walk, at / walk.size(), bytes)
     }
 
-    /// What is left of a part, if it begins at `at`.
+    /// The rest of a part, from `at` on.
     fn take_rest(&mut self, part: usize, at: u64) -> Option<Rest> {
         let rest = self.rests.remove(&part)?;
         self.kept -= rest.bytes.len();

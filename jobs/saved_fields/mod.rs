@@ -33,7 +33,7 @@ pub struct SavedFields<'a> {
     paths: Vec<PathBuf>,
 }
 
-/// Whose the values of a saved field are.
+/// The owner of the values of a saved field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Owner {
     /// Each rank has its own.
@@ -47,7 +47,7 @@ pub enum Owner {
 /// One array that can be read: its elements, and the order of the program that wrote it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Array {
-    /// What the elements are.
+    /// The type of the elements.
     pub kind: Kind,
     /// How the program names the dimensions.
     pub order: Order,
@@ -55,12 +55,12 @@ pub struct Array {
     pub extents: Vec<u64>,
 }
 
-/// What the tables of all ranks say of a field.
+/// The entries for a field in the tables of all ranks, put together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldSummary {
     /// Its name, with those of the lists that it is in.
     pub name: String,
-    /// Whose the values are.
+    /// The owner of the values.
     pub owner: Owner,
     /// It is a number on which the list depends.
     pub is_count: bool,
@@ -79,7 +79,7 @@ pub struct FieldSummary {
 pub struct SavedField {
     /// Its name.
     pub name: String,
-    /// Whose the values are.
+    /// The owner of the values.
     pub owner: Owner,
     /// What rank 0 wrote.
     first: Entry,

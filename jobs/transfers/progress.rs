@@ -1,4 +1,4 @@
-//! What the copying thread of the daemon and its main loop tell each other.
+//! The messages between the copying thread of the daemon and its main loop.
 
 use scr_engine::daemon::control::Control;
 use scr_engine::format::transfer::TransferFile;
@@ -214,7 +214,7 @@ impl TargetWatch for Follower<'_> {
     }
 
     fn record(&self, path: &Path, write: &dyn Fn(&Path) -> Result<()>) -> Result<()> {
-        // What was copied was synced, which may have taken long.
+        // The copied files were synced, which may have taken long.
         self.may_go_on()?;
         self.permit.record(path, write)
     }

@@ -107,7 +107,7 @@ enum Begun {
     Nothing,
 }
 
-/// What the loop of [`Daemon::serve`] does next.
+/// The next step of the loop of [`Daemon::serve`].
 enum Next {
     /// It looks again after a pause.
     Wait,
@@ -223,7 +223,7 @@ impl Daemon<'_> {
         })
     }
 
-    /// What the daemon before has left: its work at hand is to be done again. A command to end was for
+    /// Takes up the work of the last daemon: the part that it was copying is copied again. A command to end was for
     /// that daemon.
     fn take_up(&mut self, finish: bool) -> Result<()> {
         let change = |file: &mut Transfer| {

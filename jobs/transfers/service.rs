@@ -269,7 +269,7 @@ impl Service {
     }
 }
 
-/// Tells a daemon to finish. What has failed is tried again.
+/// Tells a daemon to finish. Parts that have failed are tried again.
 fn finish(file: &mut Transfer) {
     file.command = Some(FINISH.into());
     for dataset in file.datasets.values_mut() {

@@ -1,4 +1,4 @@
-//! What a process finds in its environment before MPI and the configuration tell more.
+//! The facts that a process finds in its environment before MPI and the configuration tell more.
 
 use crate::comm::Communicator;
 use crate::job::Environment;

@@ -51,7 +51,7 @@ impl<'a, 'b> Handle<'a, 'b> {
         }
     }
 
-    /// What the routine gets, as an address.
+    /// The handle that the routine gets, as an address.
     pub(super) fn number(&self) -> usize {
         self.number
     }

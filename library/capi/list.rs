@@ -31,7 +31,7 @@ impl Memory for RawMemory {
     }
 }
 
-/// Runs `work` on the list of a state. One that was not given to a routine that runs now is an error.
+/// Runs `work` on the list of a state. A state that was not given to a routine that runs now is an error.
 pub(super) fn with_list(
     state: *mut SCR_State,
     work: impl FnOnce(&mut List<'_>) -> Result<()>,

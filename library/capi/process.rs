@@ -460,7 +460,7 @@ impl Process {
                 Ok(Some(if off { "0" } else { "1" }.to_string()))
             }
             (Err(error), _) => Err(error),
-            // After SCR_Init nothing can be set. One that joined has the settings of the others.
+            // After SCR_Init nothing can be set. A process that joined has the settings of the others.
             (Ok(()), RunState::Disabled(_)) => self.config.ask(text),
             (Ok(()), RunState::Active(_)) if self.joined => self.config.ask(text),
             (Ok(()), _) => self.config.call(text),

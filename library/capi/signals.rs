@@ -30,7 +30,7 @@ static BEFORE: [Before; 64] = [const {
     }
 }; 64];
 
-/// Forgets a signal that came to earlier runs. One that came while a session has a run is for all sessions.
+/// Forgets a signal that came to earlier runs. A signal that came while a session has a run is for all sessions.
 pub fn forget() {
     RECEIVED.store(0, SeqCst);
 }

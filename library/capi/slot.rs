@@ -5,10 +5,10 @@ use crate::{Error, Result};
 use std::ops::{Deref, DerefMut};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// What the thread that is in a session does.
+/// The use that a thread makes of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Held {
-    /// There is none.
+    /// No thread is in the session.
     Free,
     /// It is in a call.
     InCall,

@@ -83,7 +83,7 @@ pub(super) fn in_routine<T>(work: impl FnOnce() -> T) -> T {
     work()
 }
 
-/// True while the session of this thread's calls is off. One that is in a call is not.
+/// True while the session of this thread's calls is off. False while a thread is in a call of that session.
 pub(super) fn is_off() -> bool {
     let session = find(current());
     session.is_some_and(|session| session.try_enter().is_some_and(|process| process.is_off()))

@@ -18,7 +18,7 @@ pub fn list_runs(files: &dyn Files, layout: &Layout) -> Result<Vec<Layout>> {
     runs_among(files, layout, &names(files, layout)?)
 }
 
-/// What is in the job's directory.
+/// The names in the job's directory.
 fn names(files: &dyn Files, layout: &Layout) -> Result<Vec<String>> {
     let names = match retry(|| files.list(&layout.job())) {
         Err(error) if error.is_not_found() => return Ok(Vec::new()),

@@ -69,7 +69,7 @@ pub struct Slot {
     pub id: u64,
 }
 
-/// What the leader of one node found in its stores.
+/// The findings of the leader of one node in its stores.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub struct Inventory {
@@ -79,7 +79,7 @@ pub struct Inventory {
     pub quarantined: Vec<Slot>,
     /// Directories of datasets, with or without records.
     pub present: Vec<Slot>,
-    /// Those of `present` with records that could not be read but may be readable later.
+    /// The slots of `present` with records that could not be read but may be readable later.
     pub unread: Vec<Slot>,
     /// Ids of datasets that were evicted, and of which something is left.
     pub evicted: Vec<u64>,

@@ -106,7 +106,7 @@ pub fn recover_dataset(
     }
 }
 
-/// What the ranks sum up and compare of their results: ranks with rebuilt files, ranks that helped with
+/// The results that ranks sum up and compare: ranks with rebuilt files, ranks that helped with
 /// redundancy, whether a later attempt may succeed, whether a store was full, ranks with unverified files.
 fn terms(local: &Result<(Filemap, RebuildOutcome)>, damage: &[Error]) -> [Term; 5] {
     let did = |what| matches!(local, Ok((_, outcome)) if *outcome == what);

@@ -242,7 +242,7 @@ pub fn exchange(
 pub fn exscan(comm: &dyn Communicator, terms: &mut [Term]) -> Result<()> {
     comm.count_round("scan");
     let (me, size) = (comm.rank(), comm.size());
-    // Those of this rank and of the 2^k - 1 ranks before it.
+    // The values of this rank and of the 2^k - 1 ranks before it.
     let mut with_mine = terms.to_vec();
     terms.iter_mut().for_each(|term| *term = term.neutral());
     let mut step = 1;

@@ -1,4 +1,4 @@
-//! Whose a value is: of one rank, or the same on all.
+//! Types that tell whether a value is of one rank or the same on all.
 //!
 //! A function in which the ranks talk can fail in two ways. The transport fails: then the ranks are out of
 //! step, and the error must go up at once. Or this rank's part of the work fails: then the ranks must agree
@@ -76,7 +76,7 @@ pub fn is_same([least, most]: [Agreed<i64>; 2]) -> bool {
     least == most
 }
 
-/// What the ranks have agreed on. An error of the transport is not an agreement.
+/// The result on which the ranks have agreed. An error of the transport is not an agreement.
 #[derive(Debug)]
 #[must_use = "a rank may have failed"]
 pub struct Agreement<T, const N: usize> {

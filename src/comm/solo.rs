@@ -29,9 +29,9 @@ struct UnderWay {
     messages: Messages,
     tag: Tag,
     ticket: Ticket,
-    /// What an error calls it.
+    /// Its name in errors.
     call: &'static str,
-    /// What a receive expects, if it knows.
+    /// The number of bytes that a receive expects, if it is known.
     length: Option<usize>,
 }
 

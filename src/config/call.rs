@@ -201,7 +201,7 @@ fn takes_children(parent: &str) -> Result<()> {
     }
 }
 
-/// Checks a value. One with variables can only be checked when it is read.
+/// Checks a value. A value with variables can only be checked when it is read.
 fn check(name: &str, text: &str, kind: &ValueKind) -> Result<()> {
     if text.contains('$') || kind.parse(text).is_some() {
         return Ok(());

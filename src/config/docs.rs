@@ -1,4 +1,4 @@
-//! What is made from the table of parameters: their manual page, and a sample of a configuration file.
+//! The texts that are made from the table of parameters: their manual page, and a sample of a configuration file.
 
 use super::table::{Effect, MULTIS, PARAMETERS, Parameter, ReadBy};
 use super::warnings::EARLY;

@@ -267,7 +267,7 @@ impl Config {
         }
     }
 
-    /// The prefix directory of the session of MPI_COMM_WORLD. What was set for a session with a name is left out.
+    /// The prefix directory of the session of MPI_COMM_WORLD. Settings of sessions with a name are left out.
     pub fn prefix_of_job(&self) -> Result<PathBuf> {
         let mut layers = self.layers_for("SCR_PREFIX");
         let of_all = |source| self.session.is_none() || source != ConfigSource::Call;

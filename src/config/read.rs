@@ -29,7 +29,7 @@ impl<'a> Read<'a> {
         Read { config, errors }
     }
 
-    /// What was read, if all could be converted.
+    /// Returns `read` if all values could be converted.
     pub fn end<T>(self, read: T) -> Result<T> {
         match combine(self.errors) {
             None => Ok(read),

@@ -194,7 +194,7 @@ impl Settings {
             require_restart: read.bool("SCR_REQUIRE_RESTART"),
             start_anew: read.bool("SCR_START_ANEW"),
             flush: read.int("SCR_FLUSH"),
-            // Who only asks for a flush in the background means it.
+            // Without a type, SCR_FLUSH_ASYNC alone asks for a flush in the background.
             flush_type: match config.find("SCR_FLUSH_TYPE") {
                 None if read.bool("SCR_FLUSH_ASYNC") => FlushType::Background,
                 _ => FlushType::from_word(&read.text("SCR_FLUSH_TYPE").unwrap_or_default()),

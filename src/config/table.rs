@@ -20,7 +20,7 @@ const CNTL_BASE: &str = match option_env!("SCR_DEFAULT_CNTL_BASE") {
     None => "/dev/shm",
 };
 
-/// Who reads a parameter that has an effect. `scr params` and `scr doctor` show all of them.
+/// The reader of a parameter that has an effect. `scr params` and `scr doctor` show all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadBy {
     /// The library, in the application.
@@ -54,7 +54,7 @@ pub struct Parameter {
     pub default: &'static str,
     /// Unit of the value; empty where the kind says it.
     pub unit: &'static str,
-    /// Who reads it.
+    /// Its reader: library, commands, or both.
     pub reader: ReadBy,
     /// Its effect.
     pub effect: Effect,
@@ -73,7 +73,7 @@ pub struct Multi {
     pub children: &'static [ChildParameter],
     /// True if any child name is allowed.
     pub open: bool,
-    /// Who reads it.
+    /// Its reader: library, commands, or both.
     pub reader: ReadBy,
     /// Its effect.
     pub effect: Effect,

@@ -21,7 +21,7 @@ pub enum ValueKind {
     Text,
     /// Text that becomes one component of a path: no `/`, neither `.` nor `..`.
     Name,
-    /// One of these words, in any case.
+    /// A word of this list, in upper or lower case.
     Choice(&'static [&'static str]),
     /// Some of these words, in any case, with blanks or commas between.
     Words(&'static [&'static str]),

@@ -141,7 +141,7 @@ fn note_item(parent: &str, item: &ConfigItem) -> Vec<String> {
         .filter(|(child, _)| !multi.open && !known().any(|name| name == child.as_str()));
     let what = format!("{parent} has no");
     let strange = strange.map(|(child, value)| match (parent, child.as_str()) {
-        // What is meant has another name here, or belongs to another line.
+        // The setting that the user means has another name here, or belongs to another line.
         ("STORE", "TYPE") => format!(
             "{}: {what} TYPE; FLUSH says how files are moved from a store, and TYPE of a CKPT line is \
              the redundancy scheme",

@@ -25,9 +25,9 @@ const LONGEST_LOOK: Duration = Duration::from_secs(1);
 pub struct Entry {
     /// The control directory of this node.
     pub control: Control,
-    /// Which part.
+    /// The dataset and number of the part.
     pub at: PartId,
-    /// What the daemon needs to know.
+    /// The part itself, as the daemon reads it.
     pub part: TransferPart,
     /// Limits of the transfer.
     pub limits: Limits,

@@ -57,7 +57,7 @@ pub struct Control {
     lock_timeout: Duration,
 }
 
-/// Which version of the transfer file it is.
+/// Identifies one state of the transfer file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Version((i64, u32), u64);
 
@@ -202,8 +202,8 @@ impl Control {
         self.files.remove_file(&self.file())
     }
 
-    /// Who the living daemon of this node is, in words; `None` if there is none. On a file system
-    /// without locks there is never one.
+    /// Describes the living daemon of this node; `None` without one, as always on a file system
+    /// without locks.
     pub fn living(&self) -> Result<Option<String>> {
         match self.files.try_lock(&self.dir.join(DAEMON)) {
             Ok(None) => Ok(Some(self.who())),
@@ -326,7 +326,7 @@ impl Control {
 
     fn remove_if_done(&self) -> Result<()> {
         let left = match self.read() {
-            // Who uses it next puts it aside, and tells so.
+            // The next process that uses the file puts it aside and reports it.
             Err(error) if is_damage(&error) => return Ok(()),
             left => left?,
         };
@@ -377,7 +377,7 @@ impl Control {
         paths.try_for_each(|path| self.files.remove_file(&path))
     }
 
-    /// The temporary files of what is replaced here. Who replaces has the lock.
+    /// The temporary files of replacements in this directory. The caller has the lock.
     fn temporaries(&self) -> Result<Vec<String>> {
         let names = match self.files.list(&self.dir) {
             Err(error) if error.is_not_found() => Vec::new(),

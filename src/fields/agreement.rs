@@ -20,7 +20,7 @@ pub fn signature(entry: &Entry, crc: Option<u32>) -> String {
 fn add_signature(text: &mut String, entry: &Entry, crc: Option<u32>) {
     let dims = entry.extents.len();
     let turned = |extents: &[u64]| list(&entry.order.turned(extents));
-    // What is written to a string cannot fail.
+    // Writing to a string does not fail.
     let _ = write!(text, "\"{}\" ({}, ", entry.name, entry.kind);
     let _ = match entry.role {
         Role::Own => write!(text, "of {dims} dimensions, each rank's own"),

@@ -104,11 +104,11 @@ pub struct Spec<'a> {
     pub extents: &'a [i64],
     /// How far the next element of each dimension is, bytes. `None`: one follows the other.
     pub strides: Option<&'a [i64]>,
-    /// Whose the values are.
+    /// The owner of the values.
     pub place: Place<'a>,
 }
 
-/// Whose the values are; for a part, where it is.
+/// The owner of the values; for a part, its place.
 #[derive(Debug, Clone, Copy)]
 pub enum Place<'a> {
     /// This rank's own.
@@ -124,7 +124,7 @@ pub enum Place<'a> {
     },
 }
 
-/// What is allowed or asked for the next field.
+/// Options of the next field.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Options {
     /// If the checkpoint has no such field, the memory stays as it is.
@@ -140,9 +140,9 @@ pub struct Options {
 pub struct Entry {
     /// With the names of the lists that it is in.
     pub name: String,
-    /// What the elements are.
+    /// The type of the elements.
     pub kind: Kind,
-    /// Whose they are.
+    /// The owner of the elements.
     pub role: Role,
     /// The order of the program that wrote it.
     pub order: Order,
@@ -157,9 +157,9 @@ pub struct Entry {
 /// A field that the program lists in a restart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
-    /// What it is.
+    /// The field.
     pub entry: Entry,
-    /// What is allowed or asked for it.
+    /// Its options.
     pub options: Options,
 }
 
@@ -209,7 +209,7 @@ impl Entry {
         inside.then(|| self.bytes())
     }
 
-    /// Where it lies in the whole; of a field that has none, all of it.
+    /// Its place in the whole. A field without a whole is its own whole.
     pub fn region(&self) -> Region {
         match self.role {
             Role::Part => Region {

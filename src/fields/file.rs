@@ -48,13 +48,13 @@ pub struct Section {
 /// A field in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stored {
-    /// What it is.
+    /// Name, type and extents of the field.
     pub entry: Entry,
     /// Where it is.
     pub section: Section,
 }
 
-/// What a file says of itself.
+/// Header, trailer and table of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
     /// The rank that wrote it.

@@ -8,7 +8,7 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Kind(u32);
 
-/// What the bytes of an element mean. The numbers stand in files.
+/// The meaning of the bytes of an element. The numbers are written to files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Class {
     /// Two's complement.
@@ -120,7 +120,7 @@ impl Kind {
         }
     }
 
-    /// What the bytes mean. A kind of no known class counts as bytes.
+    /// The class of the type. A kind of no known class counts as bytes.
     pub fn class(self) -> Class {
         let class = CLASSES.into_iter();
         let mut class = class.filter(|c| *c as u32 == self.0 >> SIZE_BITS);

@@ -28,14 +28,14 @@ pub enum Pass {
     Read,
 }
 
-/// What is done with what is listed.
+/// The work that is done for each listed field.
 pub(super) enum Mode<'a> {
     Write(&'a mut Writer),
     Compare(&'a mut Survey),
     Read(&'a mut Reader),
 }
 
-/// What the program lists in a restart, before anything is read.
+/// The fields that the program lists in a restart, before anything is read.
 pub(super) struct Survey {
     pub sources: Sources,
     pub listed: Vec<Listed>,
@@ -43,10 +43,10 @@ pub(super) struct Survey {
     pub others: HashSet<String>,
 }
 
-/// What a checkpoint has of a field. Dimensions are in the order of the list.
+/// A field as a checkpoint has it. Dimensions are in the order of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredField {
-    /// What the elements are.
+    /// The type of the elements.
     pub kind: Kind,
     /// Extents of this rank's array; of a part that another number of ranks wrote, those of the whole.
     pub extents: Vec<i64>,
@@ -197,7 +197,7 @@ impl<'a> List<'a> {
         self.failed.get_or_insert(Finding { verdict, error });
     }
 
-    /// What has failed, if anything.
+    /// Ends the list, and returns the first failure.
     pub(super) fn end_of_list(mut self, returned: Result<()>) -> Found<()> {
         if let Err(error) = returned {
             self.fail(error);

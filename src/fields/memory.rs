@@ -75,7 +75,7 @@ fn is_dense(run: &Run, walk: &Walk) -> bool {
 
 /// A type of Rust that is an element of a field: any bytes are a value of it, and it has no padding.
 pub trait Element: Copy + sealed::Plain {
-    /// What it is in a file.
+    /// Its type in a file.
     const KIND: Kind;
 }
 

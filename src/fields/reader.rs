@@ -31,7 +31,7 @@ pub(super) struct Wanted {
     pub kind: Kind,
 }
 
-/// What is read when the routine is called for the second time.
+/// The fields that are read when the routine is called for the second time.
 pub(super) struct Reader {
     pub sources: Sources,
     pub wanted: Vec<Wanted>,

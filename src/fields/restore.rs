@@ -44,7 +44,7 @@ fn restore_newest(session: &mut Session, routine: &mut Routine<'_>) -> Result<Op
     session.allow_other_ranks(true)?;
     session.forget_unfit();
     let mut last: Option<Error> = None;
-    // Those that do not fit, which are told in one line when one was restored, or by the error that none was.
+    // Checkpoints that do not fit. One line reports them after a restore, or the error that nothing was restored.
     let mut unfit: Vec<(Name, Error)> = Vec::new();
     let mut changed = false;
     loop {

@@ -40,7 +40,7 @@ pub struct Source {
     path: PathBuf,
     /// `None` if it is opened for each read.
     file: Option<Box<dyn File>>,
-    /// What is in it.
+    /// The table of its fields.
     pub table: Table,
     /// The number of each field in the table, by its name.
     numbers: HashMap<String, usize>,

@@ -48,7 +48,7 @@ pub struct Spread {
     shares: Vec<Share>,
 }
 
-/// What a rank tells the rank of a cell: the boxes that meet it.
+/// The message to the rank of a cell: the boxes of the sender that meet the cell.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE", default)]
 struct Boxes {
@@ -65,13 +65,13 @@ struct Held {
     writer: u64,
 }
 
-/// What the rank of a cell answers.
+/// The answer of the rank of a cell.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE", default)]
 struct Matches {
-    /// What the receiver sends.
+    /// The pieces that the receiver of the answer sends.
     send: Vec<Needed>,
-    /// What comes to it.
+    /// The pieces that the receiver of the answer gets.
     coming: Vec<Coming>,
 }
 
@@ -92,7 +92,7 @@ struct Coming {
     field: usize,
 }
 
-/// What is before the bytes of a message.
+/// The head of a message, before its bytes.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub struct Head {
@@ -139,7 +139,7 @@ struct InCell {
     want: Vec<(usize, Region)>,
 }
 
-/// What the ranks have told of this rank's cells, by the field. Local.
+/// The reports of the ranks about this rank's cells, by the field. Local.
 fn in_cells(parts: &[Entry], received: Vec<(usize, Boxes)>) -> Result<Vec<InCell>> {
     let mut cells: Vec<InCell> = parts.iter().map(|_| InCell::default()).collect();
     for (from, boxes) in received {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// the index pass higher ones over.
 pub const HIGHEST: u64 = i32::MAX as u64;
 
-/// What is known of a dataset. Written by SCR v3.1.0 as well; files of older versions lack
+/// The description of a dataset. Written by SCR v3.1.0 as well; files of older versions lack
 /// some keys, so all but the id have a default on reading.
 ///
 /// ```text
@@ -40,7 +40,7 @@ pub struct Dataset {
     /// When it was started: microseconds since the epoch.
     #[serde(rename = "CREATED", default)]
     pub created: u64,
-    /// Who ran the program.
+    /// The user who ran the program.
     #[serde(rename = "USER", default)]
     pub user: Name,
     /// Name of the job, if it has one.

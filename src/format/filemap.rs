@@ -89,7 +89,7 @@ pub struct Filemap {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub struct Reddesc {
-    /// What was done, not what was asked for.
+    /// The scheme that was used, which may differ from the configured one.
     #[serde(rename = "TYPE")]
     pub scheme: RecordedScheme,
     /// Kind of failure group that no two members of a set share, such as `NODE`.

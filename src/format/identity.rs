@@ -36,7 +36,7 @@ impl Identity {
         file::read(files, path)
     }
 
-    /// The number; `None` if it is none.
+    /// The identity as a number; `None` if the text is no number.
     pub fn number(&self) -> Option<u64> {
         let text = self.id.as_str().filter(|text| text.len() == 16)?;
         u64::from_str_radix(text, 16).ok()

@@ -64,7 +64,7 @@ pub struct IndexEntry {
     /// True if all of it is in the prefix directory.
     #[serde(rename = "COMPLETE", default)]
     pub complete: bool,
-    /// What it is.
+    /// Its description.
     #[serde(rename = "DSET")]
     pub dataset: Option<Dataset>,
     /// When it became complete.

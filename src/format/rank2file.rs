@@ -136,7 +136,7 @@ impl BranchChild {
     }
 }
 
-/// What the suffix of a file of the tree says.
+/// A file of the tree, as the suffix of its name describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeFile {
     /// Its name.

@@ -58,10 +58,10 @@ pub struct Transfer {
     /// Bytes per second; 0 for no limit.
     #[serde(rename = "BW", default, with = "with::decimals")]
     pub bw: f64,
-    /// What the daemon shall do: [`RUN`], [`STOP`], [`EXIT`], [`FINISH`].
+    /// The command to the daemon: [`RUN`], [`STOP`], [`EXIT`], [`FINISH`].
     #[serde(rename = "COMMAND")]
     pub command: Option<Name>,
-    /// What the daemon does: [`RUNNING`], [`STOPPED`].
+    /// The state of the daemon: [`RUNNING`], [`STOPPED`].
     #[serde(rename = "STATE")]
     pub state: Option<Name>,
     /// [`DONE`] when no part is left to copy.
@@ -250,7 +250,7 @@ fn part_ids(id: u64, dataset: &TransferDataset) -> impl Iterator<Item = (PartId,
         .map(move |(part, one)| (at(*part), one))
 }
 
-/// Which part of which dataset.
+/// Names a part of a dataset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PartId {
     /// Dataset id.

@@ -80,7 +80,7 @@ pub mod crc {
     }
 }
 
-/// A number with six decimals, as SCR's transfer file has them. What is no finite positive number is read
+/// A number with six decimals, as SCR's transfer file has them. Anything but a finite positive number is read
 /// as 0.
 pub mod decimals {
     use super::*;

@@ -5,7 +5,7 @@ use super::stat::Stat;
 use crate::job::Environment;
 use crate::system::process;
 
-/// Where launchers of MPI programs tell the number of processes. One that is started by another tells its own.
+/// Where launchers of MPI programs tell the number of processes. A launcher that another one starts tells its own number.
 const OF_LAUNCHERS: [&str; 5] = [
     "OMPI_COMM_WORLD_SIZE",
     "PMI_SIZE",
@@ -23,7 +23,7 @@ const TERMINAL: &str = "SLURM_PTY_PORT";
 /// Most processes above this one that are looked at.
 const ABOVE: usize = 64;
 
-/// What a launcher has told the processes that it started.
+/// The facts that a launcher tells the processes that it starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launch {
     /// The variable that tells it.
@@ -38,7 +38,7 @@ pub fn launch(environment: &Environment) -> Option<Launch> {
     told(environment).filter(|launch| !is_inherited(environment, launch.variable))
 }
 
-/// What the variables tell. A launcher that has started one process is believed, whatever is around it.
+/// Reads the variables of launchers. A launcher that has started one process is believed, whatever is around it.
 fn told(environment: &Environment) -> Option<Launch> {
     let number = |variable: &'static str| {
         let processes = environment.get(variable)?.parse().ok()?;

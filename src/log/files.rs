@@ -170,7 +170,7 @@ mod tests {
             .map(|name| fs::metadata(dir.path().join(name)).unwrap().len())
             .sum();
         assert!(sizes < 4 * 1200, "{sizes}");
-        // 0 stands for no limit.
+        // 0 means no limit.
         let mut log = text_file(&origin, 0);
         (1000..1100).for_each(|id| log.write(&record(id)).unwrap());
         assert_eq!(ids(&origin.file), (first..1100).collect::<Vec<_>>());

@@ -68,7 +68,7 @@ impl NotWritten {
     }
 }
 
-/// Who writes records.
+/// The node and job that write records.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Origin {
     /// The node.

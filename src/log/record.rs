@@ -49,7 +49,7 @@ pub struct Record {
     pub procs: Option<u64>,
     /// How many nodes the run has.
     pub nodes: Option<u64>,
-    /// Whose job it is.
+    /// The user of the job.
     pub user: Option<String>,
     /// The name of the job.
     pub jobname: Option<String>,

@@ -311,7 +311,7 @@ mod tests {
         assert_eq!(given.iter().collect::<Vec<_>>(), [1, 2]);
     }
 
-    /// The destination takes nothing for ever, as a server that hangs.
+    /// The destination hangs and takes no record.
     #[test]
     fn a_destination_that_hangs_costs_no_more_than_the_queue() {
         let (writer, answer, given, _) = scripted();

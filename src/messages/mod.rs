@@ -28,14 +28,14 @@ impl fmt::Display for Code {
     }
 }
 
-/// What a code stands for. Title, cause and remedy are in Markdown.
+/// The meaning of a code. Title, cause and remedy are in Markdown.
 #[derive(Debug)]
 pub struct Explanation {
     /// The code.
     pub code: Code,
     /// The name of the constant in this module.
     pub name: &'static str,
-    /// What the user sees, in a few words.
+    /// The symptom, in a few words.
     pub title: &'static str,
     /// The message, with `...` for names and numbers. Empty if SCR itself prints none.
     pub text: &'static str,
@@ -48,7 +48,7 @@ pub struct Explanation {
 /// The messages of one part of a job.
 #[derive(Debug)]
 pub struct Section {
-    /// What the user sees, in a few words.
+    /// The symptom, in a few words.
     pub title: &'static str,
     /// The messages, in the order of their codes.
     pub rows: &'static [Explanation],

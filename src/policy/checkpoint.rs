@@ -26,7 +26,7 @@ impl Rules {
     }
 }
 
-/// What has happened in this run.
+/// The events of this run so far.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct History {
     /// Calls of `SCR_Need_checkpoint`, this one included.

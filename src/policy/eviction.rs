@@ -33,17 +33,17 @@ pub struct EvictionCandidate {
     /// True if it is in the store that needs space. Datasets in other stores only count for
     /// comparison.
     pub here: bool,
-    /// What it is good for.
+    /// The kind of the dataset.
     pub kind: Kind,
     /// How many failure groups may be lost, whichever they are; at most [`EVERYTHING`].
     pub tolerates: usize,
-    /// What the prefix directory has of it.
+    /// Its state in the prefix directory.
     pub copy: PrefixCopy,
     /// True if it is offered to the program for a restart.
     pub offered: bool,
 }
 
-/// What a cached dataset is good for.
+/// The kind of a cached dataset: its use for a restart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// Nothing: quarantined, or written by another number of ranks.
@@ -54,7 +54,7 @@ pub enum Kind {
     Checkpoint,
 }
 
-/// What the prefix directory has of a cached dataset.
+/// The state of a cached dataset in the prefix directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PrefixCopy {
     /// Nothing that a restart finds.

@@ -48,7 +48,7 @@ pub fn reasons(halt: &Halt, now: i64, end: Option<i64>) -> Vec<String> {
     found
 }
 
-/// True if nothing is set that could ever stop a run. What a normal end has left is nothing.
+/// True if nothing is set that could ever stop a run. The reason that a normal end records does not count.
 pub fn is_empty(halt: &Halt) -> bool {
     let Halt {
         exit_reason,

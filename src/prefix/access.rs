@@ -1,4 +1,4 @@
-//! What the ranks of a job have in common when they work on the prefix directory together.
+//! The values that the ranks of a job share when they work on the prefix directory together.
 
 use super::paths::Prefix;
 use crate::comm::{Communicator, Term};

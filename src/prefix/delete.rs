@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
-/// Which datasets to delete, and which stay. The same on all ranks.
+/// The datasets to delete, and those that stay. The same on all ranks.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE", default)]
 pub struct DeletionPlan {

@@ -30,7 +30,7 @@ pub struct Fetched {
     pub extracted: u64,
     /// Number of such files that were damaged since, and have their content again.
     pub mended: u64,
-    /// One of them; only on the lowest rank that found one.
+    /// A file that was mended; only on the lowest rank that mended one.
     pub first_mended: Option<PathBuf>,
 }
 
@@ -100,7 +100,7 @@ impl RefusalReason {
 pub struct Refused {
     /// The collective verdict.
     pub error: Error,
-    /// What the error says of the dataset.
+    /// The conclusion for the dataset from the error.
     pub why: RefusalReason,
 }
 

@@ -53,7 +53,7 @@ impl FetchTarget<'_> {
     }
 }
 
-/// Which dataset to fetch.
+/// The dataset to fetch.
 #[derive(Debug, Clone, Copy)]
 pub struct FetchRequest<'a> {
     /// Its id.
@@ -148,7 +148,7 @@ fn check_count(dir: &Path, rank: usize, entry: &RankEntry) -> Result<()> {
     }
 }
 
-/// What the fetch of each file of a rank uses.
+/// The settings for the fetch of each file of a rank.
 struct PartFetch<'a> {
     access: &'a PrefixAccess<'a>,
     /// The files of cache and prefix directory.

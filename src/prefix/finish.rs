@@ -25,7 +25,7 @@ use crate::{Error, Result};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// What has become of the announcement of a flush.
+/// The state of the announcement of a flush.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Announced {
     /// The dataset is to be copied.
@@ -39,7 +39,7 @@ pub enum Announced {
 /// failed, nothing is changed. Local: one process calls it.
 pub fn announce(files: &dyn Files, prefix: &Prefix, dataset: &Dataset) -> Result<Announced> {
     let dir = prefix.dataset(dataset.id);
-    // Who completes what was copied there has this lock until it is in the index.
+    // A process that completes a scavenged dataset has this lock until the dataset is in the index.
     let _lock = match index::lock(files, &dir) {
         Err(error) if error.is_not_found() => None,
         lock => Some(lock?),
@@ -78,17 +78,17 @@ pub fn sync_records(files: &dyn Files, prefix: &Prefix, id: u64) -> Result<()> {
     files.sync_dir(&prefix.meta())
 }
 
-/// Which datasets are entered in the index as complete.
+/// The datasets that are entered in the index as complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Entering {
-    /// One that its flush has announced, unless it was taken out of the index since: it stays out.
+    /// A dataset that its flush has announced. If it was taken out of the index since, it stays out.
     Announced,
-    /// One that was saved without its job, also if the index does not know it.
+    /// A dataset that was saved without its job, also if the index does not know it.
     Saved {
         /// Its files were verified, so a failed restart from it is forgotten.
         verified: bool,
     },
-    /// One that the user enters. It does not become the current checkpoint.
+    /// A dataset that the user enters. It does not become the current checkpoint.
     Listed,
 }
 

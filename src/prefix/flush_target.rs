@@ -21,13 +21,13 @@ pub struct FlushTarget<'a> {
     pub prefix: &'a Prefix,
     /// Restore mode and times of copies (`SCR_COPY_METADATA`).
     pub metadata: bool,
-    /// What is done with checksums.
+    /// The use of checksums.
     pub checksums: Checksums,
     /// Make the directories of the files. If false, they exist.
     pub make_dirs: bool,
 }
 
-/// What a copy out of the cache does with checksums.
+/// The use of checksums in a copy out of the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Checksums {
     /// Compares those that are recorded in the cache, takes those that are missing, and records all
@@ -151,7 +151,7 @@ impl FlushTarget<'_> {
         Ok(entry)
     }
 
-    /// What a file is compared with.
+    /// The size and checksum with which a file is compared.
     fn recorded(&self, size: u64, crc: Option<u32>) -> Content {
         Content {
             size,

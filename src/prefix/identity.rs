@@ -15,13 +15,13 @@ use std::path::Path;
 /// The file, and its copy.
 const NAMES: [&str; 2] = ["identity.scr", "identity.2.scr"];
 
-/// What is known of a prefix directory.
+/// A prefix directory and its identity.
 pub struct Known {
     /// As records in a cache name it.
     pub own: OwnPrefix,
-    /// The number that stands for it in the id of a job; `None` if its path does.
+    /// The number that names it in the id of a job; `None` if the hash of its path does.
     pub number: Option<u64>,
-    /// What the user should know.
+    /// A note for the user.
     pub note: Option<Note>,
 }
 
@@ -29,7 +29,7 @@ pub struct Known {
 pub struct Note {
     /// An error that the run can do without.
     pub is_warning: bool,
-    /// What it is.
+    /// The text of the note.
     pub text: String,
 }
 
@@ -59,7 +59,7 @@ impl Known {
     }
 }
 
-/// What stands for a directory without an identity.
+/// The number for a directory without an identity.
 fn number_of_path(path: &Path) -> u64 {
     fnv1a(path.as_os_str().as_bytes())
 }
@@ -67,9 +67,9 @@ fn number_of_path(path: &Path) -> u64 {
 /// Where an identity was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Whose {
-    /// It is of this directory, at this path.
+    /// The record is of this directory, at this path.
     Own,
-    /// It is of this directory, which has another path now, or is mounted at several.
+    /// The record is of this directory, which has another path now, or several.
     Moved,
     /// This directory is a copy of the one that has it, or was moved to another file system.
     Copied,
@@ -85,7 +85,7 @@ fn whose(identity: &Identity, prefix: &Prefix, inode: u64) -> Whose {
     }
 }
 
-/// The identity of the prefix directory, whose `.scr` is there. It gets one if it has none, and another one if it is a copy of
+/// Returns the identity of the prefix directory, in which `.scr` exists. Makes one if it is missing or if the directory is a copy of
 /// another directory. If the file is damaged, or there is none and none can be written, the path stands for it. Local; one
 /// process at a time.
 ///

@@ -49,7 +49,7 @@ pub struct RankSource {
     pub data: PathBuf,
 }
 
-/// What was copied.
+/// The number of copied files and bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Copied {
     /// Number of files.
@@ -138,7 +138,7 @@ struct PartRecords<'a> {
     leaves: Vec<u64>,
     /// Files were copied that only a sync of the file system brings to stable storage.
     unsynced: bool,
-    /// Those of the files that were copied.
+    /// The directories of the copied files.
     dirs: TargetDirs,
     /// Into containers.
     writer: Option<Writer<'a>>,

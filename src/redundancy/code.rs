@@ -406,7 +406,7 @@ mod tests {
                 let count = lost.iter().filter(|l| **l).count();
                 let whole = code.recoverable(&lost, &lost);
                 let by_rule = match code.kind {
-                    // One of the next k members on the right has the copy.
+                    // A copy is on one of the next k members on the right.
                     CodeKind::Copies => (0..n)
                         .filter(|m| lost[*m])
                         .all(|m| (1..=code.parities()).any(|i| !lost[(m + i) % n])),

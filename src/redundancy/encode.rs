@@ -50,7 +50,7 @@ pub fn encode(
     finish(context, code, local, header, record)
 }
 
-/// What the members announce before the data are exchanged.
+/// The announcement of a member before the data are exchanged.
 struct Announced {
     /// Bytes of each member's data.
     sizes: Vec<u64>,
@@ -250,7 +250,7 @@ fn complete(
     Ok(header)
 }
 
-/// Enters the checksums in the list. One that is there already must agree.
+/// Enters the checksums in the list. A checksum that is there already must agree.
 pub fn record_checksums(context: &Context, list: &mut RankFiles, sums: &[u32]) -> Result<()> {
     let paths = context.paths(list)?;
     for ((file, crc), (path, _)) in list.files.iter_mut().zip(sums).zip(paths) {

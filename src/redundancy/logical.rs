@@ -496,7 +496,7 @@ mod tests {
         let mut writer = LogicalWriter::new(&Posix, targets(false));
         writer.append(&whole[..6]).unwrap();
         assert!(writer.finish().is_err());
-        // What is not whole does not stay.
+        // A file that is not whole is removed.
         assert!(list[0].0.exists() && !list[2].0.exists());
     }
 }

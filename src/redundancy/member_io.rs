@@ -45,7 +45,7 @@ pub struct PartReader<'a> {
     pub errors: PartErrors,
 }
 
-/// Which files of a part stay open between two reads.
+/// The files of a part that stay open between two reads.
 #[derive(Clone, Copy)]
 pub struct KeptOpen {
     /// How many files of data.
@@ -82,7 +82,7 @@ impl PartErrors {
         self.parity.keep(found.parity);
     }
 
-    /// What was found of the part.
+    /// The state in which the part was found.
     pub fn health(self) -> PartHealth {
         PartHealth {
             data: self.data.result(()),

@@ -51,7 +51,7 @@ use std::path::{Path, PathBuf};
 /// not in the nodes.
 pub const EVERYTHING: usize = u32::MAX as usize;
 
-/// What a scheme works with on one rank.
+/// The context in which a scheme works on one rank.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
     /// All ranks; the members of `set` are ranks of it.
@@ -82,7 +82,7 @@ pub struct Context<'a> {
     pub watch: &'a dyn Watch,
 }
 
-/// What a completion record says of one rank's part of a dataset.
+/// The completion record of one rank's part of a dataset.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RankRecord {
     /// The dataset.
@@ -131,7 +131,7 @@ pub struct PartHealth {
 }
 
 impl PartHealth {
-    /// What is wrong with the part.
+    /// The faults of the part.
     pub fn errors(self) -> impl Iterator<Item = Error> {
         [self.data, self.parity].into_iter().filter_map(Result::err)
     }
@@ -311,7 +311,7 @@ pub fn find_obstacle(files: &dyn Files, root: &Path, path: &Path) -> Result<Opti
     Ok(None)
 }
 
-/// What a member says at the end of a round of a rebuild. The greatest value counts.
+/// The word of a member at the end of a round of a rebuild. The greatest value counts.
 #[derive(Clone, Copy)]
 enum Round {
     /// The rebuild is complete.

@@ -119,7 +119,7 @@ pub fn final_name(name: &OsStr) -> &OsStr {
     bare.map_or(name, OsStr::from_bytes)
 }
 
-/// What the blocks of a redundancy file are expected to be.
+/// The expected kind of the blocks in a redundancy file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Blocks {
     /// Data: their space is reserved, so that a full disk is noticed early.

@@ -34,7 +34,7 @@ const LEAST_TASKS: usize = 4;
 /// Most tasks in one stage, which limits the queues of small pieces.
 const MOST_TASKS: usize = 64;
 
-/// What is done with one column. Members are indices in the set.
+/// The work on one column. Members are indices in the set.
 #[derive(Default)]
 pub struct Route {
     /// Members whose blocks are the input.

@@ -143,7 +143,7 @@ impl Rebuild<'_, '_> {
         })
     }
 
-    /// The record of this rank. One that cannot be used counts as lost.
+    /// The record of this rank. A record that cannot be used counts as lost.
     fn record(&self, state: &MemberState) -> Option<RankRecord> {
         let usable = self.mine.as_ref().filter(|_| !state.lacks(RECORD));
         usable.map(|mine| mine.record.clone())

@@ -1,4 +1,4 @@
-//! What the schemes do; they differ only in their rows of the table in `format/scheme.rs`.
+//! The work of the schemes, which differ only in their rows of the table in `format/scheme.rs`.
 
 use super::code::Code;
 use super::parity_file::{self, ParityReader};

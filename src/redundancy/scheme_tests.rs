@@ -128,7 +128,7 @@ fn redundancy_is_that_of_the_definition() {
     }
 }
 
-/// What a member loses.
+/// The loss of a member.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Loss {
     Rank,

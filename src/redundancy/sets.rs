@@ -1,4 +1,4 @@
-//! Which ranks protect each other.
+//! The sets of ranks that protect each other.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;

@@ -84,7 +84,7 @@ impl NodeCopy<'_> {
             files,
             prefix,
             metadata,
-            // Those that shall not be recorded are left out when the dataset is built.
+            // The build leaves out checksums that shall not be recorded.
             checksums: Checksums::Record,
             make_dirs: false,
         };

@@ -30,7 +30,7 @@ const SYNCED: CopyMode = CopyMode {
     sync: true,
 };
 
-/// Which redundancy files are copied.
+/// The redundancy files that are copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Redundancy<'a> {
     /// All redundancy files.
@@ -42,7 +42,7 @@ pub enum Redundancy<'a> {
     None,
 }
 
-/// What a copy uses.
+/// The places and settings of a copy.
 #[derive(Clone, Copy)]
 pub struct CopySettings<'a> {
     /// Cache and prefix.
@@ -52,7 +52,7 @@ pub struct CopySettings<'a> {
     /// Name of this node. In a store that all nodes see, a pass without redundancy copies only the
     /// ranks of this node.
     pub node: &'a str,
-    /// Which redundancy files are copied.
+    /// The redundancy files that are copied.
     pub redundancy: Redundancy<'a>,
     /// Copy only redundancy files.
     pub only_redundancy: bool,
@@ -190,7 +190,7 @@ impl NodeCopy<'_> {
         files.sync_dir(&self.settings.prefix.meta())
     }
 
-    /// Copies the files and records of all ranks. Those that are recorded as contained stay so.
+    /// Copies the files and records of all ranks. Files that are recorded as contained stay so.
     fn data(&mut self, parts: &[(Layout, DirectoryRecords)]) {
         let maps = parts
             .iter()
@@ -276,7 +276,7 @@ impl NodeCopy<'_> {
             if metadata && stat.mtime == meta.mtime {
                 return Ok(());
             }
-            // What a flush has synced is not written over with what a node may have lost parts of.
+            // A flush has synced the file. The copy on the node may have lost parts, so it does not replace that one.
             if self.complete && expected.crc.is_none() {
                 return Ok(());
             }

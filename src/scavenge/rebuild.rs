@@ -12,7 +12,7 @@ use crate::text::ranks_in_words;
 use crate::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a rebuild restores.
+/// The files that a rebuild restores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     /// Files, completion records and redundancy. Everything is read.
@@ -187,7 +187,7 @@ impl<'a> RebuildPlan<'a> {
 
     fn fail(&mut self, error: Error) {
         if self.verdict.is_ok() {
-            // What a record that cannot be read now describes may be there.
+            // The files of a record that cannot be read now may be there.
             self.verdict = Err(self.source.unread.clone().unwrap_or(error));
         }
     }

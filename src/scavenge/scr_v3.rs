@@ -30,7 +30,7 @@ use std::path::{Path, PathBuf};
 /// Limit for the number of ranks in a damaged filemap; no program has as many.
 const MOST_RANKS: usize = 1 << 22;
 
-/// What is left of such a dataset.
+/// The files that are left of such a dataset.
 #[derive(Debug)]
 pub struct ScrV3Dataset {
     /// The dataset, from flush file or index: its filemaps do not name it.

@@ -14,7 +14,7 @@ use std::path::Path;
 /// The first step that the file system has refused, and its error.
 pub(super) type Refusal = Option<(&'static str, Errno)>;
 
-/// What the system tells of a file.
+/// The attributes of a file, as the system tells them.
 pub(super) fn stat_of(stat: &rustix::fs::Stat) -> Stat {
     let kind = match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => FileKind::File,

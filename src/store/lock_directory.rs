@@ -56,7 +56,7 @@ impl Drop for LockDirectory {
         }
         let holder = self.files.read(&self.place.join(HOLDER), 64);
         if holder.as_ref() == Ok(&self.token) && self.files.rename(&self.place, &self.own).is_ok() {
-            // What is left has no meaning.
+            // A directory that cannot be removed has no meaning.
             let _ = self.files.remove_tree(&self.own);
         }
     }

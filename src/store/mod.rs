@@ -44,7 +44,7 @@ use std::sync::Arc;
 /// run does more work, so the package scr-jobs leaves it out where it counts.
 pub const CALLS_FILE: &str = ".scr.calls";
 
-/// What the result of [`Files::replace`] survives.
+/// The failures that the result of [`Files::replace`] survives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Durability {
     /// A killed process: readers see the old content or the new.
@@ -130,7 +130,7 @@ pub struct Space {
     pub free: u64,
 }
 
-/// What a file system has refused though the work was done otherwise: the first such error. See [`Unkept`].
+/// The first error of a file system that refused something optional. See [`Unkept`].
 pub type Refused = Option<Error>;
 
 /// An open regular file. Offsets are explicit; there is no shared file position.

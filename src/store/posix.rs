@@ -496,7 +496,7 @@ fn lock(
             Err(Errno::WOULDBLOCK) => return Ok(None),
             Err(errno) => return Err(fail(errno)),
         }
-        // Who had the lock may have removed what was opened, and another one be in its place.
+        // The last holder of the lock may have removed the opened file, and another file may be in its place.
         let at = At::find(roots, "lock", path)?;
         let there = at.open(OFlags::PATH | SAFE).map_err(fail)?;
         if is_same(&fd, &there).map_err(fail)? {

@@ -1,5 +1,5 @@
 //! The limit on the size of files (`ulimit -f`). A write that goes beyond it fails, and the system sends SIGXFSZ to the thread,
-//! which ends the program by default. Our own writes have the error alone; a handler of the program is for its own.
+//! which ends the program by default. Our own writes get only the error. A handler of the program gets the signals of its own writes.
 
 use crate::Error;
 use rustix::io::Errno;

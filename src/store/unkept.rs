@@ -1,4 +1,4 @@
-//! What is optional never fails what is not. A file system may refuse to keep owner, mode, times and holes of files: that
+//! Optional steps never fail the required ones. A file system may refuse to keep owner, mode, times and holes of files: that
 //! is noted, and told once. It may refuse to reserve space, or to begin early with a sync: that costs time at most.
 
 use super::{Durability, File, Files, Lock, Refused, Space, Stat};

@@ -1,4 +1,4 @@
-//! What the system allows this process.
+//! The limits that the system sets this process.
 
 use rustix::process::{Resource, getrlimit};
 

@@ -9,7 +9,7 @@ const NICE: i32 = 10;
 const IDLE_CLASS: libc::c_int = 3 << 13;
 
 /// Lowers the priorities of the calling thread for processor and disk, and keeps it on `cores`, unless
-/// that is empty. What the system refuses is left: the work is the same, only less polite.
+/// that is empty. Errors are ignored: the work is the same, only less polite.
 pub fn lower_priority(cores: &[usize]) {
     nice(NICE);
     const IOPRIO_WHO_PROCESS: libc::c_int = 1;

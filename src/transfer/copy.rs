@@ -138,7 +138,7 @@ impl<'a> Copier<'a> {
         Copier { targets, ..self }
     }
 
-    /// Who decides about the files, and about their records.
+    /// The watch that decides about the files and their records.
     pub fn targets(&self) -> &'a dyn TargetWatch {
         self.targets
     }
@@ -170,7 +170,7 @@ impl<'a> Copier<'a> {
         let there = self.files.stat(to)?;
         // After that look: if this process was stopped since, what is there now may be another's.
         self.targets.begin(from)?;
-        // As it will be, but such that another copy can write over it if this one is killed.
+        // The final mode, with write permission: if this copy is killed, another one can write over the file.
         let permissions = attributes.map_or(0o666, |stat| stat.mode & 0o777 | 0o600);
         // Another process, which was stopped, may have a file that is there open, and write to it later.
         if there.is_some_and(|stat| stat.kind == FileKind::File) {

@@ -14,14 +14,14 @@ const LARGE: usize = 1 << 20;
 /// other programs have written, so it is not done for a few.
 const FEW: usize = 8;
 
-/// Which files are synced one by one.
+/// The files that are synced one by one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SyncPlan {
     /// The small ones are left to a sync of the file system.
     together: bool,
 }
 
-/// What the caller of a copy must do before it writes a record that certifies the files.
+/// The work of the caller of a copy before it writes a record that certifies the files.
 #[must_use]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unsynced {
@@ -50,7 +50,7 @@ impl SyncPlan {
         !self.together || size >= scaled(LARGE) as u64
     }
 
-    /// What is to be done after all files were copied. If it is [`Unsynced::FileSystem`],
+    /// The work that is left after all files were copied. If it is [`Unsynced::FileSystem`],
     /// directories need no sync of their own.
     pub fn rest(self) -> Unsynced {
         if self.together {

@@ -174,7 +174,7 @@ mod tests {
                     assert!(begun - done <= at_once, "{begun} begun, {done} done");
                     // The first ones wait for each other, so they do run at the same time.
                     progress.wait(|(begun, _)| begun >= at_once);
-                    // One that does not wait for its turn is seen meanwhile.
+                    // Meanwhile a rank that does not wait for its turn is noticed.
                     std::thread::sleep(Duration::from_millis(5));
                     progress.change(|c| c.1 += 1);
                     Ok(comm.rank())

@@ -1,4 +1,4 @@
-//! Gives files back from containers. What the rank2file says is untrusted: all of it is checked before a
+//! Gives files back from containers. The rank2file is untrusted: all of it is checked before a
 //! byte is written.
 
 use crate::format::Name;
@@ -50,10 +50,10 @@ impl<'a> Reader<'a> {
     }
 
     /// Checks without reading that the files of a rank that are in containers can be there: each has a
-    /// place, which no other one has, in a container that is long enough. Local.
+    /// place of its own in a container that is long enough. Local.
     ///
     /// # Errors
-    /// The first file for which it is not so.
+    /// Names the first file without such a place.
     pub fn check_all(&mut self, entry: &RankEntry) -> Result<()> {
         let mut files = entry.files.iter();
         files.try_for_each(|(name, file)| self.check(name, file).map(drop))?;
@@ -328,7 +328,7 @@ pub fn unfinished(to: &Path) -> PathBuf {
     ))
 }
 
-/// What is known of a file in containers, as `stat` would give it.
+/// The attributes of a file in containers, as `stat` would give them.
 pub(in crate::prefix) fn stat_of(entry: &FileEntry) -> Stat {
     let lengths = entry.segments.iter().flatten().map(|s| s.length);
     let size = lengths.fold(0, u64::saturating_add);

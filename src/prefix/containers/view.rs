@@ -121,7 +121,7 @@ impl Files for ContainedFiles<'_> {
         }
     }
 
-    /// A file in containers has none.
+    /// A file in containers has no identity.
     fn identity(&self, path: &Path) -> Option<(u64, u64)> {
         self.at(path)
             .is_none()
@@ -266,7 +266,7 @@ impl File for ContainedFile {
                 let run = run.map(|run| begin + run.start..begin + run.end);
                 found = match (found, run) {
                     (None, run) => run,
-                    // It goes on in the next segment.
+                    // The range goes on in the next segment.
                     (Some(so_far), Some(run)) if run.start == so_far.end => {
                         Some(so_far.start..run.end)
                     }

@@ -58,12 +58,12 @@ pub struct SetRecord<'a> {
     pub reddesc: &'a Reddesc,
 }
 
-/// What was found of one member.
+/// The state in which one member was found.
 #[derive(Debug, Clone)]
 pub struct Member {
     /// World rank.
     pub rank: usize,
-    /// Its record, from any source; `None` if there is none.
+    /// Its record, from any source; `None` if no source has it.
     pub record: Option<RankRecord>,
     /// The state of its files, with every byte compared.
     pub health: PartHealth,
@@ -95,7 +95,7 @@ const MOST_OPEN: usize = 512;
 /// The verdict on a set, and the redundancy files of its members that can be read.
 type Judged<'a> = (Verdict, Vec<Option<ParityReader<'a>>>);
 
-/// What the [`Context`] of one member refers to.
+/// The values to which the [`Context`] of one member refers.
 struct MemberContext {
     comm: Solo,
     set: Set,

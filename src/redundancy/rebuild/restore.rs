@@ -33,7 +33,7 @@ pub(super) struct RestoreRound<'r, 'env> {
     pub rebuild: bool,
 }
 
-/// What is known when the files are open, and is needed to end the round.
+/// The values that are known when the files are open and needed to end the round.
 #[derive(Default)]
 struct Ready {
     /// The header of the redundancy file that is rebuilt.

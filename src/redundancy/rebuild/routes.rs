@@ -1,4 +1,4 @@
-//! Which blocks are sent between which members, and in which order.
+//! Plans which blocks the members send to each other, and in which order.
 
 use super::verdict::{DATA, MemberState, PARITY};
 use crate::redundancy::Context;
@@ -6,7 +6,7 @@ use crate::redundancy::code::{Block, BlockPlace, Code};
 use crate::redundancy::pipeline::{self, PieceTask, Route};
 use crate::{Error, Result};
 
-/// Which lost blocks are rebuilt.
+/// The lost blocks that are rebuilt.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum ToRebuild {
     Nothing,

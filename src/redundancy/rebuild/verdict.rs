@@ -110,7 +110,7 @@ impl Verdict {
         self.all.iter().any(|s| s.lacks(what))
     }
 
-    /// What a rebuild after this verdict does on the rank of a member.
+    /// The work of a rebuild after this verdict on the rank of a member.
     pub fn outcome(&self, member: usize) -> RebuildOutcome {
         match self.all.get(member) {
             Some(me) if me.lacks(DATA) => RebuildOutcome::Restored,

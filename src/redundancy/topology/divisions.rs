@@ -40,7 +40,7 @@ const WORLD: &str = "WORLD";
 /// The group of all ranks of a node.
 const NODE: &str = "NODE";
 
-/// What a division is by. Groups have the same names on all ranks, directories of a store may differ.
+/// The property by which ranks are divided. Groups have the same names on all ranks, directories of a store may differ.
 #[derive(Debug, PartialEq, Eq)]
 enum By<'a> {
     Group(&'a str),
@@ -55,7 +55,7 @@ struct Builder<'a> {
 }
 
 impl Divisions {
-    /// Those that the descriptors need; each is there once.
+    /// The divisions that the descriptors need, each once.
     pub fn of(descriptors: &Descriptors) -> Self {
         let mut builder = Builder {
             descriptors,

@@ -6,8 +6,8 @@ use super::{Divisions, Domain, Note, SetPlan, Sharing, Topology};
 use crate::redundancy::sets::{Set, deal_out};
 use std::collections::BTreeMap;
 
-/// For each rank what [`Topology::find`] would give it; only the followers are left out. The ranks are described
-/// by runs of ranks with the same divisions. Local.
+/// The topology that [`Topology::find`] would give each rank, without the followers. Each entry of `runs` describes
+/// consecutive ranks with the same divisions, and their number. Local.
 pub fn forecast(runs: &[(Divisions, usize)], plans: &[SetPlan]) -> Vec<Topology> {
     let ranks: Vec<&Divisions> = runs
         .iter()

@@ -1,4 +1,4 @@
-//! What the leader of a group tells its ranks, and how the members of each set find each other.
+//! The message of the leader of a group to its ranks, and how the members of each set find each other.
 
 use super::Sharing;
 use super::grouping::Groups;

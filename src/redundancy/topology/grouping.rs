@@ -16,7 +16,7 @@ pub(super) struct Groups {
     pub led: Option<Led>,
 }
 
-/// What the leader of a group knows of it.
+/// A group, as its leader knows it.
 #[derive(Debug, Clone)]
 pub(super) struct Led {
     /// The ranks, ascending.

@@ -49,7 +49,7 @@ pub(super) fn find(comm: &dyn Communicator, divisions: &[&Groups]) -> Result<Vec
         *offset += ranks;
         (*leader, answer)
     };
-    // Those of one size come in the order of their leaders.
+    // Groups of one size come in the order of their leaders.
     let answers = of_size.iter().map(answer).collect();
     for (_, [at, offset]) in numbers::exchange::<2>(comm, answers)? {
         if let Some(known) = offsets.get_mut(at) {

@@ -1,4 +1,4 @@
-//! What sets of a redundancy descriptor can protect, by the number of ranks and the sizes of the failure
+//! The losses that sets of a redundancy descriptor survive, by the number of ranks and the sizes of the failure
 //! domains alone. The same on all ranks.
 
 use super::SetPlan;
