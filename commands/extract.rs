@@ -6,7 +6,7 @@ use super::{Command, CommandGroup, Outcome, RunCommand, dataset, place};
 use scr_engine::format::Name;
 use scr_engine::format::print::escaped;
 use scr_engine::format::rank2file::{FileEntry, RankEntry};
-use scr_engine::prefix::containers::{Reader, Restored};
+use scr_engine::prefix::containers::{ContainerReader, Restored};
 use scr_engine::prefix::paths::Prefix;
 use scr_engine::prefix::rank2file;
 use scr_engine::store::{FileKind, Files};
@@ -83,7 +83,7 @@ impl RunCommand for Options {
             prefix: &prefix,
             to: to.as_deref(),
             force: self.force,
-            reader: Reader::new(files, &dir),
+            reader: ContainerReader::new(files, &dir),
             buffer: vec![0; BUFFER],
             done: Done::default(),
         };
@@ -158,7 +158,7 @@ struct Extraction<'a> {
     /// The directory below which files are written; `None` for their paths in the prefix directory.
     to: Option<&'a Path>,
     force: bool,
-    reader: Reader<'a>,
+    reader: ContainerReader<'a>,
     buffer: Vec<u8>,
     done: Done,
 }

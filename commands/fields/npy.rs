@@ -6,7 +6,7 @@ use scr_engine::Error;
 use scr_engine::fields::{Class, Kind, Order};
 use scr_engine::format::Dataset;
 use scr_engine::format::print::escaped;
-use scr_engine::prefix::containers::{other_file, unfinished};
+use scr_engine::prefix::containers::{other_file, temporary_path};
 use scr_engine::prefix::paths::Prefix;
 use scr_engine::store::{File, FileKind, Files};
 use scr_jobs::saved_fields::{Array, Bands, Owner, SavedField, SavedFields};
@@ -91,7 +91,7 @@ fn check_free(files: &dyn Files, wanted: &Wanted<'_>) -> Result<(), Error> {
 
 /// Writes the file under another name, and gives it its own when it is whole.
 fn write(files: &dyn Files, bands: Bands<'_>, wanted: &Wanted<'_>) -> Result<u64, Error> {
-    let part = unfinished(wanted.to);
+    let part = temporary_path(wanted.to);
     let placed = fill(&*files.create(&part, 0o666)?, bands).and_then(|bytes| {
         check_free(files, wanted)?;
         files.rename(&part, wanted.to)?;

@@ -342,7 +342,7 @@ impl<'a> Make<'a> {
                 "SCR_COPY_TYPE={word} is not {}, so it asks for CKPT \
                  lines, but none that is enabled has INTERVAL=1; set one of these words, or add a \
                  line such as `CKPT=0 INTERVAL=1 TYPE=XOR`",
-                Scheme::listed()
+                Scheme::list_words()
             ),
         };
         let place = self.config.origin("SCR_COPY_TYPE");

@@ -96,11 +96,11 @@ pub fn fingerprint_with(hash: u64, bytes: &[u8]) -> u64 {
 
 /// The header of a rank's file.
 pub fn header(rank: u64, ranks: u64) -> [u8; ENDS as usize] {
-    sealed(MAGIC, &[&rank.to_le_bytes(), &ranks.to_le_bytes()])
+    seal(MAGIC, &[&rank.to_le_bytes(), &ranks.to_le_bytes()])
 }
 
 /// `magic`, the version, the size, these numbers, and a checksum.
-fn sealed(magic: &[u8; 8], numbers: &[&[u8]]) -> [u8; ENDS as usize] {
+fn seal(magic: &[u8; 8], numbers: &[&[u8]]) -> [u8; ENDS as usize] {
     let mut bytes = [0; ENDS as usize];
     let size = ENDS as u32;
     let parts = [&magic[..], &VERSION.to_le_bytes(), &size.to_le_bytes()];
@@ -114,9 +114,9 @@ fn sealed(magic: &[u8; 8], numbers: &[&[u8]]) -> [u8; ENDS as usize] {
 }
 
 /// Checks magic, version and checksum.
-fn unsealed<'a>(bytes: &'a [u8], magic: &[u8; 8], what: &str) -> Result<Reader<'a>> {
+fn unseal<'a>(bytes: &'a [u8], magic: &[u8; 8], what: &str) -> Result<ByteReader<'a>> {
     let bad = |why: &str| Err(Error::format(0, format!("the {what} {why}")));
-    let mut reader = Reader { bytes };
+    let mut reader = ByteReader { bytes };
     if reader.take(8)? != magic {
         return bad("of a file of fields is not there: the file is cut, or is another one");
     }
@@ -168,7 +168,7 @@ pub fn encode_end(table: &Table, offset: u64) -> Vec<u8> {
     }
     let length = out.len() as u64;
     let size = offset + length + ENDS;
-    let trailer = sealed(
+    let trailer = seal(
         TABLE_MAGIC,
         &[
             &offset.to_le_bytes(),
@@ -201,10 +201,10 @@ fn decode_file(file: &dyn File) -> Result<Table> {
         .ok_or_else(cut)?;
     let mut ends = [0; ENDS as usize];
     file.read_at(0, &mut ends)?;
-    let mut header = unsealed(&ends, MAGIC, "header")?;
+    let mut header = unseal(&ends, MAGIC, "header")?;
     let (rank, ranks) = (header.u64()?, header.u64()?);
     file.read_at(at, &mut ends)?;
-    let mut trailer = unsealed(&ends, TABLE_MAGIC, "trailer")?;
+    let mut trailer = unseal(&ends, TABLE_MAGIC, "trailer")?;
     let (offset, length, list) = (trailer.u64()?, trailer.u64()?, trailer.u64()?);
     let (whole, count, crc) = (trailer.u64()?, trailer.u32()?, trailer.u32()?);
     let same_counts = trailer.u32()? != 0;
@@ -247,7 +247,7 @@ fn decode_file(file: &dyn File) -> Result<Table> {
 /// The records of a table. `end`: where the bytes of the fields end.
 fn decode_fields(bytes: &[u8], end: u64) -> Result<Vec<Stored>> {
     let mut fields = Vec::new();
-    let mut reader = Reader { bytes };
+    let mut reader = ByteReader { bytes };
     while !reader.bytes.is_empty() {
         let at = (bytes.len() - reader.bytes.len()) as u64;
         fields.push(decode_field(&mut reader, end).map_err(|error| match error {
@@ -262,9 +262,9 @@ fn decode_fields(bytes: &[u8], end: u64) -> Result<Vec<Stored>> {
     Ok(fields)
 }
 
-fn decode_field(all: &mut Reader<'_>, end: u64) -> Result<Stored> {
-    let length = Reader { bytes: all.bytes }.u32()? as usize;
-    let mut reader = Reader {
+fn decode_field(all: &mut ByteReader<'_>, end: u64) -> Result<Stored> {
+    let length = ByteReader { bytes: all.bytes }.u32()? as usize;
+    let mut reader = ByteReader {
         bytes: all.take(length)?,
     };
     reader.u32()?;
@@ -320,11 +320,11 @@ fn decode_field(all: &mut Reader<'_>, end: u64) -> Result<Stored> {
 }
 
 /// Takes numbers from the beginning of bytes.
-pub(super) struct Reader<'a> {
+pub(super) struct ByteReader<'a> {
     pub bytes: &'a [u8],
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ByteReader<'a> {
     pub fn take(&mut self, length: usize) -> Result<&'a [u8]> {
         let ended = || Error::format(0, "a record ends too early");
         let (taken, rest) = self.bytes.split_at_checked(length).ok_or_else(ended)?;

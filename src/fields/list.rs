@@ -4,7 +4,7 @@ use super::entry::{Entry, Listed, Options, Order, Role, Spec, check, check_name,
 use super::finding::{Finding, Found};
 use super::kind::{Class, Kind};
 use super::memory::{Memory, Slice};
-use super::reader::Reader;
+use super::reader::FieldReader;
 use super::sources::{Sources, beside};
 use super::write::Writer;
 use crate::format::Name;
@@ -31,12 +31,12 @@ pub enum Pass {
 /// The work that is done for each listed field.
 pub(super) enum Mode<'a> {
     Write(&'a mut Writer),
-    Compare(&'a mut Survey),
-    Read(&'a mut Reader),
+    Compare(&'a mut Comparison),
+    Read(&'a mut FieldReader),
 }
 
 /// The fields that the program lists in a restart, before anything is read.
-pub(super) struct Survey {
+pub(super) struct Comparison {
     pub sources: Sources,
     pub listed: Vec<Listed>,
     /// Names of counts, and of fields that the program no longer has.
@@ -132,8 +132,8 @@ impl<'a> List<'a> {
         self.unless_failed(|list| {
             let name = list.full(name);
             check_name(&name)?;
-            if let Mode::Compare(survey) = &mut list.mode {
-                survey.others.insert(name);
+            if let Mode::Compare(comparison) = &mut list.mode {
+                comparison.others.insert(name);
             }
             Ok(())
         })
@@ -186,7 +186,7 @@ impl<'a> List<'a> {
     pub fn stored_ranks(&self) -> Option<u64> {
         match &self.mode {
             Mode::Write(_) => None,
-            Mode::Compare(survey) => Some(survey.sources.ranks),
+            Mode::Compare(comparison) => Some(comparison.sources.ranks),
             Mode::Read(reader) => Some(reader.sources.ranks),
         }
     }
@@ -247,8 +247,8 @@ impl<'a> List<'a> {
                 let memory = memory.map(|memory| &*memory);
                 Ok(writer.put(entry, &strides, memory)?)
             }
-            Mode::Compare(survey) => {
-                survey.listed.push(Listed { entry, options });
+            Mode::Compare(comparison) => {
+                comparison.listed.push(Listed { entry, options });
                 Ok(())
             }
             Mode::Read(reader) => {
@@ -276,9 +276,9 @@ impl<'a> List<'a> {
                 let memory = Slice::new(std::slice::from_mut(value));
                 return Ok(writer.put(entry, &[], Some(&memory))?);
             }
-            Mode::Compare(survey) => {
-                survey.others.insert(name.clone());
-                &mut survey.sources
+            Mode::Compare(comparison) => {
+                comparison.others.insert(name.clone());
+                &mut comparison.sources
             }
             Mode::Read(reader) => &mut reader.sources,
         };
@@ -319,7 +319,7 @@ impl<'a> List<'a> {
         let (dataset, rank) = match (&self.mode, from) {
             (Mode::Write(_), Some(_)) => return Err(wrong(name, ONLY_READ).into()),
             (Mode::Write(_), None) => (self.session.open_name().cloned(), None),
-            (Mode::Compare(survey), from) => (Some(survey.sources.dataset.clone()), from),
+            (Mode::Compare(comparison), from) => (Some(comparison.sources.dataset.clone()), from),
             (Mode::Read(reader), from) => (Some(reader.sources.dataset.clone()), from),
         };
         if let Some(ranks) = self.stored_ranks().filter(|ranks| *ranks != size)
@@ -341,7 +341,7 @@ impl<'a> List<'a> {
         let (order, options) = (self.order, self.next);
         let sources = match &mut self.mode {
             Mode::Write(_) => return Ok(None),
-            Mode::Compare(survey) => &mut survey.sources,
+            Mode::Compare(comparison) => &mut comparison.sources,
             Mode::Read(reader) => &mut reader.sources,
         };
         let (home, same_ranks) = (

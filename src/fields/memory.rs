@@ -1,7 +1,7 @@
 //! The memory of a field, as the program gives it for the time of one call.
 
 use super::kind::{Class, Kind};
-use super::walk::{Run, Walk};
+use super::walk::{ElementRun, Walk};
 use crate::{Error, Result};
 
 /// Memory that holds a field. Offsets are bytes from its first element, and may be negative.
@@ -69,7 +69,7 @@ pub fn scatter(memory: &mut dyn Memory, walk: &Walk, from: u64, data: &[u8]) -> 
     })
 }
 
-fn is_dense(run: &Run, walk: &Walk) -> bool {
+fn is_dense(run: &ElementRun, walk: &Walk) -> bool {
     run.count == 1 || run.stride == walk.size() as i64
 }
 

@@ -32,7 +32,7 @@ pub(super) struct Wanted {
 }
 
 /// The fields that are read when the routine is called for the second time.
-pub(super) struct Reader {
+pub(super) struct FieldReader {
     pub sources: Sources,
     pub wanted: Vec<Wanted>,
     pub spread: Option<Spread>,
@@ -46,7 +46,7 @@ pub(super) struct Reader {
 }
 
 /// The memory of a field in a restart.
-struct Target<'a> {
+struct Destination<'a> {
     entry: &'a Entry,
     strides: &'a [i64],
     /// The kind in the file.
@@ -54,7 +54,7 @@ struct Target<'a> {
     memory: &'a mut dyn Memory,
 }
 
-impl Target<'_> {
+impl Destination<'_> {
     /// Puts bytes from the file where they belong: the elements of a box of the whole, from element `from` on.
     fn put(&mut self, region: &Region, from: u64, bytes: &[u8]) -> Result<()> {
         if !region.is_in(&self.entry.region()) {
@@ -70,7 +70,7 @@ impl Target<'_> {
     }
 }
 
-impl Reader {
+impl FieldReader {
     /// Checks all bytes of the fields that this rank reads for itself. Local.
     pub fn verify_local(&mut self) -> Found<()> {
         let mut verified = Ok(());
@@ -113,7 +113,7 @@ impl Reader {
         };
         let (want, kind) = (wanted.want, wanted.kind);
         self.next += 1;
-        let mut target = memory.map(|memory| Target {
+        let mut target = memory.map(|memory| Destination {
             entry: &listed.entry,
             strides,
             kind,
@@ -132,7 +132,7 @@ impl Reader {
         }
     }
 
-    fn read_local(&mut self, rank: u64, number: usize, target: &mut Target<'_>) -> Found<()> {
+    fn read_local(&mut self, rank: u64, number: usize, target: &mut Destination<'_>) -> Found<()> {
         let stored = self.sources.field(rank, number)?;
         let (step, size) = (chunk_of(&stored.section), stored.entry.kind.size().max(1));
         let region = target.entry.region();
@@ -155,7 +155,7 @@ impl Reader {
         &mut self,
         comm: &dyn Communicator,
         part: usize,
-        mut target: Option<&mut Target<'_>>,
+        mut target: Option<&mut Destination<'_>>,
     ) -> Found<()> {
         let mut found = Ok(());
         for round in 0..self.rounds.get(part).copied().unwrap_or(0) {

@@ -5,8 +5,8 @@ use super::convert::is_lossless;
 use super::entry::{Entry, Listed, Role, wrong};
 use super::finding::{Agreed, Finding, Found, Stop};
 use super::kind::Kind;
-use super::list::{List, Mode, Survey};
-use super::reader::{Reader, Want, Wanted};
+use super::list::{Comparison, List, Mode};
+use super::reader::{FieldReader, Want, Wanted};
 use super::sources::Sources;
 use super::spread::Spread;
 use crate::comm::{self, Communicator, Term, VerdictExt, collective, is_same, same};
@@ -138,15 +138,15 @@ fn compare_list(
     routine: &mut Routine<'_>,
 ) -> Found<Plan> {
     sources.open_own(session)?;
-    let mut survey = Survey {
+    let mut comparison = Comparison {
         sources,
         listed: Vec::new(),
         others: HashSet::new(),
     };
-    let mut list = List::new(session, Mode::Compare(&mut survey));
+    let mut list = List::new(session, Mode::Compare(&mut comparison));
     let returned = routine(&mut list);
     list.end_of_list(returned)?;
-    Plan::of(session, survey)
+    Plan::of(session, comparison)
 }
 
 /// The ranks agree that all list the same, and that all files have it. In the plan, `other_boxes` is then that of any
@@ -194,7 +194,7 @@ fn agree_on_list(comm: &dyn Communicator, compared: Found<Plan>) -> Agreed<Plan>
 }
 
 /// Checks all bytes that are needed. Collective.
-fn verify(comm: &dyn Communicator, plan: Plan) -> Agreed<Reader> {
+fn verify(comm: &dyn Communicator, plan: Plan) -> Agreed<FieldReader> {
     let mut spread = if plan.other_boxes {
         Some(Spread::plan(comm, &plan.sources, &plan.parts)?)
     } else {
@@ -217,7 +217,7 @@ fn verify(comm: &dyn Communicator, plan: Plan) -> Agreed<Reader> {
 /// In how many rounds each part is sent: the most of any rank. Collective; an allreduce.
 fn agree_on_rounds(
     comm: &dyn Communicator,
-    reader: &Reader,
+    reader: &FieldReader,
     verified: Found<()>,
 ) -> Agreed<Vec<u64>> {
     let spread = reader.spread.as_ref();
@@ -273,7 +273,7 @@ impl Wanted {
 
 impl Plan {
     /// What reads it, when all is known to be right.
-    fn reader(self) -> Reader {
+    fn reader(self) -> FieldReader {
         let mut wanted = self.wanted;
         let mut rounds = Vec::new();
         if self.other_boxes {
@@ -283,7 +283,7 @@ impl Plan {
                 rounds.push(0);
             }
         }
-        Reader {
+        FieldReader {
             sources: self.sources,
             wanted,
             spread: None,
@@ -295,12 +295,12 @@ impl Plan {
     }
 
     /// Compares what is listed with what is stored. Local.
-    fn of(session: &mut Session, survey: Survey) -> Found<Plan> {
-        let Survey {
+    fn of(session: &mut Session, comparison: Comparison) -> Found<Plan> {
+        let Comparison {
             mut sources,
             listed,
             others,
-        } = survey;
+        } = comparison;
         let same_ranks = sources.ranks == session.comm().size() as u64;
         let mut other_boxes = false;
         let mut wanted = Vec::with_capacity(listed.len());

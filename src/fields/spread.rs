@@ -27,7 +27,7 @@ struct Piece {
 }
 
 /// A piece of a file that is read, and who gets something of it.
-struct Job {
+struct ReadTask {
     key: ChunkKey,
     /// The bytes of the section that it has.
     bytes: std::ops::Range<i64>,
@@ -39,7 +39,7 @@ struct Job {
 #[derive(Default)]
 struct Share {
     pieces: Vec<Piece>,
-    jobs: Vec<Job>,
+    tasks: Vec<ReadTask>,
 }
 
 /// What this rank does in a restart in other boxes.
@@ -51,7 +51,7 @@ pub struct Spread {
 /// The message to the rank of a cell: the boxes of the sender that meet the cell.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE", default)]
-struct Boxes {
+struct CellRequest {
     have: Vec<Held>,
     want: Vec<PartBox>,
 }
@@ -103,8 +103,8 @@ pub struct Head {
 }
 
 /// The parts that this rank has in its files, and that it needs: what the ranks of the cells must know.
-fn boxes_of(sources: &Sources, parts: &[Entry], size: usize) -> Post<Boxes> {
-    let mut post: Post<Boxes> = Post::default();
+fn boxes_of(sources: &Sources, parts: &[Entry], size: usize) -> Post<CellRequest> {
+    let mut post: Post<CellRequest> = Post::default();
     for (field, part) in parts.iter().enumerate() {
         let grid = Grid::new(&part.whole, size);
         let region = part.region();
@@ -140,7 +140,7 @@ struct InCell {
 }
 
 /// The reports of the ranks about this rank's cells, by the field. Local.
-fn in_cells(parts: &[Entry], received: Vec<(usize, Boxes)>) -> Result<Vec<InCell>> {
+fn in_cells(parts: &[Entry], received: Vec<(usize, CellRequest)>) -> Result<Vec<InCell>> {
     let mut cells: Vec<InCell> = parts.iter().map(|_| InCell::default()).collect();
     for (from, boxes) in received {
         for Held { part, writer } in boxes.have {
@@ -220,15 +220,15 @@ impl Spread {
 
     /// Reads and checks what others need of this rank's files. Local.
     pub fn verify(&self, sources: &mut Sources) -> Found<()> {
-        let mut jobs = self.shares.iter().flat_map(|share| &share.jobs);
-        jobs.try_for_each(|job| sources.verify(job.key))
+        let mut tasks = self.shares.iter().flat_map(|share| &share.tasks);
+        tasks.try_for_each(|task| sources.verify(task.key))
     }
 
     /// How often this rank sends something of a field.
     pub fn rounds(&self, field: usize) -> u64 {
         self.shares
             .get(field)
-            .map_or(0, |share| share.jobs.len() as u64)
+            .map_or(0, |share| share.tasks.len() as u64)
     }
 
     /// The messages of one round of a field, each with the box and the first element that it has. Local.
@@ -239,17 +239,17 @@ impl Spread {
         round: u64,
     ) -> Found<Vec<(usize, Vec<u8>)>> {
         let share = self.shares.get(field);
-        let Some((share, job)) =
-            share.and_then(|share| Some((share, share.jobs.get(round as usize)?)))
+        let Some((share, task)) =
+            share.and_then(|share| Some((share, share.tasks.get(round as usize)?)))
         else {
             return Ok(Vec::new());
         };
-        let chunk = sources.chunk(job.key)?;
+        let chunk = sources.chunk(task.key)?;
         let mut messages = Vec::new();
-        for piece in job.pieces.iter().filter_map(|at| share.pieces.get(*at)) {
+        for piece in task.pieces.iter().filter_map(|at| share.pieces.get(*at)) {
             let walk = &piece.walk;
-            let from = walk.elements_before(job.bytes.start);
-            let to = walk.elements_before(job.bytes.end);
+            let from = walk.elements_before(task.bytes.start);
+            let to = walk.elements_before(task.bytes.end);
             let mut message = to_message(&Head {
                 region: piece.region.clone(),
                 from,
@@ -262,7 +262,7 @@ impl Spread {
                         true => (run.offset, run.count * walk.size()),
                         false => (run.offset + i as i64 * run.stride, walk.size()),
                     };
-                    let begin = (begin - job.bytes.start) as usize;
+                    let begin = (begin - task.bytes.start) as usize;
                     let bytes = chunk.get(begin..begin + length as usize);
                     message.extend_from_slice(bytes.unwrap_or_default());
                 }
@@ -317,7 +317,7 @@ fn shares(sources: &Sources, parts: &[Entry], needed: Vec<Needed>) -> Found<Vec<
             };
             let pieces: Vec<usize> = pieces.iter().copied().filter(has).collect();
             if !pieces.is_empty() {
-                share.jobs.push(Job {
+                share.tasks.push(ReadTask {
                     key: (rank, number, chunk),
                     bytes,
                     pieces,

@@ -24,7 +24,7 @@ pub struct Walk {
 
 /// Elements at equal distances.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Run {
+pub struct ElementRun {
     /// Place of the first one, bytes.
     pub offset: i64,
     /// How many.
@@ -92,7 +92,12 @@ impl Walk {
     ///
     /// # Errors
     /// Those of `visit`.
-    pub fn runs(&self, from: u64, to: u64, mut visit: impl FnMut(Run) -> Result<()>) -> Result<()> {
+    pub fn runs(
+        &self,
+        from: u64,
+        to: u64,
+        mut visit: impl FnMut(ElementRun) -> Result<()>,
+    ) -> Result<()> {
         let (Some(inner), to) = (self.dims.last(), to.min(self.count)) else {
             return Ok(());
         };
@@ -111,7 +116,7 @@ impl Walk {
         let mut left = to - from;
         while left > 0 {
             let count = left.min(inner.extent - column);
-            visit(Run {
+            visit(ElementRun {
                 offset: place + column as i64 * inner.stride,
                 count,
                 stride: inner.stride,
@@ -175,7 +180,7 @@ mod tests {
 
     fn places(walk: &Walk, from: u64, to: u64) -> Vec<i64> {
         let mut places = Vec::new();
-        let mut add = |run: super::Run| {
+        let mut add = |run: super::ElementRun| {
             places.extend((0..run.count as i64).map(|i| run.offset + i * run.stride));
             Ok(())
         };

@@ -359,13 +359,13 @@ impl Index {
     /// The id of the dataset of this name.
     pub fn id(&self, name: &Name) -> Option<u64> {
         let own = |id: &u64| {
-            self.described(*id)
+            self.described_name(*id)
                 .is_none_or(|described| described == name)
         };
         let led = self.names.get(name).copied().filter(own);
         led.or_else(|| {
             let mut ids = self.datasets.keys().rev().copied();
-            ids.find(|id| self.described(*id) == Some(name))
+            ids.find(|id| self.described_name(*id) == Some(name))
         })
     }
 
@@ -390,13 +390,13 @@ impl Index {
     /// The name of an id: that of its description, which alone tells which of several names is
     /// the dataset's own.
     pub fn name(&self, id: u64) -> Option<&Name> {
-        self.described(id).or_else(|| {
+        self.described_name(id).or_else(|| {
             let named = self.names.iter().find(|&(_, &other)| other == id);
             named.map(|(name, _)| name)
         })
     }
 
-    fn described(&self, id: u64) -> Option<&Name> {
+    fn described_name(&self, id: u64) -> Option<&Name> {
         let dataset = self.datasets.get(&id)?.dataset.as_ref()?;
         Some(&dataset.name).filter(|name| !name.is_empty())
     }

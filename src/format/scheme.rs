@@ -167,7 +167,7 @@ impl Scheme {
     }
 
     /// All words in a sentence, as `A, B or C`.
-    pub fn listed() -> String {
+    pub fn list_words() -> String {
         match Scheme::WORDS.split_last() {
             Some((last, others)) if !others.is_empty() => {
                 format!("{} or {last}", others.join(", "))

@@ -245,7 +245,7 @@ impl ChildSerializer<'_> {
         self.out.extend_from_slice(key.as_bytes());
         self.out.push(0);
         if v.serialize(Serializer { out: self.out })? {
-            self.named(before);
+            self.count_named(before);
         } else {
             self.out.truncate(before);
         }
@@ -253,7 +253,7 @@ impl ChildSerializer<'_> {
     }
 
     /// Counts the element whose name, closed by NUL, begins there.
-    fn named(&mut self, start: usize) {
+    fn count_named(&mut self, start: usize) {
         let bytes = |start: usize| {
             let rest = self.out.get(start..).unwrap_or_default();
             rest.split(|byte| *byte == 0).next().unwrap_or_default()
@@ -295,7 +295,7 @@ impl ser::SerializeMap for ChildSerializer<'_> {
         let length = length.ok_or_else(|| ser::Error::custom("a key must be one value"))?;
         self.out.drain(start..start + EMPTY.len());
         self.out.truncate(start + length + 1);
-        self.named(start);
+        self.count_named(start);
         Ok(())
     }
 

@@ -6,7 +6,7 @@
 //! work, and none holds all names.
 
 use super::access::PrefixAccess;
-use super::containers::unfinished;
+use super::containers::temporary_path;
 use super::names::{Names, exchange_names, rank_of};
 use super::{index, rank2file};
 use crate::comm::collective::{self, if_root, on_root};
@@ -261,7 +261,7 @@ fn names(access: &PrefixAccess, id: u64, going: bool) -> Result<Option<BTreeSet<
             let paths = match (file.segments.is_some(), going) {
                 (false, _) => vec![path],
                 (true, false) => Vec::new(),
-                (true, true) => vec![unfinished(&path), path],
+                (true, true) => vec![temporary_path(&path), path],
             };
             let absent = |path: &Path| matches!(files.stat(&prefix.root().join(path)), Ok(None));
             for path in paths {

@@ -1,7 +1,7 @@
 //! Fetches the files of one rank: compares them with their records, and copies them into the cache, if any.
 
 use super::access::PrefixAccess;
-use super::containers::{self, Reader, Restored};
+use super::containers::{self, ContainerReader, Restored};
 use super::paths::seen_by_program;
 use crate::format::rank2file::{BASE, FileEntry, RankEntry};
 use crate::format::{FileMeta, Name, RankFiles};
@@ -116,7 +116,7 @@ pub fn fetch_files(
         wanted,
         cache,
         copier: Copier::new(files, access.buffer).watched(&after_piece),
-        reader: Reader::new(files, &dir).with_metadata(access.metadata),
+        reader: ContainerReader::new(files, &dir).with_metadata(access.metadata),
         buffer: vec![0; if contained { access.buffer.max(1) } else { 0 }],
         dir,
         made: BTreeSet::new(),
@@ -156,7 +156,7 @@ struct PartFetch<'a> {
     wanted: &'a FetchRequest<'a>,
     cache: Option<&'a FetchTarget<'a>>,
     copier: Copier<'a>,
-    reader: Reader<'a>,
+    reader: ContainerReader<'a>,
     /// For files in containers.
     buffer: Vec<u8>,
     /// The dataset's directory of records.

@@ -9,7 +9,7 @@
 //! So a rank2file that names the files of all ranks, with their sizes, certifies the dataset. The
 //! next reader of the prefix directory can do the rest: [`finish_ended`].
 
-use super::containers::Reader;
+use super::containers::ContainerReader;
 use super::index;
 use super::paths::Prefix;
 use super::rank2file;
@@ -329,7 +329,7 @@ pub fn check_files(
     entry: &RankEntry,
     so: &str,
 ) -> Result<()> {
-    let mut containers = Reader::new(files, &prefix.dataset(id));
+    let mut containers = ContainerReader::new(files, &prefix.dataset(id));
     containers.check_all(entry).map_err(|error| match error {
         Error::Corrupt { path, what } => Error::corrupt(path, format!("{what}{so}")),
         other => other,

@@ -104,7 +104,7 @@ impl FlushTarget<'_> {
                 self.files.make_dirs(&parent)?;
                 dirs.made.insert(parent.clone());
             }
-            let recorded = self.recorded(file.size, file.crc);
+            let recorded = self.content_to_compare(file.size, file.crc);
             let mode = CopyMode {
                 crc: self.checksums.are_recorded(),
                 sync: plan.alone(file.size),
@@ -137,7 +137,7 @@ impl FlushTarget<'_> {
             // The path is checked as if a file were to be written there: it is when the dataset is read.
             self.prefix.absolute(&file.file)?;
             let from = file.file.below(data)?;
-            let recorded = self.recorded(file.size, file.crc);
+            let recorded = self.content_to_compare(file.size, file.crc);
             let (found, segments) = writer.append(copier, &from, &recorded, record)?;
             file.crc = found.crc.or(file.crc);
             let of_file = FileEntry {
@@ -152,7 +152,7 @@ impl FlushTarget<'_> {
     }
 
     /// The size and checksum with which a file is compared.
-    fn recorded(&self, size: u64, crc: Option<u32>) -> Content {
+    fn content_to_compare(&self, size: u64, crc: Option<u32>) -> Content {
         Content {
             size,
             crc: crc.filter(|_| self.checksums != Checksums::Ignore),

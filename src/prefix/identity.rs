@@ -16,7 +16,7 @@ use std::path::Path;
 const NAMES: [&str; 2] = ["identity.scr", "identity.2.scr"];
 
 /// A prefix directory and its identity.
-pub struct Known {
+pub struct KnownPrefix {
     /// As records in a cache name it.
     pub own: OwnPrefix,
     /// The number that names it in the id of a job; `None` if the hash of its path does.
@@ -33,13 +33,13 @@ pub struct Note {
     pub text: String,
 }
 
-impl Known {
+impl KnownPrefix {
     fn of(prefix: &Prefix, identity: Option<&Identity>) -> Self {
         let number = identity.and_then(Identity::number);
         let path = identity.map_or(prefix.real(), |known| known.path.as_path());
         let of_path = [prefix.real(), path].map(number_of_path);
         let is_random = number.is_some_and(|number| !of_path.contains(&number));
-        Known {
+        KnownPrefix {
             own: OwnPrefix::new(prefix.real(), identity, is_random),
             number,
             note: None,
@@ -52,9 +52,9 @@ impl Known {
             is_warning: true,
             text: format!("{error}; the path of the prefix directory stands for its identity"),
         };
-        Known {
+        KnownPrefix {
             note: Some(note),
-            ..Known::of(prefix, None)
+            ..KnownPrefix::of(prefix, None)
         }
     }
 }
@@ -91,12 +91,12 @@ fn whose(identity: &Identity, prefix: &Prefix, inode: u64) -> Whose {
 ///
 /// # Errors
 /// The file cannot be read now: without it the run would not find its cache.
-pub fn establish(files: &dyn Files, prefix: &Prefix) -> Result<Known> {
+pub fn establish(files: &dyn Files, prefix: &Prefix) -> Result<KnownPrefix> {
     let inode = inode(files, prefix);
     let found = match read(files, prefix) {
         Ok(found) => found,
         Err(error) if error.is_transient() => return Err(error),
-        Err(error) => return Ok(Known::not_known(prefix, error)),
+        Err(error) => return Ok(KnownPrefix::not_known(prefix, error)),
     };
     let path = Name::from(prefix.real());
     let new = |number: u64| Identity {
@@ -131,11 +131,11 @@ pub fn establish(files: &dyn Files, prefix: &Prefix) -> Result<Known> {
         None => new(process::random()),
     };
     match write(files, prefix, &identity) {
-        Err(error) if is_new => Ok(Known::not_known(prefix, error)),
+        Err(error) if is_new => Ok(KnownPrefix::not_known(prefix, error)),
         // What could not be written says only where the directory is now.
-        _ => Ok(Known {
+        _ => Ok(KnownPrefix {
             note,
-            ..Known::of(prefix, Some(&identity))
+            ..KnownPrefix::of(prefix, Some(&identity))
         }),
     }
 }
@@ -144,14 +144,14 @@ pub fn establish(files: &dyn Files, prefix: &Prefix) -> Result<Known> {
 ///
 /// # Errors
 /// The file cannot be read now.
-pub fn find(files: &dyn Files, prefix: &Prefix) -> Result<Known> {
+pub fn find(files: &dyn Files, prefix: &Prefix) -> Result<KnownPrefix> {
     let found = match read(files, prefix) {
         Err(error) if error.is_transient() => return Err(error),
         found => found.ok().flatten(),
     };
     let inode = inode(files, prefix);
     let own = found.filter(|known| whose(known, prefix, inode) != Whose::Copied);
-    Ok(Known::of(prefix, own.as_ref()))
+    Ok(KnownPrefix::of(prefix, own.as_ref()))
 }
 
 fn inode(files: &dyn Files, prefix: &Prefix) -> u64 {

@@ -92,7 +92,7 @@ pub fn flush_part(
         part.writer = Some(Writer::new(target.files, &part.dir, size, begin));
     }
     let mut copied = Copied::default();
-    if let Some(entries) = part.recorded(dataset)? {
+    if let Some(entries) = part.take_recorded(dataset)? {
         for (rank, entry) in entries {
             let sizes = entry.files.values().filter_map(|file| file.size);
             copied.bytes += sizes.sum::<u64>();
@@ -149,7 +149,7 @@ impl PartRecords<'_> {
     /// before it could tell, or its record in a transfer file was lost. The files in the cache may be
     /// worse by now, so they are not copied again over the good ones. If files are missing, what was recorded
     /// is removed: nobody may rely on it while they are copied again.
-    fn recorded(&self, dataset: &Dataset) -> Result<Option<BTreeMap<u64, RankEntry>>> {
+    fn take_recorded(&self, dataset: &Dataset) -> Result<Option<BTreeMap<u64, RankEntry>>> {
         let (files, PartPlace { part, parts, .. }) = (self.target.files, self.place);
         let top = match (self.place.split, parts) {
             (true, 1) => BASE.to_string(),

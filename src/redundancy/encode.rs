@@ -36,7 +36,7 @@ pub fn encode(
     if let Some(header) = &header {
         let own = list.as_ref().map_or(&[][..], Vec::as_slice);
         let blocks = Blocks::of(context.files, own);
-        let output = ParityWriter::recycling(context.files, path, header, blocks);
+        let output = ParityWriter::create_over(context.files, path, header, blocks);
         local.output = local.error.keep(output.map(WriteBehind::direct));
     }
     let reader = list.and_then(|list| LogicalReader::new(context.files, list, true));

@@ -229,7 +229,7 @@ impl PartReader<'_> {
                 (Some(BlockPlace::Parity(number)), _, Some(input)) => {
                     input.read_at(number, offset, block)?;
                 }
-                _ => return Err(unplanned()),
+                _ => return Err(unplanned_block()),
             }
             offset += block.len() as u64;
         }
@@ -237,7 +237,7 @@ impl PartReader<'_> {
     }
 }
 
-fn unplanned() -> Error {
+fn unplanned_block() -> Error {
     Error::format(0, "a block was requested that this rank does not have")
 }
 
@@ -264,7 +264,7 @@ impl MemberBlocks for MemberIo<'_> {
             (Some(BlockPlace::Data(_)), Some(writer), _) => writer.put(0, bytes),
             (Some(BlockPlace::Parity(number)), _, Some(output)) => output.put(number, bytes),
             _ => {
-                self.error.keep::<()>(Err(unplanned()));
+                self.error.keep::<()>(Err(unplanned_block()));
                 Some(bytes)
             }
         }

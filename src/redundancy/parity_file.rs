@@ -168,12 +168,12 @@ impl ParityWriter {
     pub fn create(files: &dyn Files, path: PathBuf, header: &ParityHeader) -> Result<Self> {
         // A stopped process of an earlier run may have it open.
         files.remove_tree(&temporary_path(&path))?;
-        Self::recycling(files, path, header, Blocks::MayBeHoles)
+        Self::create_over(files, path, header, Blocks::MayBeHoles)
     }
 
     /// Starts the successor of the file `path` as [`create`](Self::create) does, but over a file that has the
     /// [`temporary_name`] already, so that its space is used again.
-    pub fn recycling(
+    pub fn create_over(
         files: &dyn Files,
         path: PathBuf,
         header: &ParityHeader,
@@ -224,7 +224,7 @@ impl ParityWriter {
     pub fn append(&mut self, block: usize, data: &[u8]) -> Result<()> {
         let (Some((at, hasher)), Some(from)) = (self.blocks.get_mut(block), self.bounds.get(block))
         else {
-            return Err(self.unplanned());
+            return Err(self.unplanned_block());
         };
         write_with_holes(&*self.file, self.start + from + *at, data)?;
         hasher.update(data);
@@ -238,7 +238,7 @@ impl ParityWriter {
         header.crc = Some(self.crc()?);
         let bytes = encode_record(&header)?;
         if bytes.len() as u64 != self.start {
-            return Err(self.unplanned());
+            return Err(self.unplanned_block());
         }
         self.file.write_at(0, &bytes)?;
         let end = self.bounds.last().copied().unwrap_or(0);
@@ -254,7 +254,7 @@ impl ParityWriter {
         let mut sum = Hasher::new();
         for ((at, hasher), ends) in self.blocks.iter().zip(self.bounds.windows(2)) {
             if ends.first().map(|from| from + at) != ends.last().copied() {
-                return Err(self.unplanned());
+                return Err(self.unplanned_block());
             }
             sum.combine(hasher);
         }
@@ -266,7 +266,7 @@ impl ParityWriter {
         same_crc(&self.path, self.crc()?, header.crc)
     }
 
-    fn unplanned(&self) -> Error {
+    fn unplanned_block(&self) -> Error {
         Error::corrupt(
             self.path.clone(),
             "header or blocks do not have the planned length",
@@ -364,7 +364,7 @@ impl ParityReader<'static> {
     }
 
     /// Closes the file, and opens it again for each read, if `files` is given: where many are read side by side.
-    pub fn closed(self, files: Option<&dyn Files>) -> ParityReader<'_> {
+    pub fn opened_per_read(self, files: Option<&dyn Files>) -> ParityReader<'_> {
         ParityReader {
             source: files.map_or(self.source, Source::Closed),
             ..self
@@ -374,7 +374,7 @@ impl ParityReader<'static> {
 
 impl ParityReader<'_> {
     /// Takes no checksums from here on: the content is known to be right.
-    pub fn trusted(mut self) -> Self {
+    pub fn without_checksums(mut self) -> Self {
         self.sums = None;
         self
     }

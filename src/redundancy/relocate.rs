@@ -145,7 +145,7 @@ impl HeldPart {
             let input = ParityReader::of_record(&theirs, record);
             let input = reader.errors.parity.keep(input).flatten();
             let files = (!kept.redundancy).then_some(context.files);
-            reader.input = input.map(|input| input.trusted().closed(files));
+            reader.input = input.map(|input| input.without_checksums().opened_per_read(files));
         }
         if self.part.health.data.is_ok() {
             let list = theirs.paths(&record.files);

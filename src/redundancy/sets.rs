@@ -66,7 +66,7 @@ pub fn number_of_sets(ranks: usize, largest: usize, set_size: usize) -> usize {
 }
 
 /// What [`survives`] says of such sets: only the largest group can have several ranks in one.
-pub fn survived(
+pub fn survivable_losses(
     ranks: usize,
     largest: usize,
     sets: usize,
@@ -217,7 +217,11 @@ mod tests {
             for most in 0..4 {
                 let losses = |members: usize| members.saturating_sub(1).min(most);
                 let expected = survives(&sets, groups, losses);
-                assert_eq!(survived(ranks, largest, count, losses), expected, "{shape}");
+                assert_eq!(
+                    survivable_losses(ranks, largest, count, losses),
+                    expected,
+                    "{shape}"
+                );
             }
         }
         if ranks >= set_size && largest <= ranks / set_size.max(2) {

@@ -9,7 +9,7 @@ use crate::cache::layout::{Layout, filemap_name};
 use crate::format::filemap::Filemap;
 use crate::format::rank2file::RankEntry;
 use crate::format::{self, RankFiles};
-use crate::prefix::containers::{self, ContainedFiles, Reader, Writer};
+use crate::prefix::containers::{self, ContainedFiles, ContainerReader, Writer};
 use crate::prefix::flush_target::{Checksums, FlushTarget};
 use crate::prefix::paths::Prefix;
 use crate::store::{Durability, Files};
@@ -26,8 +26,11 @@ impl NodeCopy<'_> {
             return false;
         };
         let entry = contained(&there);
-        let whole =
-            entry.is_some_and(|entry| Reader::new(files, &self.dir).check_all(&entry).is_ok());
+        let whole = entry.is_some_and(|entry| {
+            ContainerReader::new(files, &self.dir)
+                .check_all(&entry)
+                .is_ok()
+        });
         whole && is_same(there, map, true)
     }
 

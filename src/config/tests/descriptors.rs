@@ -343,5 +343,5 @@ fn the_number_of_lines_is_bounded() {
 #[test]
 fn the_page_of_parameters_lists_all_schemes() {
     let page = crate::config::docs::parameters();
-    assert!(page.contains(&format!("Redundancy scheme: {}.", Scheme::listed())));
+    assert!(page.contains(&format!("Redundancy scheme: {}.", Scheme::list_words())));
 }

@@ -5,7 +5,7 @@
 //! `ctr.<n>.scr` of `SCR_CONTAINER_SIZE` bytes, in the dataset's directory in `.scr`. The rank2file says
 //! for each file where its bytes are.
 //!
-//! [`place`] finds where a rank's bytes begin, [`Writer`] writes them, and [`Reader`] gives the files
+//! [`place`] finds where a rank's bytes begin, [`Writer`] writes them, and [`ContainerReader`] gives the files
 //! back.
 
 mod claim;
@@ -17,7 +17,7 @@ mod writer;
 
 pub use claim::{claim, remove_unused};
 pub(super) use reader::stat_of;
-pub use reader::{Reader, Restored, other_file, unfinished};
+pub use reader::{ContainerReader, Restored, other_file, temporary_path};
 pub use view::ContainedFiles;
 pub use writer::Writer;
 

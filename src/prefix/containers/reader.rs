@@ -10,7 +10,7 @@ use crate::{Error, Result};
 use std::path::{Path, PathBuf};
 
 /// Reads the files of one dataset from its containers.
-pub struct Reader<'a> {
+pub struct ContainerReader<'a> {
     files: &'a dyn Files,
     /// The dataset's directory.
     dir: PathBuf,
@@ -20,7 +20,7 @@ pub struct Reader<'a> {
     open: Option<(PathBuf, Box<dyn File>, u64)>,
 }
 
-/// What [`Reader::restore`] did.
+/// What [`ContainerReader::restore`] did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Restored {
     /// It wrote the file.
@@ -32,10 +32,10 @@ pub enum Restored {
     Mended,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ContainerReader<'a> {
     /// A reader of the dataset with this directory in `.scr`.
     pub fn new(files: &'a dyn Files, dir: &Path) -> Self {
-        Reader {
+        ContainerReader {
             files,
             dir: dir.to_path_buf(),
             metadata: true,
@@ -46,7 +46,7 @@ impl<'a> Reader<'a> {
     /// Gives files their recorded mode and time only if `metadata` is true (`SCR_COPY_METADATA`).
     #[must_use]
     pub fn with_metadata(self, metadata: bool) -> Self {
-        Reader { metadata, ..self }
+        ContainerReader { metadata, ..self }
     }
 
     /// Checks without reading that the files of a rank that are in containers can be there: each has a
@@ -128,7 +128,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Writes a file to `to`, over what is there, with its recorded mode and time. The directory must
-    /// exist. Compares as [`Reader::verify`] does; if the file is not as recorded, `to` is removed. Does
+    /// exist. Compares as [`ContainerReader::verify`] does; if the file is not as recorded, `to` is removed. Does
     /// not sync: the containers keep the file.
     pub fn extract(
         &mut self,
@@ -194,7 +194,7 @@ impl<'a> Reader<'a> {
         if let Some(parent) = to.parent() {
             self.files.make_dirs(parent)?;
         }
-        let part = unfinished(to);
+        let part = temporary_path(to);
         self.extract(name, entry, &part, true, buffer)?;
         let placed = self
             .mark(entry, &part)
@@ -209,7 +209,7 @@ impl<'a> Reader<'a> {
     }
 
     /// True if a plain file has size and time of change of a file in containers, to the nanosecond, or the time that
-    /// [`Reader::mark`] gives: it was extracted, and nobody has written to it since.
+    /// [`ContainerReader::mark`] gives: it was extracted, and nobody has written to it since.
     fn is_extracted(&self, entry: &FileEntry, stat: &Stat, size: u64) -> Result<bool> {
         let recorded = entry.attributes.map(|a| (a.mtime_secs, a.mtime_nsecs));
         Ok(stat.size == size
@@ -319,7 +319,7 @@ impl<'a> Reader<'a> {
 
 /// Where a file is until it is whole: beside its place, since only there a rename is sure to be possible.
 /// Always the same, so that the next attempt writes over what a killed one has left.
-pub fn unfinished(to: &Path) -> PathBuf {
+pub fn temporary_path(to: &Path) -> PathBuf {
     let name = to.file_name().unwrap_or_default().as_encoded_bytes();
     to.with_file_name(format!(
         ".scr.extract.{:08x}.{}",

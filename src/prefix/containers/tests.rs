@@ -139,7 +139,7 @@ fn what_was_written_is_read_whatever_the_size_of_containers() {
         let bytes: usize = CONTENTS.iter().map(|c| c.len()).sum();
         let listed = fs::read_dir(dir.path()).unwrap().count();
         assert_eq!(listed - 1, bytes.div_ceil(size as usize), "{size}");
-        let mut reader = Reader::new(&Posix, dir.path());
+        let mut reader = ContainerReader::new(&Posix, dir.path());
         let to = dir.path().join("to");
         for (content, entry) in CONTENTS.iter().zip(&entries) {
             let found = reader.extract(&"f".into(), entry, &to, true, &mut [0; 3]);
@@ -185,7 +185,10 @@ fn only_the_user_can_read_a_container_and_attributes_come_back_without_set_id_bi
         mtime_secs: 1000,
         mtime_nsecs: 7,
     });
-    let (mut reader, to) = (Reader::new(&Posix, dir.path()), dir.path().join("to"));
+    let (mut reader, to) = (
+        ContainerReader::new(&Posix, dir.path()),
+        dir.path().join("to"),
+    );
     let name = Name::from("f");
     reader
         .extract(&name, &entries[0], &to, true, &mut [0; 8])
@@ -201,7 +204,7 @@ fn refused(change: impl FnOnce(&std::path::Path, &mut Vec<FileEntry>)) -> String
     let names = (0..).map(|n| Name::from(format!("f{n}")));
     let files: BTreeMap<Name, FileEntry> = names.zip(entries).collect();
     let entry = RankEntry { count: None, files };
-    let mut reader = Reader::new(&Posix, dir.path());
+    let mut reader = ContainerReader::new(&Posix, dir.path());
     let to = dir.path().join("to");
     let error = reader.check_all(&entry).and_then(|()| {
         entry.files.iter().try_for_each(|(name, file)| {
@@ -298,7 +301,7 @@ fn a_link_in_place_of_a_container_is_not_followed() {
     let path = dir.path().join("ctr.0.scr");
     fs::rename(&path, dir.path().join("elsewhere")).unwrap();
     std::os::unix::fs::symlink(dir.path().join("elsewhere"), &path).unwrap();
-    let mut reader = Reader::new(&Posix, dir.path());
+    let mut reader = ContainerReader::new(&Posix, dir.path());
     let error = reader.verify(&"f".into(), &entries[0], true, &mut [0; 8]);
     assert!(error.unwrap_err().is_link());
 }
@@ -308,7 +311,7 @@ fn another_file_is_written_over_only_by_force_and_not_from_damage() {
     let (dir, entries) = written(&[b"four"], 100);
     let (to, name) = (dir.path().join("a/b/to"), Name::from("f"));
     let restore = |force: bool| {
-        let mut reader = Reader::new(&Posix, dir.path());
+        let mut reader = ContainerReader::new(&Posix, dir.path());
         reader.restore(&name, &entries[0], &to, force, &mut [0; 8])
     };
     assert_eq!(restore(false), Ok(Restored::Written));

@@ -40,7 +40,7 @@ impl<'a> ContainedFiles<'a> {
 
     /// Puts a file in containers at `path`, with the attributes of `stat`. The first one at a path stays.
     pub fn show(&self, path: PathBuf, entry: FileEntry, stat: Stat) {
-        self.shown().entry(path).or_insert((entry, stat));
+        self.lock_shown().entry(path).or_insert((entry, stat));
     }
 
     /// [`ContainedFiles::show`] with the attributes that are recorded with the file.
@@ -49,17 +49,17 @@ impl<'a> ContainedFiles<'a> {
         self.show(path, entry, stat);
     }
 
-    fn shown(&self) -> MutexGuard<'_, BTreeMap<PathBuf, (FileEntry, Stat)>> {
+    fn lock_shown(&self) -> MutexGuard<'_, BTreeMap<PathBuf, (FileEntry, Stat)>> {
         self.shown.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn at(&self, path: &Path) -> Option<(FileEntry, Stat)> {
-        self.shown().get(path).cloned()
+        self.lock_shown().get(path).cloned()
     }
 
     /// From now on there is a plain file, or nothing.
     fn hide(&self, path: &Path) {
-        self.shown().remove(path);
+        self.lock_shown().remove(path);
     }
 
     /// True if the containers have all bytes of a file.

@@ -210,7 +210,7 @@ impl ExaminedSet<'_> {
             let health = mine.as_ref().map_or(&member.health, |mine| &mine.health);
             unread = unread.or_else(|| health.unread().cloned());
             inputs.push(match parity {
-                Some(Parity::Here(input)) => Some(input.trusted().closed(files)),
+                Some(Parity::Here(input)) => Some(input.without_checksums().opened_per_read(files)),
                 _ => None,
             });
         }

@@ -131,7 +131,9 @@ impl<'env> RestoreRound<'_, 'env> {
     /// Opens the redundancy file that is here, or creates the one that another rank sends.
     fn open_parity(&self, parity: Option<Parity>, local: &mut MemberIo) {
         match parity.filter(|_| !self.lacks(self.context.set.index, PARITY)) {
-            Some(Parity::Here(input)) if self.verified => local.own.input = Some(input.trusted()),
+            Some(Parity::Here(input)) if self.verified => {
+                local.own.input = Some(input.without_checksums())
+            }
             Some(Parity::Here(input)) => local.own.input = Some(input),
             Some(Parity::Relocated(header)) => {
                 let path = self.path.to_path_buf();

@@ -34,7 +34,7 @@ pub fn forecast(runs: &[(Divisions, usize)], plans: &[SetPlan]) -> Vec<Topology>
         Domain::Is(division) => groups(*division),
         Domain::Joins {
             group, instance, ..
-        } => joined(&groups(*group), &groups(*instance)),
+        } => number_domains(&groups(*group), &groups(*instance)),
     };
     for domain in &first.lost_with {
         let shares = shares(&domains(domain));
@@ -102,7 +102,7 @@ fn shares(groups: &[usize]) -> Vec<Sharing> {
 }
 
 /// Numbers the domains of ranks that share a group or an instance, directly or through other ranks.
-fn joined(groups: &[usize], instances: &[usize]) -> Vec<usize> {
+fn number_domains(groups: &[usize], instances: &[usize]) -> Vec<usize> {
     let count = groups.iter().max().map_or(0, |highest| highest + 1);
     let mut above: Vec<usize> = (0..count).collect();
     let mut seen: BTreeMap<usize, usize> = BTreeMap::new();

@@ -4,7 +4,7 @@
 use super::SetPlan;
 use super::grouping::Groups;
 use crate::messages::{FEWER_LOSSES, KEPT_WITH_SINGLE, WEAK_REDUNDANCY};
-use crate::redundancy::sets::{number_of_sets, survived};
+use crate::redundancy::sets::{number_of_sets, survivable_losses};
 use crate::redundancy::{EVERYTHING, MAX_BLOCKS, RedundancyScheme};
 use crate::text;
 
@@ -55,7 +55,7 @@ impl Protection {
             sets = number_of_sets(ranks, domains.largest, size);
         }
         let scheme = RedundancyScheme::new(plan.scheme, failures);
-        let survived = survived(ranks, domains.largest, sets, |members| {
+        let survived = survivable_losses(ranks, domains.largest, sets, |members| {
             scheme.losses(members)
         });
         Protection {

@@ -7,7 +7,7 @@ use crate::events::Severity;
 use crate::format::rank2file::RankEntry;
 use crate::format::{Dataset, FileMeta, Name};
 use crate::messages::CHANGED_IN_RESTART;
-use crate::prefix::containers::{Reader, Restored};
+use crate::prefix::containers::{ContainerReader, Restored};
 use crate::prefix::paths::seen_by_program;
 use crate::prefix::{finish, index, rank2file};
 use crate::session::Session;
@@ -152,7 +152,7 @@ impl Renewed {
             };
             if file.segments.is_some() {
                 let (to, mut buffer) = (&changed.path, vec![0; PIECE]);
-                let reader = Reader::new(&*run.files, dir);
+                let reader = ContainerReader::new(&*run.files, dir);
                 let mut reader = reader.with_metadata(run.settings.copy_metadata);
                 if reader.restore(name, file, to, true, &mut buffer)? != Restored::Same {
                     self.contained = true;
