@@ -1,4 +1,4 @@
-//! What the lists of datasets tell of each: how large it is, how long it took, which checksums there are.
+//! The details of a dataset in lists: its size, how long it took, and its checksums.
 
 use super::call::Invocation;
 use scr_engine::events::Event;
@@ -134,7 +134,7 @@ impl Checksums {
     }
 }
 
-/// What is known of a dataset.
+/// The details of a dataset, as far as they are known.
 #[derive(Default)]
 pub(super) struct Details {
     pub files: Option<u64>,
@@ -150,7 +150,7 @@ impl Details {
     /// The headings of [`Details::cells`].
     pub const HEADINGS: [&str; 6] = ["RANKS", "FILES", "SIZE", "SECONDS", "RATE", "CHECKSUMS"];
 
-    /// Those of a dataset, without ranks and checksums.
+    /// The details of a dataset, without ranks and checksums.
     pub fn of(dataset: &Dataset, took: Option<&Took>) -> Self {
         Details {
             files: dataset.files,

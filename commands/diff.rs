@@ -225,7 +225,7 @@ impl Differing {
     }
 }
 
-/// What was compared, for programs.
+/// One side of a comparison, for programs.
 fn side(prefix: &Prefix, dataset: &Dataset) -> DiffSideJson {
     let name = dataset.name.as_bytes();
     DiffSideJson {

@@ -16,7 +16,7 @@ const FAILURES: i64 = 2;
 /// Default of SCR_NODE_FAILURE_HOURS.
 const HOURS: i64 = 24;
 
-/// Those of the nodes `up` that are left out of a launch because they failed often and there are others, with the reason.
+/// The nodes of `up` that are left out of a launch because they failed often and there are others, with the reason.
 /// `all`: how many nodes the job has.
 pub(super) fn avoided(job: &Job, up: &[String], all: usize) -> Result<Vec<Down>, Failure> {
     let often = often(job)?;
@@ -56,7 +56,7 @@ pub(super) fn often(job: &Job) -> Result<Vec<FailedOften>, Failure> {
         Ok::<(), Failure>(())
     });
     match read {
-        // Most jobs have no log. One that cannot be read is no reason not to use a node.
+        // Most jobs have no log. Without a readable log all nodes are used.
         Err(_) => Ok(Vec::new()),
         Ok(_) => {
             let since = clock::now().saturating_sub(hours.saturating_mul(3600));

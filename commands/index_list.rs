@@ -67,7 +67,7 @@ pub(super) fn list_long(
     Ok(call.show(&Line::columns(&headings, &right, &rows, style))?)
 }
 
-/// What is known of all datasets, newest first.
+/// The details of all datasets, newest first.
 fn details(call: &mut Invocation, prefix: &Prefix, index: &Index) -> Vec<Details> {
     let files = &*place::files(prefix);
     let times = Times::read(call, files, prefix, is_saved);

@@ -211,7 +211,7 @@ fn name_of(dataset: &CachedJson) -> String {
     ))
 }
 
-/// What the prefix directory has of a dataset.
+/// The state of a dataset in the prefix directory.
 struct Saved {
     dataset: Dataset,
     ranks: u64,

@@ -33,7 +33,7 @@ impl AskedNodes {
         self.jobset.is_some() || self.up.is_some() || self.down.is_some()
     }
 
-    /// What the caches of the nodes hold. A node that does not answer is a warning.
+    /// The contents of the caches of the nodes. A node that does not answer is a warning.
     ///
     /// # Errors
     /// There is no such node, none can be asked, or none has a dataset.

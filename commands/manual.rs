@@ -5,7 +5,7 @@ mod calls;
 pub(crate) mod command;
 mod pages;
 
-/// What a manual page has besides the definition of the command.
+/// The parts of a manual page that are not in the definition of the command.
 #[derive(Debug, Clone, Copy)]
 pub struct Manual {
     /// The command.

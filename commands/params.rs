@@ -249,7 +249,7 @@ fn items_json(config: &Config, m: &Multi) -> LinesJson {
     }
 }
 
-/// The effect of a parameter as one word, and why it has none.
+/// The effect of a parameter as one word, and the reason if it has no effect.
 fn effect_words(effect: Effect) -> (&'static str, Option<&'static str>) {
     match effect {
         Effect::Works => ("works", None),

@@ -100,7 +100,7 @@ fn identity_of_own(prefix: &Prefix) -> scr_engine::Result<()> {
     Ok(())
 }
 
-/// The prefix directories of the sessions with a name that a job in `prefix` had. Those that are gone, or that another job uses by
+/// The prefix directories of the sessions with a name that a job in `prefix` had. Sessions that are gone, or that another job uses by
 /// now, are left out.
 pub(super) fn sessions(prefix: &Prefix) -> Vec<PathBuf> {
     let files = files(prefix);

@@ -35,7 +35,7 @@ struct Display {
 }
 
 impl Display {
-    /// For work that begins now.
+    /// A display for work that begins now.
     fn new() -> Self {
         Display {
             terminal: stderr().is_terminal(),
@@ -330,7 +330,7 @@ mod tests {
             of(1 << 20, 1 << 30),
             "copied 1.0 MiB of 1.0 GiB (0%), 512.0 KiB/s, 35 min left"
         );
-        // What was already there may be read as well.
+        // Bytes that were already there may be read as well.
         assert_eq!(
             of(3 << 20, 2 << 20),
             "copied 3.0 MiB of 2.0 MiB (100%), 1.5 MiB/s"

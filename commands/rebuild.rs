@@ -57,7 +57,7 @@ struct Options {
     files: Vec<PathBuf>,
 }
 
-/// What the argument asks for.
+/// The sets that the argument names.
 #[derive(Clone, Copy)]
 enum Asked {
     /// The sets of a scheme.
@@ -141,7 +141,7 @@ impl RunCommand for Options {
     }
 }
 
-/// What is lost, and what happens to it.
+/// The lost files, and their fate.
 fn tell(plan: &RebuildPlan, dry: bool) -> String {
     let parts = [
         ("files", &plan.losses.data),

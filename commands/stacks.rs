@@ -140,20 +140,20 @@ pub(super) fn wanted_here(environment: &Environment) -> Result<Wanted, Failure> 
     })
 }
 
-/// What was found on all nodes.
+/// The processes that were found on all nodes.
 pub(super) struct Stacks {
     reports: Vec<NodeReport>,
     processes: Vec<RankProcess>,
     /// Nodes that did not answer, and why.
     silent: Vec<(String, String)>,
-    /// Those of them that could not be reached, although others were.
+    /// The nodes that could not be reached, although others were.
     lost: Vec<String>,
 }
 
 impl Stacks {
     /// What these nodes have told; `silent`: nodes that did not answer, and why.
     pub fn of(reports: Vec<NodeReport>, silent: Vec<(String, String)>) -> Self {
-        // Where names of nodes stand for one machine, two of them may see one process.
+        // Two emulated nodes of one machine may both see a process.
         let mut seen = BTreeSet::new();
         let mut processes: Vec<RankProcess> = Vec::new();
         for one in reports.iter().flat_map(|report| &report.processes) {

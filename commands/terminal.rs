@@ -85,7 +85,7 @@ impl Line {
 
 /// Headings.
 pub(super) const HEADING: Style = Style::new().bold();
-/// What is wrong.
+/// Errors and faults.
 pub(super) const WRONG: Style = AnsiColor::Red.on_default();
 
 /// What standard output is.

@@ -89,13 +89,13 @@ pub(super) struct Watch {
     /// True once the halt file is that of this run, not of the run before.
     begun: bool,
     over: bool,
-    /// What the prefix directory had last.
+    /// The last state of the prefix directory.
     known: Seen,
     /// It was asked, and has not answered yet.
     asked: Option<Receiver<Seen>>,
 }
 
-/// What the prefix directory shows of a run.
+/// The state of a run, as the prefix directory shows it.
 #[derive(Debug, Clone, Default)]
 struct Seen {
     finalized: bool,

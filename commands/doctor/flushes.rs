@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 /// How much of the event log is read, bytes.
 const MOST: u64 = 16 << 20;
 
-/// What the event log says of the flushes of the last run.
+/// The entries of the event log about the flushes of the last run.
 #[derive(Default)]
 struct LastRun {
     succeeded: usize,

@@ -28,7 +28,7 @@ pub(super) struct Places {
     pub stores: Vec<Option<u64>>,
 }
 
-/// Which nodes see the files of a file system.
+/// The nodes that see the files of a file system.
 #[derive(Clone, Copy, PartialEq)]
 enum Reach {
     /// Memory of this node.
@@ -261,7 +261,7 @@ fn obstacles(job: &Job, report: &mut DoctorReport) {
     }
 }
 
-/// The reasons that would stop a run now. That the last run called SCR_Finalize would not.
+/// The reasons that would stop a run now. A call of SCR_Finalize in the last run is no such reason.
 fn halting(job: &Job) -> Result<Vec<String>, Failure> {
     // An unknown end is reported elsewhere.
     let end = || Ok(job.end().ok().flatten().filter(|end| *end > clock::now()));

@@ -1,4 +1,4 @@
-//! Which losses are survived, and what fits, by the rules that a run of this shape would use.
+//! The losses that are survived, and the datasets that fit, by the rules that a run of this shape would use.
 
 use super::places::Places;
 use super::report::DoctorReport;
@@ -262,7 +262,7 @@ impl Sets {
     }
 }
 
-/// Which datasets a descriptor is for.
+/// The datasets for which a descriptor is used.
 fn used_for(scheme: &SchemeDescriptor) -> String {
     match (scheme.output, scheme.interval) {
         (true, _) => "output".to_string(),

@@ -73,7 +73,7 @@ fn row(field: &FieldSummary) -> Vec<String> {
     ]
 }
 
-/// Whose the values are, in a word.
+/// The owner of the values, in a word.
 fn whose(field: &FieldSummary) -> &'static str {
     match (field.is_count, field.owner) {
         (true, _) => "count",

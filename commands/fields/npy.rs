@@ -17,7 +17,7 @@ use std::process::ExitCode;
 /// The array begins at a multiple of this in the file.
 const ALIGNMENT: usize = 64;
 
-/// What is to be extracted, and where to.
+/// The field to extract, and the file to write.
 pub(crate) struct Wanted<'a> {
     pub field: &'a str,
     pub rank: Option<usize>,

@@ -400,10 +400,10 @@ mod tests {
             what.contains("launch 2: session ice began from the beginning"),
             "{what}"
         );
-        // One that had ended need not go on, if another one does.
+        // A session that had ended need not go on, if another one does.
         two.launches[0].seen.0.get_mut("ice").unwrap().finalized = true;
         assert!(recovered(&two));
-        // None but one with a name.
+        // Only a session with a name.
         for launch in two.launches.iter_mut().chain([&mut two.undisturbed]) {
             let seen = launch.seen.0.remove("").unwrap();
             launch.seen.0 = [("sea".to_string(), seen)].into();

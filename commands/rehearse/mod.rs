@@ -186,7 +186,7 @@ impl Options {
         say(call, format_args!("{}", judge::ended_in_words(&last)))?;
         let ended = last.ending == Ending::Code(0);
         found.launches.push(last);
-        // One that was ended has no results.
+        // A launch that was ended has no results.
         for file in self.compare.iter().filter(|_| ended) {
             let same = self.same(&whole.dir().join(file), &struck.dir().join(file))?;
             found.compared.push(Comparison {

@@ -62,7 +62,7 @@ fn routed(root: &Path) -> Result<BTreeSet<PathBuf>, Failure> {
     }
     let store = place::files(&prefix);
     for id in index::read(&*store, &prefix)?.datasets().keys() {
-        // One that is not complete has no list.
+        // A dataset that is not complete has no list.
         let _ = rank2file::for_each(&*store, &prefix.dataset(*id), |_, entry| {
             files.extend(entry.files.keys().map(|name| name.as_path().to_path_buf()));
             Ok(())

@@ -44,7 +44,7 @@ impl Placement {
     }
 }
 
-/// What is killed.
+/// The node or rank that is killed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Victim {
     AnyNode,

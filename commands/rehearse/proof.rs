@@ -5,7 +5,7 @@ use super::seen::{Restart, Seen};
 use super::stage::{Ending, Launch};
 use scr_engine::text::{counted, excerpt};
 
-/// What is known of a launch after a kill.
+/// The evidence that a launch after a kill has gone on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Proof {
     /// It was seen that it went on from a checkpoint.
@@ -141,9 +141,9 @@ fn bad_restart(
     let written = before.iter().filter_map(|one| one.seen.of(session));
     let written: Vec<&Seen> = written.filter(|seen| seen.begun).collect();
     let is_there = written.iter().any(|one| !one.completed.is_empty());
-    // One that is complete need not go on.
+    // A session that had ended need not go on.
     let is_over = written.last().is_some_and(|last| last.finalized);
-    // One that was killed again may not have come to its restart.
+    // A launch that was killed again may not have come to its restart.
     let cut_off = launch.ending != Ending::Code(0) && seen.completed.is_empty();
     if !is_there || is_over || cut_off {
         return None;
@@ -212,7 +212,7 @@ fn had_come(before: &[Launch], session: &str) -> String {
     }
 }
 
-/// What is missing for a proof, if nothing else is wrong with launch `number`.
+/// The missing part of a proof, if nothing else is wrong with launch `number`.
 fn unproven(rehearsal: &Rehearsal, number: usize, before: &[Launch]) -> Option<Finding> {
     let struck = before.last()?;
     let ran = format!("the one before was killed after {:.1} s", struck.seconds);

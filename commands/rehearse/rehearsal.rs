@@ -15,14 +15,14 @@ pub(super) struct Rehearsal {
     pub undisturbed: Launch,
     /// Files that its checkpoints have written, but not where SCR_Route_file said.
     pub outside: Vec<PathBuf>,
-    /// Those of the disturbed run.
+    /// The launches of the disturbed run.
     pub launches: Vec<Launch>,
     pub compared: Vec<Comparison>,
-    /// What the program prints when it goes on from a checkpoint of its own.
+    /// The text that the program prints when it goes on from a checkpoint of its own.
     pub says: Option<String>,
 }
 
-/// What is wrong with a program, and what to do.
+/// A mistake of the program, and its remedy.
 #[derive(Debug, PartialEq)]
 pub(super) struct Finding {
     pub what: String,

@@ -1,4 +1,4 @@
-//! What the event logs have of a launch.
+//! The events of a launch, from the event logs.
 
 use scr_engine::events::Event;
 use scr_engine::log::Record;
@@ -21,11 +21,11 @@ pub(super) struct Restart {
     pub at: f64,
     /// Why a rank could not read it.
     pub why_not: Option<String>,
-    /// What was done to bring it back.
+    /// How the checkpoint was brought back.
     pub from: String,
 }
 
-/// What a launch has done, by session. That of SCR_Init has no name.
+/// The events of a launch, by session. The session of SCR_Init has no name.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Sessions(pub BTreeMap<String, Seen>);
 
@@ -34,7 +34,7 @@ impl Sessions {
         self.0.get(name)
     }
 
-    /// Those that have begun: names, and what they have done.
+    /// The sessions that have begun: their names and events.
     pub fn begun(&self) -> impl Iterator<Item = (&str, &Seen)> {
         let begun = self.0.iter().filter(|(_, seen)| seen.begun);
         begun.map(|(name, seen)| (name.as_str(), seen))
@@ -46,7 +46,7 @@ impl Sessions {
     }
 }
 
-/// What a session has done in a launch.
+/// The events of a session in a launch.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Seen {
     /// It called SCR_Init, or SCR_Session_init.

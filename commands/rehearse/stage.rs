@@ -60,9 +60,9 @@ pub(super) struct Launch {
     pub ended: f64,
     /// If it hung: what the ranks did.
     pub stacks: Vec<String>,
-    /// What the program printed.
+    /// The file with the output of the program.
     pub log: PathBuf,
-    /// What the event logs have of it.
+    /// Its events in the event logs.
     pub seen: Sessions,
 }
 
@@ -121,7 +121,7 @@ impl Stage {
         all
     }
 
-    /// What the event logs have, without the first records, as many of each session as `skip` says.
+    /// The events in the event logs, without the first records, as many of each session as `skip` says.
     fn read_logs(&self, skip: &Counts) -> Result<BTreeMap<String, Vec<Record>>, Failure> {
         let mut all = BTreeMap::new();
         for (name, dir) in self.sessions() {
@@ -232,7 +232,7 @@ impl Stage {
         })?;
         let pids = self.behind.join(PIDS);
         for rank in std::fs::read_dir(&pids).into_iter().flatten().flatten() {
-            // One that stays is of a process that has gone, and nothing is done to it.
+            // A file that stays is of a process that has gone, and is left alone.
             let _ = std::fs::remove_file(rank.path());
         }
         let places: Vec<&str> = (0..place.ranks()).map(|rank| place.node_of(rank)).collect();
@@ -299,7 +299,7 @@ impl Stage {
         Ok(self.seen(from)?.completed().count() >= count)
     }
 
-    /// Kills ranks, and returns how many. One that has ended meanwhile does not count.
+    /// Kills ranks, and returns how many. A rank that has ended meanwhile does not count.
     fn kill(&self, which: impl Fn(usize, &str) -> bool) -> usize {
         let chosen = self.ranks().into_iter();
         let chosen = chosen.filter(|(rank, node, _)| which(*rank, node));
@@ -331,7 +331,7 @@ impl Stage {
             .any(|word| word == ours.as_bytes())
     }
 
-    /// What the ranks do, in lines.
+    /// The activity of the ranks, in lines.
     fn stacks(&self) -> Vec<String> {
         let wanted = Wanted {
             job: Some(self.job.clone()),

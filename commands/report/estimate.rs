@@ -4,7 +4,7 @@ use super::failure_rate::expected_failures;
 use super::run::{Activity, Phase, Run};
 use scr_engine::policy::interval::Formula;
 
-/// What the assumptions of both formulas are, in sentences.
+/// The assumptions of both formulas, in sentences.
 pub(super) const ASSUMPTIONS: &str = "Failures are independent of each other and come at a constant rate; \
      each costs the work since the last checkpoint; all checkpoints take the same time. Young (1974) holds \
      if a checkpoint takes much less time than passes between failures; Daly (2006) is more exact if it does not.";
@@ -13,7 +13,7 @@ pub(super) const ASSUMPTIONS: &str = "Failures are independent of each other and
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Advice {
     pub name: &'static str,
-    /// With the mean time between failures.
+    /// The best interval for the mean time between failures.
     pub best: Option<f64>,
     /// With its limits.
     pub low: Option<f64>,

@@ -3,7 +3,7 @@
 use scr_engine::events::Event;
 use scr_engine::log::Record;
 
-/// One of them.
+/// An operation that failed.
 #[derive(Debug, Clone)]
 pub(super) struct FailedOperation {
     /// The number of the run, from 0.

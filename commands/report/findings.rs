@@ -1,4 +1,4 @@
-//! What the history says in numbers.
+//! The numbers that follow from the history.
 
 use super::datasets::{Dataset, Moved};
 use super::estimate::Estimate;
@@ -147,7 +147,7 @@ impl Failure {
 /// What datasets of one kind cost together.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Level {
-    /// What is done: a redundancy scheme, or a copy to or from the prefix directory.
+    /// The operation: a redundancy scheme, or a copy to or from the prefix directory.
     pub name: String,
     /// The store; empty if it has no meaning.
     pub store: String,

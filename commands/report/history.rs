@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 const MOST_SECONDS: f64 = 1e10;
 const MOST_BYTES: f64 = 1e24;
 
-/// What a log says. Records come in the order of the log.
+/// The contents of a log. Records come in the order of the log.
 #[derive(Default)]
 pub(super) struct History {
     /// The runs in the order of their beginnings.

@@ -17,7 +17,7 @@ pub(super) fn find(runs: &mut [Run]) -> Vec<usize> {
             .first()
             .filter(|run| run.computed() || run.restart().is_some())
         else {
-            // It did not get far enough to tell.
+            // The next run ended before it showed from which checkpoint it went on.
             continue;
         };
         let failed = before.get(decided..).unwrap_or_default();
@@ -83,7 +83,7 @@ fn lose(runs: &mut [Run], (from, at): Moment, next: usize) {
         let mut end = if run.ending.is_some_and(|ending| ending.is_failure()) {
             run.end
         } else {
-            // What it did after its last checkpoint was its end, such as to write results.
+            // After its last checkpoint the run only ended, for instance wrote its results.
             run.checkpoints.last().map_or(run.begin, |last| last.at)
         };
         // Earlier losses reach to the same end.

@@ -1,4 +1,4 @@
-//! What the reader must know about the log, in sentences.
+//! Notes for the reader about the log, in sentences.
 
 use super::findings::Findings;
 use super::run::{Activity, Ending};

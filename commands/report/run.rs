@@ -1,9 +1,9 @@
-//! What the log says of one run.
+//! One run, as the log tells of it.
 
 use scr_engine::events::{Event, EventKind};
 use scr_engine::log::Record;
 
-/// What a run does at one time.
+/// The activity of a run at one time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Activity {
     Compute,
@@ -75,7 +75,7 @@ pub(super) struct Run {
     seconds: Option<f64>,
     pub procs: Option<u64>,
     pub nodes: Option<u64>,
-    /// What it did, in the order in which it ended; what is inside of other phases comes first.
+    /// The phases of the run, in the order of their ends. A phase inside of another one comes before it.
     pub phases: Vec<Phase>,
     /// Flushes in the background.
     pub background: Vec<Phase>,
@@ -183,7 +183,7 @@ impl Run {
     fn end_with(&mut self, ending: Ending, at: Option<f64>) {
         self.ending = Some(ending);
         self.end = self.end.max(at.unwrap_or(self.end));
-        // What it was doing when it ended.
+        // The phases that were open when the run ended.
         while let Some(last) = self.open.pop() {
             self.finish(&last, self.end, None);
         }
@@ -319,7 +319,7 @@ impl Run {
         self.finish(&open, end, Some(record));
     }
 
-    /// Adds a phase that ends at `end`, with this record. Without one it was cut off.
+    /// Adds a phase that ends at `end`, with this record. A phase without a record was cut off.
     fn finish(&mut self, open: &OpenPhase, end: f64, record: Option<&Record>) {
         let seconds = record.and_then(|record| record.secs);
         let seconds = seconds.unwrap_or((end - open.begin).max(0.0));

@@ -59,7 +59,7 @@ pub(super) fn title(findings: &Findings) -> String {
     }
 }
 
-/// What the program waited for, and what went on beside it.
+/// The waits of the program, and the work beside it.
 pub(super) fn waiting(findings: &Findings) -> String {
     let behind = if findings.hidden > 0.0 {
         format!(

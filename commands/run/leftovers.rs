@@ -1,4 +1,4 @@
-//! What is left of a launch that was ended because it made no progress.
+//! The processes that are left of a launch that was ended because it made no progress.
 
 use super::super::call::Failure;
 use super::super::job::Job;

@@ -259,7 +259,7 @@ impl<'a> Steps<'a> {
         }
         // A job can run without a log.
         let _ = list_down_nodes::log(job, &report, None);
-        // That the user leaves a node out does not mean that nothing can be started from it.
+        // A node that the user leaves out can still start the program.
         let own = |down: &&Down| Some(&down.node) == self.own.as_ref() && down.reason != EXCLUDED;
         let own = report.down.iter().find(own);
         let own = own.filter(|_| starts_from_here(job, self.launcher));
@@ -472,7 +472,7 @@ impl<'a> Steps<'a> {
         bad
     }
 
-    /// Begins to watch a launch that has begun. It goes on without, if that fails.
+    /// Begins to watch a launch that has begun. If that fails, the launch goes on without a watch.
     fn lookout(
         &mut self,
         nodes: &[String],

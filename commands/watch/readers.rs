@@ -261,7 +261,7 @@ fn state_of(path: &Path) -> Result<Reading, String> {
     }
 }
 
-/// What a command says: its output, or yes and no by exit code 0 and 1.
+/// The answer of a command: its output, or yes and no by exit code 0 and 1.
 fn answer_of(command: &str) -> Result<Reading, String> {
     let arguments = ["-c".into(), OsString::from(command)];
     let done = run(Path::new("/bin/sh"), &arguments, &[], COMMAND);

@@ -33,7 +33,7 @@ pub(in super::super) struct WatchArgs {
     signal: Option<String>,
 }
 
-/// What is watched, and for how long.
+/// The sources that are watched, and their limits.
 #[derive(Clone)]
 pub(in super::super) struct WatchSettings {
     pub sources: Vec<Source>,

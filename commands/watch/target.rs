@@ -9,7 +9,7 @@ use scr_jobs::ranks::{ProcessTree, age, started};
 use std::cell::RefCell;
 use std::time::Duration;
 
-/// What is watched.
+/// The job that is watched.
 pub(super) enum Target {
     /// A launcher or any other process, with all that it has started.
     Process {
@@ -17,7 +17,7 @@ pub(super) enum Target {
         pid: u32,
         /// When it was started, since another process may get its id.
         started: u64,
-        /// What is ended with it.
+        /// The processes that are ended with it.
         tree: RefCell<ProcessTree>,
     },
     /// A step, as its scheduler names it.

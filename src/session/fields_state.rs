@@ -1,4 +1,4 @@
-//! What a run remembers of its checkpoints of fields. It ends with the run: after a repair nothing is known.
+//! The memory of a run for its checkpoints of fields. It ends with the run: after a repair nothing is known.
 
 use super::Session;
 use super::run::Run;

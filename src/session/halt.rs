@@ -20,7 +20,7 @@ use crate::session::wait_for::WaitFor;
 use crate::system::time::Instant;
 use std::cell::{Cell, OnceCell, RefCell};
 
-/// What a run knows about its end.
+/// The state of a run's end.
 pub(super) struct HaltState {
     /// A condition holds, and SCR itself must end the program (`SCR_HALT_EXIT`). The same on all
     /// ranks.
@@ -269,7 +269,7 @@ impl Session {
                         entry.locations.remove(&flush_file::CACHE.into());
                     }
                 }
-                // What has left the window of the prefix directory is nowhere any more.
+                // A dataset that has left the window of the prefix directory is nowhere any more.
                 record.datasets.retain(|_, e| !e.locations.is_empty());
             });
         }

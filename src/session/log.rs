@@ -1,4 +1,4 @@
-//! What a run records in the event log. Rank 0 records it; the other ranks have no log.
+//! The events that a run records in the event log. Rank 0 records it; the other ranks have no log.
 
 use super::Session;
 use crate::cache::plan::Slot;

@@ -51,7 +51,7 @@ impl Session {
         let run = &self.run;
         let named = |c: &&CachedDataset| c.dataset.name == *name && c.dataset.is_checkpoint();
         let cached = self.cached.entries.iter().filter(named);
-        // Those that another number of ranks wrote are only known to the survey.
+        // Only the survey has checkpoints of another number of ranks.
         let others = self.search.survey.get().map(|survey| &survey.cached);
         let others = others.into_iter().flatten();
         let others = others.filter(|c| c.ranks != run.comm.size() && c.is_whole());

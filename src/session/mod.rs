@@ -79,7 +79,7 @@ pub struct Session {
     /// Communicator, files, settings, stores and sets: constant after `SCR_Init`.
     run: Run,
     locks: Locks,
-    /// Which calls are allowed now.
+    /// The state that decides which calls are allowed.
     state: State,
     /// The working directory of the program, where relative names start.
     cwd: PathBuf,
@@ -95,9 +95,9 @@ pub struct Session {
     read_files: ReadFiles,
     /// The dataset that is being written.
     open: Option<OpenDataset>,
-    /// Which names of files were compared between ranks.
+    /// The names of files that were compared between ranks.
     name_forms: NameForms,
-    /// Which directories in the prefix directory were looked at.
+    /// The directories in the prefix directory that were looked at.
     ways: Ways,
     interval: CheckpointInterval,
     fields: FieldsState,
@@ -140,7 +140,7 @@ impl Session {
         Box::new(CallSigns::new(&self.run))
     }
 
-    /// Which phase the program is in. Local.
+    /// The phase of the program. Local.
     pub fn state(&self) -> State {
         self.state
     }
@@ -188,7 +188,7 @@ impl Session {
         self.why_invalid = why;
     }
 
-    /// What the error of a phase says that this rank completes with `valid` false. Local.
+    /// The reason for the error of a phase that this rank completes with `valid` false. Local.
     fn invalid(&mut self, call: Call) -> String {
         let why = self.why_invalid.take();
         why.unwrap_or_else(|| format!("the program called {} with valid=0", call.name()))

@@ -16,7 +16,7 @@ const EACH: Duration = Duration::from_secs(10);
 /// have about as much to do, and say nothing.
 pub(super) struct CopyProgress<'a> {
     run: &'a Run,
-    /// What is done, such as "the flush of dataset 3 (ck.3)".
+    /// The work, such as "the flush of dataset 3 (ck.3)".
     what: String,
     each: Duration,
     told: Cell<Instant>,

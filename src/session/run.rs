@@ -1,4 +1,4 @@
-//! What is constant during a run: who takes part, with which settings, in which directories. Also
+//! The constants of a run: its ranks, settings and directories. Also
 //! how a rank reports to the user, and how the ranks agree.
 
 use crate::cache::layout::Layout;

@@ -3,7 +3,7 @@
 
 use crate::{Error, Result};
 
-/// Which phase the program is in.
+/// The phase of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     /// Before `SCR_Init`, or after `SCR_Finalize`.

@@ -1,4 +1,4 @@
-//! What a run has done so far and how long it took, for the summary in `SCR_Finalize`.
+//! The datasets and times of a run so far, for the summary in `SCR_Finalize`.
 
 use super::Session;
 use crate::events::Severity;

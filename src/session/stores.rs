@@ -135,7 +135,7 @@ fn confirm(
         .filter(|(store, _)| store.sharing.leader == me);
     let written = led
         .try_for_each(|(store, _)| files.replace(&path(store), &text(store), Durability::Atomic));
-    // In a full store the file, or its directory, cannot be made. What the store holds may still be
+    // In a full store the file, or its directory, cannot be made. Its datasets may still be
     // needed, so the check is left out.
     let is_full = |error: &Error| error.is_full() || error.is_not_found();
     let full = written.as_ref().is_err_and(is_full);

@@ -1,15 +1,15 @@
-//! Which background flushes a call of the program waits for.
+//! The background flushes that a call of the program waits for.
 
 use crate::format::Dataset;
 
-/// Which flushes a call needs to have ended.
+/// The flushes that must have ended before a call goes on.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum WaitFor<'a> {
     /// None: it only looks.
     Nothing,
     /// All of them.
     All,
-    /// Those of these datasets.
+    /// The flushes of these datasets.
     Ids(&'a [u64]),
 }
 

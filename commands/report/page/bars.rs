@@ -12,7 +12,7 @@ const TOP: f64 = 26.0;
 
 /// A chart to be drawn.
 pub(super) struct Chart<'a> {
-    /// What the bars mean, without the unit.
+    /// The meaning of the bars, without the unit.
     pub title: &'a str,
     /// The scale for a largest value.
     pub scale: fn(f64, f64) -> Scale,

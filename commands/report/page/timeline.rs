@@ -16,7 +16,7 @@ const STRIP: f64 = 4.0;
 /// How many samples a column has. A column shows each activity in proportion to its samples.
 const SAMPLES: usize = 10;
 
-/// What is in a bar, from bottom to top.
+/// The classes in a bar, from bottom to top.
 const STACK: [&str; 6] = [
     "restart",
     "flush",
@@ -124,7 +124,7 @@ fn shares(run: &Run, count: usize) -> Vec<[usize; STACK.len()]> {
         };
         let (begin, end) = (phase.begin - run.begin, phase.end - run.begin);
         let first = (begin / width).floor().max(0.0) as usize;
-        // What is inside of it is not its own.
+        // Phases inside of this one count for themselves.
         let own = phase.seconds / (end - begin).max(f64::MIN_POSITIVE);
         for (number, column) in columns.iter_mut().enumerate().skip(first) {
             let left = number as f64 * width;

@@ -211,7 +211,7 @@ pub(in crate::session) struct Reuse {
     pub files: bool,
 }
 
-/// What a leader knows of the stores that it leads, and does there.
+/// The stores that a leader leads, and its work there.
 #[derive(Default)]
 pub(in crate::session) struct LedStores {
     /// The size of the last dataset of each redundancy descriptor.
@@ -276,7 +276,7 @@ impl CachedDatasets {
         slots
     }
 
-    /// Sets the directories that no restart can use. One with records of several times may be in use;
+    /// Sets the directories that no restart can use. A directory with records of several times may be in use;
     /// it does not count then.
     pub fn set_unusable(&mut self, slots: Vec<Slot>) {
         let used = self.slots(|_| true);

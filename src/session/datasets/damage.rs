@@ -64,7 +64,7 @@ pub(in crate::session) fn find(
             to.join(below)
         };
         let mut problems = Vec::new();
-        // What has no record was never complete.
+        // A dataset without records was never complete.
         let meta = moved(&layout.meta(id), dir);
         let Ok(records) = read_records(files, &meta, Some(id), &mut problems) else {
             continue;

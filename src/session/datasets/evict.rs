@@ -14,7 +14,7 @@ use crate::session::run::Run;
 use crate::session::wait_for::WaitFor;
 use crate::{Error, Result};
 
-/// What the choice of a dataset that leaves a store needs to know of a cached one. `here`: it takes room
+/// Describes a cached dataset for the choice of the one that leaves a store. `here`: it takes room
 /// there; `offered`: the id of the checkpoint that is offered for a restart. Local.
 pub(in crate::session) fn candidate(
     run: &Run,

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// What a run knows of such checkpoints. The same on all ranks.
+/// The state of a run's restart on another number of ranks. The same on all ranks.
 #[derive(Debug, Default)]
 pub(in crate::session) struct OtherRanks {
     /// They can be read like those of this number of ranks.
@@ -80,7 +80,7 @@ fn is_usable(entry: &IndexEntry) -> bool {
 }
 
 impl KnownNames {
-    /// Those in the index.
+    /// The checkpoints of this kind in the index.
     pub fn new(index: &Index) -> Self {
         let usable = index
             .datasets()

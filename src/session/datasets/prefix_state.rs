@@ -1,8 +1,8 @@
-//! What the prefix directory has of a cached dataset.
+//! The state of a cached dataset in the prefix directory.
 
 use serde::{Deserialize, Serialize};
 
-/// What the prefix directory has of a cached dataset, and what is on the way there. The same on all ranks.
+/// The state of a cached dataset in the prefix directory, or on the way there. The same on all ranks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub(in crate::session) enum PrefixState {

@@ -29,7 +29,7 @@ pub(in crate::session) struct RestartSearch {
     pub survey: AtRoot<Survey>,
 }
 
-/// What is offered to the program, and what must not be. The same on all ranks, but for whose files are in
+/// The checkpoint that is offered to the program, and those that must not be. The same on all ranks, except for
 /// `files`.
 #[derive(Default)]
 pub(in crate::session) struct Offer {

@@ -43,7 +43,7 @@ pub(in crate::session) struct SizeReport {
     pending: Option<Box<dyn Pending>>,
 }
 
-/// What is about to be written.
+/// The dataset that is about to be written.
 #[derive(Clone, Copy)]
 pub(in crate::session) struct Planned<'a> {
     pub dataset: &'a Dataset,
@@ -239,7 +239,7 @@ struct Shortage {
 }
 
 impl Shortage {
-    /// What the store has, and what the dataset needs.
+    /// The space that the store has and the dataset needs.
     fn sizes(&self) -> [String; 2] {
         let [need, free, evictable] = compared([self.need, self.free, self.evictable]);
         match self.evictable {

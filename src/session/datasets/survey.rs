@@ -25,12 +25,12 @@ pub(in crate::session) struct Survey {
     pub leaders: Vec<Vec<usize>>,
     /// For each store, the failure domain of each rank: the lowest rank whose datasets are lost with its.
     pub domains: Vec<Vec<usize>>,
-    /// Stores that other runs have on some nodes. What is there, no rank of this run reads or writes.
+    /// Stores that other runs have on some nodes. No rank of this run reads or writes there.
     pub held_by_others: BTreeSet<usize>,
     pub last_run: LastRun,
     /// Ids of checkpoints that were found to be of another program.
     pub unfit: BTreeSet<u64>,
-    /// What the last fetch has replaced in the index.
+    /// The entry of the index that the last fetch has replaced.
     pub replaced: Option<Replaced>,
     /// Cached datasets that were not tried yet, newest last.
     pub cached: Vec<Candidate>,
@@ -66,20 +66,20 @@ pub(in crate::session) struct Replaced {
     pub current: Option<Name>,
 }
 
-/// What the flush file tells of the datasets of the last run.
+/// The datasets of the last run, as the flush file tells of them.
 #[derive(Default)]
 pub(in crate::session) struct LastRun {
     /// Datasets that were complete when it ended.
     pub completed: BTreeSet<DatasetKey>,
-    /// Those of them that were in the prefix directory.
+    /// The datasets that were in the prefix directory.
     pub saved: BTreeSet<DatasetKey>,
-    /// Those of them whose flush had failed or had not ended.
+    /// The datasets whose flush had failed or had not ended.
     pub interrupted: BTreeSet<DatasetKey>,
-    /// What it wrote in bypass in this job. Such datasets have no record in a cache.
+    /// The datasets that it wrote in bypass in this job. They have no record in a cache.
     pub in_bypass: BTreeMap<DatasetKey, Name>,
 }
 
-/// What the prefix directory has of a cached dataset.
+/// The state of a cached dataset in the prefix directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::session) enum InPrefix {
     /// All of it, and it is good.
@@ -116,7 +116,7 @@ impl Survey {
         self.cached.iter().chain(&self.failed_for_now)
     }
 
-    /// What was tried could not be recovered, for a reason that may pass.
+    /// Notes that the tried dataset could not be recovered, for a reason that may pass.
     pub fn put_off(&mut self) {
         self.failed_for_now.extend(self.tried.take());
     }
@@ -139,7 +139,7 @@ impl Survey {
         slots.into_iter().filter(|slot| !of_others(slot)).collect()
     }
 
-    /// What the prefix directory has of a cached dataset, by the flush file and by `index`. Local.
+    /// The state of a cached dataset in the prefix directory, by the flush file and by `index`. Local.
     pub fn find_in_prefix(&self, index: &Index, dataset: &Dataset) -> InPrefix {
         let key = (dataset.id, dataset.created);
         let same = |d: &&Dataset| (d.id, d.created) == key;
@@ -198,7 +198,7 @@ impl Survey {
     /// True if the cache or the prefix directory has a checkpoint that is newer than `dataset`, and was not
     /// tried yet. Local.
     pub fn has_newer(&self, run: &Run, dataset: &Dataset) -> Result<bool> {
-        // One that a flush needed may have been recovered before.
+        // A dataset that a flush needed may have been recovered before.
         let newer = |c: &Candidate| {
             c.dataset.is_checkpoint()
                 && c.dataset.created > dataset.created

@@ -32,7 +32,7 @@ use crate::session::statistics::Statistics;
 use crate::session::wait_for::WaitFor;
 use background::BackgroundFlushes;
 
-/// What a flush may use and change.
+/// The parts of the session that a flush may use and change.
 pub(super) struct Flush<'a> {
     pub run: &'a Run,
     pub cached: &'a mut CachedDatasets,
@@ -54,12 +54,12 @@ enum Way {
     Background(Copiers),
 }
 
-/// Who copies files in the background.
+/// The threads or daemons that copy files in the background.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Copiers {
     /// Threads of the leaders.
     Threads,
-    /// The transfer daemons, and threads where there is none.
+    /// The transfer daemons, and threads on nodes without a daemon.
     Daemon,
 }
 

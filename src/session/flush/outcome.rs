@@ -1,4 +1,4 @@
-//! What has become of a flush.
+//! The outcome of a flush.
 
 use super::Way;
 use crate::Result;
@@ -7,7 +7,7 @@ use crate::format::filemap::Filemap;
 use crate::system::time::Instant;
 use std::time::Duration;
 
-/// What has become of a flush. The same on all ranks, except for times and `filemap`.
+/// The outcome of a flush. The same on all ranks, except for times and `filemap`.
 pub(super) struct EndedFlush {
     pub way: Way,
     pub dataset: Dataset,

@@ -1,4 +1,4 @@
-//! What the library and transfer daemons tell each other: entries of parts, the permit of a flush, the end
+//! The messages between the library and transfer daemons: entries of parts, the permit of a flush, the end
 //! of transfers of earlier runs.
 
 use crate::Result;
@@ -18,7 +18,7 @@ use crate::system::time::sleep;
 use crate::transfer::pace::Limits;
 use std::time::Duration;
 
-/// What the ranks have found out about the part of this rank's leader, or about all parts.
+/// The findings of the ranks about the part of this rank's leader, or about all parts.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PartShape {
     /// See [`PartPlace::split`](crate::prefix::part::PartPlace::split). The same on all ranks.

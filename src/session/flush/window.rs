@@ -57,7 +57,7 @@ fn outside_window(index: &Index, flushed: u64, size: usize) -> Vec<u64> {
         .collect()
 }
 
-/// Deletes datasets from the prefix directory. Gives the errors of those that stay as they are.
+/// Deletes datasets from the prefix directory. Returns the errors of the datasets that could not be deleted.
 /// Collective.
 pub(in crate::session) fn delete_from_prefix(run: &Run, plan: &DeletionPlan) -> Result<Vec<Error>> {
     if plan.is_empty() {

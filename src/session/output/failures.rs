@@ -20,7 +20,7 @@ pub(in crate::session) enum FailureRate {
         /// Seconds of all earlier runs, above 0.
         seconds: f64,
     },
-    /// It has none: `SCR_MEAN_TIME_TO_FAILURE`, seconds.
+    /// The log has no failure: `SCR_MEAN_TIME_TO_FAILURE`, seconds.
     Assumed(f64),
 }
 

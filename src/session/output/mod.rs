@@ -52,17 +52,17 @@ pub(super) struct OpenDataset {
 /// The name of a rank's file in a dataset, relative to the prefix directory.
 type LibraryFile = fn(&Name, u64) -> PathBuf;
 
-/// What the program asks for.
+/// The dataset for which the program asks.
 struct StartRequest {
     call: Call,
     name: Option<Name>,
-    /// Checkpoint and output. An error if a rank's are none.
+    /// Checkpoint and output. An error if the rank's flags are invalid.
     flags: Result<(bool, bool)>,
-    /// The library writes the files, of which this is that of each rank: those of evicted datasets may be written over.
+    /// The file of each rank, if the library writes it: it may write over the file of an evicted dataset.
     file: Option<LibraryFile>,
 }
 
-/// What a rank has prepared before the ranks agree.
+/// The preparations of a rank before the ranks agree.
 struct Prepared {
     /// Where the dataset would be written.
     target: Option<Target>,
@@ -277,7 +277,7 @@ impl Session {
                 .check_space(&self.run, &self.search.offer, planned)
         });
         let wait = match &room {
-            // What is being flushed may go when it is in the prefix directory.
+            // A dataset that is being flushed may go when it is in the prefix directory.
             Err(_) if target.is_ok() && self.background.is_busy() => StartWait::Flushes,
             Err(no_room) if no_room.saving_helps => StartWait::Saving,
             Ok(Fit::AfterDeletion) => StartWait::Eviction { more: 0 },
@@ -318,7 +318,7 @@ impl Session {
     ) -> Result<()> {
         let location = target.location;
         if location.is_bypass() {
-            // What is copied there in the background would overwrite the files of the new one.
+            // A flush of an older dataset of this name would overwrite the files of the new one.
             let same_name = self.background.ids_of_name(&dataset.name, dataset.id);
             self.cancel_flushes(&same_name)?;
             self.checksums.cancel_bypass(Some(&dataset.name));

@@ -56,7 +56,7 @@ impl Restart<'_> {
     pub fn use_other_ranks(&mut self, found: &OfOtherRanks) -> Result<bool> {
         let (run, dataset) = (self.run, &found.dataset);
         let begun = Instant::now();
-        // What is left in the cache is no part of this run.
+        // Files that are left in the cache are no part of this run.
         if !self.cached.unusable.contains(&found.slot) {
             self.cached.unusable.push(found.slot);
         }
@@ -147,7 +147,7 @@ fn save(run: &Run, found: &OfOtherRanks) -> Result<(Result<()>, bool)> {
                 run.tell(Severity::Warning, text);
             }
         }
-        // What is needed of the second pass is known when the first has ended on all nodes.
+        // The second pass can only be planned when the first has ended on all nodes.
         trouble |= run.on_any(problems.iter().any(is_trouble))?;
     }
     let built = collective::if_root(&*run.comm, || build_saved(run, found));
@@ -172,7 +172,7 @@ fn build_saved(run: &Run, found: &OfOtherRanks) -> Result<()> {
     let built = build(&*run.files, &run.prefix, id, how, &mut notes);
     let named = title(&found.dataset);
     for note in notes {
-        // What was found lost or damaged is there again if the dataset could be completed.
+        // If the dataset could be completed, its lost or damaged files are there again.
         let (severity, end) = match built {
             Ok(_) => (Severity::Note, "; the dataset is complete now"),
             Err(_) => (Severity::Warning, ""),

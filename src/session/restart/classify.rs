@@ -112,7 +112,7 @@ impl LastRun {
                 .filter_map(|(id, e)| Some((*id, e.dataset.as_ref()?.created)))
                 .collect()
         };
-        // What was purged now is in the cache only.
+        // Purged datasets are in the cache only.
         let purged = run.settings.prefix_purge;
         LastRun {
             completed: keys(&|_| true),

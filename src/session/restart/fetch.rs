@@ -62,7 +62,7 @@ impl Planner<'_> {
         let run = self.run;
         let first = self.survey.fetch.is_none();
         if first {
-            // What a background flush has left since the last search.
+            // The datasets that a background flush has left since the last search.
             finish_and_tell(run)?;
         }
         let current = if first && run.settings.fetch {

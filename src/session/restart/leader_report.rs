@@ -1,4 +1,4 @@
-//! What the leaders of the stores report to rank 0 for a search in the cache.
+//! The reports of the leaders of the stores to rank 0 for a search in the cache.
 //!
 //! The report of a leader is in parts, which name ranks by their distance from it. So the parts of intact nodes are
 //! equal, and rank 0 gets each once, with the list of the leaders: what it gets grows with what differs, not with

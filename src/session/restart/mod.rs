@@ -35,7 +35,7 @@ use crate::text::{counted, option};
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
 
-/// What a rank says of the checkpoint that it was to read.
+/// The word of a rank about the checkpoint that it was to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// It has read all its files.
@@ -133,7 +133,7 @@ fn make_current_again(run: &Run, replaced: Replaced) {
 }
 
 impl Session {
-    /// What a search for a restart uses and changes.
+    /// The parts of the session that a search for a restart uses and changes.
     pub(super) fn restart(&mut self) -> Restart<'_> {
         Restart {
             run: &self.run,

@@ -41,7 +41,7 @@ pub(in crate::session) struct FileToCopy<'a> {
     pub relative: &'a Path,
     /// The rank that wrote it.
     pub writer: u64,
-    /// What is recorded of it.
+    /// Its record.
     pub recorded: &'a FileEntry,
 }
 
@@ -112,7 +112,7 @@ impl NodeCopies {
         })
     }
 
-    /// The path of the node's copy of a file; it is made if there is none. `None` if the file must be read
+    /// The path of the node's copy of a file. Makes the copy if it is missing. `None` if the file must be read
     /// in the prefix directory. May wait for another rank of the node that is copying it. Local.
     ///
     /// # Errors
@@ -132,7 +132,7 @@ impl NodeCopies {
         }
         let source = offered.root.join(wanted.relative);
         let of_source = |error: &Error| matches!(error, Error::Io { path, .. } if *path == source);
-        // What the store cannot do is not tried again: there is another way.
+        // An error of the store is not tried again: the prefix directory has the file.
         let provided = retry(|| match place.provide(run, &offered.root, wanted, &path) {
             Err(error) if of_source(&error) => Err(error),
             other => Ok(other),
@@ -263,7 +263,7 @@ enum Provided {
     There,
     /// This rank has made it, with so many bytes.
     Copied(u64),
-    /// There is none, for this reason.
+    /// No copy was made, for this reason.
     No(String),
 }
 
@@ -492,7 +492,7 @@ mod tests {
             drop(held);
             assert_eq!(waiting.join().unwrap().unwrap(), "there");
         });
-        // What a killed holder left is written over.
+        // The remains of a killed holder are written over.
         std::fs::remove_dir_all(made.parent().unwrap()).unwrap();
         std::fs::write(&partial, b"the remains of a longer copy").unwrap();
         assert_eq!(provide(&mut place, &run, &recorded(5)).unwrap(), "5");

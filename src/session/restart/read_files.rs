@@ -37,7 +37,7 @@ struct Changed {
     now: Stat,
 }
 
-/// What a rank has found of its own files, or recorded.
+/// The findings of a rank about its own files.
 #[derive(Default)]
 struct Renewed {
     /// Files with another content.
@@ -85,7 +85,7 @@ impl ReadFiles {
     }
 }
 
-/// What the system tells of a file that the program reads. Local.
+/// The attributes of a file that the program reads. Local.
 fn stat(files: &dyn Files, path: &Path) -> Option<Stat> {
     seen_by_program(files, path, |path| files.stat(path))
         .ok()
@@ -346,11 +346,11 @@ impl Session {
     }
 }
 
-/// What is told of the changed files of a rank.
+/// The report about the changed files of a rank.
 struct Found {
     files: Vec<PathBuf>,
     contained: bool,
-    /// What was recorded again. The same on all ranks.
+    /// The result of recording them again. The same on all ranks.
     done: Result<()>,
 }
 

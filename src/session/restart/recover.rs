@@ -45,7 +45,7 @@ impl Restart<'_> {
         let Agreement { verdict, terms } = run.agree_with(report, terms)?;
         let [any, difference] = terms;
         if difference.get() != 0 {
-            // What the verdict says may follow from it.
+            // A failed verdict may follow from processes of a node that do not share its storage.
             confirm_in_nodes(run)?;
         }
         let (notes, parts) = verdict?;

@@ -332,7 +332,7 @@ impl Planner<'_> {
         })
     }
 
-    /// What becomes of cached output that is no checkpoint. What the prefix directory must get
+    /// Decides about cached output that is no checkpoint. What the prefix directory must get
     /// stays among the candidates, and is flushed after the search; what it has is deleted. Local.
     fn judge_outputs(&mut self) -> Result<()> {
         if !self.survey.cached.iter().any(is_output) {

@@ -18,9 +18,9 @@ use std::path::{Path, PathBuf};
 /// The lists of the files of the checkpoint that is being read, as far as somebody has asked.
 #[derive(Default)]
 pub(in crate::session) struct RestartLists {
-    /// If it is read in the prefix directory.
+    /// The lists, if the checkpoint is read in the prefix directory.
     in_prefix: Option<FileLists>,
-    /// If it is in the cache: the paths of this rank's own files in the prefix directory.
+    /// If the checkpoint is in the cache: the paths of this rank's own files in the prefix directory.
     own: Option<Vec<PathBuf>>,
 }
 

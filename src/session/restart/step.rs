@@ -1,4 +1,4 @@
-//! What the ranks do next at a restart, and rank 0's messages about it.
+//! The next step of the ranks at a restart, and rank 0's messages about it.
 
 use crate::Result;
 use crate::cache::plan::{RecoveryOrder, Slot};
@@ -12,7 +12,7 @@ use crate::session::datasets::unavailable::Unavailable;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What the ranks do next. The same on all, but for their orders.
+/// The next step of the ranks. The same on all, but for their orders.
 pub(in crate::session) enum Step {
     /// They recover a dataset.
     Recover(Box<RecoveryOrder>, Known),
@@ -75,7 +75,7 @@ impl RecoveryStep {
     }
 }
 
-/// What is left in the cache at the end of a search.
+/// The datasets that are left in the cache at the end of a search.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE", default)]
 pub(in crate::session) struct Rest {

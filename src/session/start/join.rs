@@ -31,7 +31,7 @@ pub(super) struct Joined {
     pub survey: AtRoot<Survey>,
     /// About descriptors that cannot protect as configured.
     pub notes: Vec<Note>,
-    /// What the configuration permits of it.
+    /// The environment, as far as the configuration permits it.
     pub environment: Environment,
 }
 

@@ -72,7 +72,7 @@ fn make_directory(files: &dyn Files, store: &StoreDescriptor, layout: &Layout) -
     }
 }
 
-/// What the user can do, for errors whose text does not say it.
+/// The remedy for the user, for errors whose text does not say it.
 fn remedy(error: &Error) -> &'static str {
     match error.errno() {
         Some(libc::EEXIST) => "; it is no directory: remove it or name another",

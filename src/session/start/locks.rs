@@ -307,7 +307,7 @@ fn store_in_use(run: &Run, job: &Path, owner: &Owner) -> Error {
     )
 }
 
-/// Who has a lock: `found`, what the system says, and `owner`, what that run has written of itself.
+/// Describes the holder of a lock: `found` is from the system, `owner` from the file of that run.
 fn holder(found: Option<String>, owner: &Owner) -> String {
     // The file may be missing, or name an earlier run, if there was no space to write it.
     let other_run = if owner.prefix.is_empty() {
@@ -362,7 +362,7 @@ fn lock_store(
                 if made.is_ok() && Instant::now() < end {
                     continue;
                 }
-                // It could not be made. Who writes to it later gets the reason.
+                // The directory could not be made. A later write to it gets the reason.
                 return Ok(Locked::ByThisRun(None));
             }
             Err(error) => return Err(error),

@@ -47,7 +47,7 @@ use std::time::Duration;
 /// run may need a moment to end.
 pub const OTHER_RUN: Duration = Duration::from_secs(10);
 
-/// What a session is made from.
+/// The values from which a session is made.
 pub struct Setup {
     /// All ranks of the run; the session owns it.
     pub comm: Box<dyn Communicator>,

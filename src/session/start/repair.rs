@@ -20,11 +20,11 @@ use crate::{Error, Result};
 /// The name of the call in errors.
 const CALL: &str = "SCR_Session_repair";
 
-/// What a process has that belongs to a session which is to be repaired.
+/// The share of a process in a session that is to be repaired.
 #[derive(Default)]
 pub struct Member(Option<Box<Kept>>);
 
-/// What a survivor keeps of the run that was broken.
+/// The parts that a survivor keeps of the run that was broken.
 pub(in crate::session) struct Kept {
     /// See [`identity_of`].
     pub identity: u64,
@@ -50,7 +50,7 @@ pub(in crate::session) enum Beginning {
 }
 
 impl Beginning {
-    /// What the ranks of a repair have agreed on.
+    /// The agreement of the ranks of a repair.
     pub fn repair(&self) -> Option<&Repair> {
         match self {
             Beginning::First => None,
@@ -79,7 +79,7 @@ impl Beginning {
         }
     }
 
-    /// The run cannot begin. What a later repair needs of it is kept, if this is one.
+    /// The run cannot begin. In a repair, keeps the parts that a later repair needs.
     pub fn keep(&mut self, session: Session) {
         if let Beginning::Repair { kept, .. } = self {
             *kept = Some(Box::new(Kept::of(session)));
@@ -142,11 +142,11 @@ impl Kept {
 
 /// What names a session: the same in all its runs, and different in each session. From the number of its first run.
 pub(super) fn identity_of(run: u64) -> u64 {
-    // So that no session has the number that stands for none in a reduction.
+    // No session gets the number that means "none" in a reduction.
     run >> 2
 }
 
-/// What the ranks of a repair have agreed on. The same on all ranks.
+/// The agreement of the ranks of a repair. The same on all ranks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::session) struct Repair {
     pub identity: u64,
@@ -158,7 +158,7 @@ pub(in crate::session) struct Repair {
 }
 
 impl Repair {
-    /// Who goes on, on so many ranks, for the log.
+    /// Tells the log how many ranks of `size` are survivors and how many are new.
     pub fn words(&self, size: usize) -> String {
         let survivors = counted(self.survivors, "rank");
         let new = size.saturating_sub(self.survivors);

@@ -23,7 +23,7 @@ pub struct Wait {
 }
 
 impl Wait {
-    /// For all processes of MPI_COMM_WORLD. One that waits long tells it, as `speaker`.
+    /// For all processes of MPI_COMM_WORLD. A process that waits long reports it, as `speaker`.
     pub fn for_all(sink: Arc<dyn Sink>, speaker: Speaker) -> Wait {
         let patience = if speaker.rank == 0 { RANK_0 } else { OTHERS };
         Wait::of(patience, move || {
@@ -40,7 +40,7 @@ impl Wait {
         })
     }
 
-    /// Calls `tell` if the wait is long. What it returns lives until the wait is over.
+    /// Calls `tell` if the wait is long. The result lives until the wait is over.
     fn of<T>(patience: Duration, tell: impl FnOnce() -> T + Send + 'static) -> Wait {
         let (ends, over) = channel();
         let _blocked = BlockedSignals::new();
