@@ -62,8 +62,8 @@ struct Options {
 }
 
 /// A field that is not the same in both datasets.
-struct Differing {
-    name: String,
+pub(super) struct Differing {
+    pub name: String,
     how: How,
 }
 
@@ -166,44 +166,56 @@ impl Options {
             relative: self.relative,
             ulp: self.ulp,
         };
-        let both: Vec<&String> = names.0.iter().filter(|name| in_b.contains(name)).collect();
-        for names in both.chunks(a.fields_at_a_time().min(b.fields_at_a_time())) {
-            let fields = (a.find(names)?, b.find(names)?);
-            for (first, second) in fields.0.iter().zip(&fields.1) {
-                let sides = (
-                    Side {
-                        saved: a,
-                        field: first,
-                    },
-                    Side {
-                        saved: b,
-                        field: second,
-                    },
-                );
-                if let Some(difference) = compare(sides.0, sides.1, &tolerance)? {
-                    each(Differing {
-                        name: first.name.clone(),
-                        how: How::Differs(difference),
-                    })?;
-                }
+        for_each_difference((a, b), names, &tolerance, &mut each)
+    }
+}
+
+/// Calls `each` with the fields that differ, as they are found. `names`: those that are compared.
+pub(super) fn for_each_difference(
+    (a, b): (&SavedFields<'_>, &SavedFields<'_>),
+    names: &(Vec<String>, Vec<String>),
+    tolerance: &Tolerance,
+    each: &mut dyn FnMut(Differing) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let in_a: HashSet<&String> = names.0.iter().collect();
+    let in_b: HashSet<&String> = names.1.iter().collect();
+    let both: Vec<&String> = names.0.iter().filter(|name| in_b.contains(name)).collect();
+    for names in both.chunks(a.fields_at_a_time().min(b.fields_at_a_time())) {
+        let fields = (a.find(names)?, b.find(names)?);
+        for (first, second) in fields.0.iter().zip(&fields.1) {
+            let sides = (
+                Side {
+                    saved: a,
+                    field: first,
+                },
+                Side {
+                    saved: b,
+                    field: second,
+                },
+            );
+            if let Some(difference) = compare(sides.0, sides.1, tolerance)? {
+                each(Differing {
+                    name: first.name.clone(),
+                    how: How::Differs(difference),
+                })?;
             }
         }
-        let only_in_a = names.0.iter().filter(|name| !in_b.contains(name));
-        let only_in_b = names.1.iter().filter(|name| !in_a.contains(name));
-        let only = only_in_a.map(|name| (name, "A"));
-        for (name, side) in only.chain(only_in_b.map(|name| (name, "B"))) {
-            each(Differing {
-                name: name.clone(),
-                how: How::OnlyIn(side),
-            })?;
-        }
-        Ok(())
     }
+    let only_in_a = names.0.iter().filter(|name| !in_b.contains(name));
+    let only_in_b = names.1.iter().filter(|name| !in_a.contains(name));
+    let only = only_in_a.map(|name| (name, "A"));
+    for (name, side) in only.chain(only_in_b.map(|name| (name, "B"))) {
+        each(Differing {
+            name: name.clone(),
+            how: How::OnlyIn(side),
+        })?;
+    }
+    Ok(())
 }
 
 impl Differing {
     /// For people.
-    fn line(&self) -> String {
+    pub fn line(&self) -> String {
         match &self.how {
             How::OnlyIn(side) => format!("{}: only in {side}", self.name),
             How::Differs(difference) => format!("{}: {difference}", self.name),

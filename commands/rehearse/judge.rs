@@ -1,5 +1,6 @@
 //! Says whether a program has recovered, and if not, why.
 
+use super::checkpoints::Other;
 use super::proof::{Proof, bad_restarts, proof, restarts_in_words};
 use super::rehearsal::{Comparison, Finding, Rehearsal, last_words};
 use super::seen::Sessions;
@@ -49,6 +50,7 @@ pub(super) fn lines(rehearsal: &Rehearsal) -> Vec<String> {
         };
         lines.push(format!("{}: {how}", file.display()));
     }
+    lines.extend(checkpoints_in_words(rehearsal));
     let undisturbed = &rehearsal.undisturbed;
     if undisturbed.started > 0 && undisturbed.seen.begun().next().is_none() {
         lines.push(
@@ -56,7 +58,8 @@ pub(super) fn lines(rehearsal: &Rehearsal) -> Vec<String> {
         );
     }
     let ended = rehearsal.launches.last();
-    if rehearsal.compared.is_empty() && ended.is_some_and(|last| last.ending == Ending::Code(0)) {
+    let nothing = rehearsal.compared.is_empty() && rehearsal.checkpoints.count == 0;
+    if nothing && ended.is_some_and(|last| last.ending == Ending::Code(0)) {
         lines.push("no results were compared (--compare names files with results)".into());
     }
     let problems = problems(rehearsal);
@@ -66,12 +69,46 @@ pub(super) fn lines(rehearsal: &Rehearsal) -> Vec<String> {
         (Proof::NothingSeen, 1) if ended.is_some_and(|last| last.ending == Ending::Code(0)) => {
             "NOT PROVEN"
         }
+        (Proof::WentOn, 1) if rehearsal.is_not_reproducible() => "NOT PROVEN",
         _ => "NOT RECOVERED",
     };
     lines.push(verdict.into());
     for Finding { what, remedy } in problems {
         lines.push(format!("- {what}"));
         lines.push(format!("  {remedy}"));
+    }
+    lines
+}
+
+/// How many lines on parts of checkpoints that differ.
+const MOST_PARTS: usize = 8;
+
+/// Whether the checkpoints after a kill are those of the undisturbed run.
+fn checkpoints_in_words(rehearsal: &Rehearsal) -> Vec<String> {
+    let found = &rehearsal.checkpoints;
+    let mut lines = Vec::new();
+    if let Some(first) = found.others.first() {
+        let of_first = found
+            .others
+            .iter()
+            .filter(|one| one.checkpoint == first.checkpoint);
+        let line = |one: &Other| format!("{}: {}: {}", one.checkpoint, one.part, one.how);
+        lines.extend(of_first.map(line).take(MOST_PARTS));
+    } else if !found.parts.is_empty() {
+        let count = counted(found.count, "checkpoint");
+        lines.push(format!("{count} after a kill: as undisturbed"));
+    }
+    if !rehearsal.unsteady.parts.is_empty() {
+        let parts: Vec<&str> = rehearsal
+            .unsteady
+            .parts
+            .iter()
+            .map(String::as_str)
+            .collect();
+        let parts = excerpt(&parts.join(" "), 300);
+        lines.push(format!(
+            "not compared, since two undisturbed runs differ in it: {parts}"
+        ));
     }
     lines
 }
@@ -103,10 +140,31 @@ pub(super) fn problems(rehearsal: &Rehearsal) -> Vec<Finding> {
     for (number, launch) in rehearsal.launches.iter().enumerate() {
         found.extend(bad_end(number + 1, launch));
     }
+    if let Some(first) = rehearsal.checkpoints.others.first() {
+        found.push(Finding {
+            what: format!(
+                "after the restart {} is the first checkpoint that is another, in {}: {}",
+                first.checkpoint, first.part, first.how
+            ),
+            remedy: "Something from which this is computed is not saved, or not read again.",
+        });
+    }
+    if rehearsal.is_not_reproducible() {
+        let unsteady = &rehearsal.unsteady;
+        let files = unsteady.files.iter().map(|file| file.display().to_string());
+        let all: Vec<String> = files.chain(unsteady.parts.iter().cloned()).collect();
+        found.push(Finding {
+            what: format!(
+                "the program is not reproducible: two undisturbed runs differ in {}",
+                excerpt(&all.join(" "), 300)
+            ),
+            remedy: "Name a command that knows a tolerance (--compare-with), or a file that is the same in each run (--compare).",
+        });
+    }
     let others: Vec<String> = rehearsal
         .compared
         .iter()
-        .filter(|one| !one.same)
+        .filter(|one| !one.same && !rehearsal.unsteady.files.contains(&one.file))
         .map(|one| one.file.display().to_string())
         .collect();
     if !others.is_empty() {
@@ -117,8 +175,7 @@ pub(super) fn problems(rehearsal: &Rehearsal) -> Vec<Finding> {
         found.push(Finding {
             what: format!("{after} the results are others: {}", others.join(" ")),
             remedy: "A part of the state is not saved, or not read again: compare the variables that the main loop changes \
-                with those that a checkpoint has. If the program is not reproducible, name a command that knows a \
-                tolerance (--compare-with).",
+                with those that a checkpoint has.",
         });
     }
     found
@@ -230,7 +287,8 @@ fn bad_end(number: usize, launch: &Launch) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::rehearsal::telling_line;
+    use super::super::checkpoints::Checkpoints;
+    use super::super::rehearsal::{Unsteady, telling_line};
     use super::super::seen::{Checkpoint, Restart, Seen};
     use super::*;
 
@@ -290,6 +348,8 @@ mod tests {
                 file: "result".into(),
                 same,
             }],
+            checkpoints: Checkpoints::default(),
+            unsteady: Unsteady::default(),
             says: None,
         }
     }

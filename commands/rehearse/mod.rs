@@ -1,10 +1,11 @@
 //! `scr rehearse`: kills a program on emulated nodes, restarts it, and compares how it ends.
 //!
 //! [`plan`] says on which node each rank is and what is killed when, [`stage`] carries out one launch, [`seen`] reads what
-//! the event logs have of it, [`proof`] finds out whether it went on from a checkpoint, and [`judge`] says whether the program has
+//! the event logs have of it, [`checkpoints`] compares those of two runs, [`proof`] finds out whether it went on from a checkpoint, and [`judge`] says whether the program has
 //! recovered, and if not, why.
 
 mod agent;
+mod checkpoints;
 mod judge;
 mod outside;
 mod plan;
@@ -16,11 +17,12 @@ mod stage;
 use super::call::{Failure, Invocation};
 use super::run::Signals;
 use super::{Command, CommandGroup, Outcome, RunCommand};
+use checkpoints::Checkpoints;
 use plan::{Placement, Strike, Victim};
-use rehearsal::{Comparison, Rehearsal};
+use rehearsal::{Comparison, Rehearsal, Unsteady};
 use scr_engine::job::Environment;
 use scr_engine::job::program::{self, find};
-use stage::{Ending, Stage};
+use stage::{Ending, Launch, Stage};
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -147,6 +149,8 @@ impl Options {
             undisturbed,
             launches: Vec::new(),
             compared: Vec::new(),
+            checkpoints: Checkpoints::default(),
+            unsteady: Unsteady::default(),
             says: self.says.clone(),
         };
         if found.undisturbed.ending != Ending::Code(0) || found.undisturbed.started == 0 {
@@ -194,7 +198,44 @@ impl Options {
                 same,
             });
         }
+        // A tolerance for results says nothing of checkpoints.
+        if ended && self.compare_with.is_none() {
+            let after = found.launches.get(1..).unwrap_or_default();
+            found.checkpoints = Checkpoints::compare(&whole, &struck, after)?;
+        }
+        if found.differs() {
+            say(
+                call,
+                format_args!("once more undisturbed, since results differ"),
+            )?;
+            let mut again = new_stage("again")?;
+            let place = Placement::new(self.ranks as usize, self.nodes as usize);
+            let launch = again.launch(&place, None, Some(limit), &mut signals)?;
+            say(call, format_args!("{}", judge::ended_in_words(&launch)))?;
+            if launch.ending == Ending::Code(0) {
+                self.find_unsteady(&mut found, (&whole, &again), launch)?;
+            }
+        }
         Ok(found)
+    }
+
+    /// Finds out what of the differences is in two undisturbed runs, too.
+    fn find_unsteady(
+        &self,
+        found: &mut Rehearsal,
+        (whole, again): (&Stage, &Stage),
+        launch: Launch,
+    ) -> Result<(), Failure> {
+        for one in found.compared.iter().filter(|one| !one.same) {
+            if !self.same(&whole.dir().join(&one.file), &again.dir().join(&one.file))? {
+                found.unsteady.files.push(one.file.clone());
+            }
+        }
+        if !found.checkpoints.others.is_empty() {
+            let others = Checkpoints::compare(whole, again, &[launch])?;
+            found.unsteady.parts = found.checkpoints.without(&others);
+        }
+        Ok(())
     }
 
     /// Without --kill: a rank, and then a node, each after a checkpoint that is drawn.

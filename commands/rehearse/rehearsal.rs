@@ -1,13 +1,22 @@
 //! Both runs of a rehearsal, what is wrong with them, and what the program has printed.
 
+use super::checkpoints::{Checkpoints, Part};
 use super::stage::Launch;
 use scr_engine::text::excerpt;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 /// A file with results in both runs.
 pub(super) struct Comparison {
     pub file: PathBuf,
     pub same: bool,
+}
+
+/// Results and parts of checkpoints that differ in two undisturbed runs.
+#[derive(Default)]
+pub(super) struct Unsteady {
+    pub files: Vec<PathBuf>,
+    pub parts: BTreeSet<Part>,
 }
 
 /// Both runs.
@@ -18,8 +27,25 @@ pub(super) struct Rehearsal {
     /// The launches of the disturbed run.
     pub launches: Vec<Launch>,
     pub compared: Vec<Comparison>,
+    /// The checkpoints after the first kill, without what is in `unsteady`.
+    pub checkpoints: Checkpoints,
+    /// The differences of two undisturbed runs.
+    pub unsteady: Unsteady,
     /// The text that the program prints when it goes on from a checkpoint of its own.
     pub says: Option<String>,
+}
+
+impl Rehearsal {
+    /// True if the restarted run has computed something else.
+    pub fn differs(&self) -> bool {
+        self.compared.iter().any(|one| !one.same) || !self.checkpoints.others.is_empty()
+    }
+
+    /// True if what was to be compared differs whenever the program is run.
+    pub fn is_not_reproducible(&self) -> bool {
+        let nothing_else = self.compared.is_empty() && self.checkpoints.parts.is_empty();
+        !self.unsteady.files.is_empty() || !self.unsteady.parts.is_empty() && nothing_else
+    }
 }
 
 /// A mistake of the program, and its remedy.

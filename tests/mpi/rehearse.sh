@@ -61,6 +61,24 @@ rehearse 1 hangs --kill rank@2 --limit 20
 told 'launch 2 hangs: it made no end within 20 s, and no restart was complete' ' ranks on 2 nodes'
 echo "ok: each mistake is named"
 
+SCR_FLUSH=1 rehearse 0 right --kill rank@2
+told '^[1-9][0-9]* checkpoints after a kill: as undisturbed$' '^RECOVERED$'
+SCR_FLUSH=1 rehearse 1 forgets --kill rank@2
+told '^ck\.12: \*/rank_0.txt: differs from byte [0-9]* on, of [0-9]* undisturbed$' \
+    'after the restart ck.12 is the first checkpoint that is another, in \*/rank_0.txt' 'the results are others: result'
+SCR_FLUSH=1 rehearse 0 fields --kill rank@2
+told 'checkpoints after a kill: as undisturbed' '^RECOVERED$'
+SCR_FLUSH=1 rehearse 1 omits --kill rank@2
+told '^ck\.12: sum: 4 of 4 elements differ, first of rank 0: ' 'ck.12 is the first checkpoint that is another, in sum'
+echo "ok: checkpoints of both runs are compared"
+
+SCR_FLUSH=1 rehearse 0 timer --kill rank@2
+told '^not compared, since two undisturbed runs differ in it: .*rank_3.txt' 'result: as undisturbed' '^RECOVERED$'
+rehearse 1 random --kill rank@2
+told '^NOT PROVEN$' 'once more undisturbed' 'the program is not reproducible: two undisturbed runs differ in result'
+! grep -q 'part of the state' log || fail "it blames the restart"
+echo "ok: a program that is not reproducible is told from a restart that is wrong"
+
 rehearse 1 without --kill rank@1
 told '^NOT PROVEN$' 'nothing of SCR was seen' 'result: as undisturbed' 'nothing shows that launch 2 went on'
 rehearse 0 without --kill rank@1 --says 'own restart from step'

@@ -1,13 +1,15 @@
-/* Usage: rehearsed right|session|forgets|beside|elsewhere|begins|back|hangs|without|never
+/* Usage: rehearsed right|session|forgets|beside|elsewhere|begins|back|hangs|fields|omits|timer|random|without|never
  * A program for scr rehearse, with one mistake at most: it does not save a part of its state; writes a file beside the
  * routed one, or elsewhere than it was routed; begins from the beginning without a look at its checkpoint, or after one;
- * hangs in its restart; has no SCR, and a restart of its own; or neither. With `session` its session has a name. The
- * result is in the file `result`. */
+ * hangs in its restart; has no SCR, and a restart of its own; or neither. With `session` its session has a name. With `fields` its
+ * checkpoints are fields, and with `omits` one of them is missing. With `timer` the checkpoints have a time, and with `random` the
+ * result depends on it. The result is in the file `result`. */
 #include <mpi.h>
 #include <scr_session.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /* What has no SCR is killed in the middle of its time, which must be long after its first checkpoint. */
@@ -24,11 +26,21 @@ static SCR_Session session = SCR_SESSION_WORLD;
 
 static int has(const char *name) { return strcmp(mistake, name) == 0; }
 
+static int has_fields(void) { return has("fields") || has("omits"); }
+
+static double seconds_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
 static int write_state(const char *path, const struct state *state)
 {
     FILE *file = fopen(path, "w");
     if (!file) return 0;
     int good = fprintf(file, "%d %.17g %.17g\n", state->step, state->sum, has("forgets") ? 0.0 : state->other) > 0;
+    if (has("timer")) fprintf(file, "%.17g\n", seconds_now());
     return fclose(file) == 0 && good;
 }
 
@@ -71,10 +83,24 @@ static void path_of(char *path, size_t size, const char *name)
     snprintf(path, size, "%s%s/rank_%d.txt", has("session") ? "sea/" : "", name, rank);
 }
 
+/* The fields, if checkpoints have these. */
+static int list(struct SCR_State *s, void *data)
+{
+    struct state *state = data;
+    SCR_Field(s, "step", &state->step, SCR_INT32, 0, NULL, NULL, NULL, NULL);
+    if (has("fields")) SCR_Field(s, "other", &state->other, SCR_FLOAT64, 0, NULL, NULL, NULL, NULL);
+    SCR_Field(s, "sum", &state->sum, SCR_FLOAT64, 0, NULL, NULL, NULL, NULL);
+    return 0;
+}
+
 static void restart(struct state *state)
 {
     int found = 0;
     char name[SCR_MAX_FILENAME], path[SCR_MAX_FILENAME + 32], routed[SCR_MAX_FILENAME];
+    if (has_fields()) {
+        SCR_Session_restore(session, list, state, &found);
+        return;
+    }
     SCR_Session_have_restart(session, &found, name);
     if (!found) return;
     if (has("hangs") && rank == 1) sleep(1000);
@@ -89,6 +115,10 @@ static void checkpoint(const struct state *state)
 {
     char name[64], path[128], routed[SCR_MAX_FILENAME];
     snprintf(name, sizeof name, "ck.%d", state->step);
+    if (has_fields()) {
+        SCR_Session_checkpoint(session, name, SCR_FLAG_CHECKPOINT, list, (void *)state);
+        return;
+    }
     SCR_Session_start_output(session, name, SCR_FLAG_CHECKPOINT);
     path_of(path, sizeof path, name);
     SCR_Session_route_file(session, path, routed);
@@ -130,7 +160,7 @@ int main(int argc, char **argv)
     if (rank == 0) {
         FILE *file = fopen("result", "w");
         if (!file) MPI_Abort(MPI_COMM_WORLD, 1);
-        fprintf(file, "%.17g\n", total);
+        fprintf(file, "%.17g\n", has("random") ? total + seconds_now() : total);
         fclose(file);
     }
     if (with_scr) SCR_Session_finalize(session);
