@@ -114,6 +114,7 @@ fn tell(session: &Session, why: Option<Error>) {
 /// Tries the checkpoint that is offered. Another rank may still have failed to read it. Collective.
 fn try_restore(session: &mut Session, routine: &mut Routine<'_>, changed: &mut bool) -> Agreed<()> {
     let name = session.start_restart()?;
+    session.read_in_place();
     let ranks = session.restart_ranks()?;
     let (me, size) = (session.comm().rank() as u64, session.comm().size() as u64);
     let sources = Sources::new(name, ranks, (me, size), session.signs());

@@ -155,11 +155,15 @@ impl Sources {
     pub fn new(dataset: Name, ranks: u64, (me, size): (u64, u64), watch: Box<dyn Watch>) -> Self {
         let begin =
             |rank: u64| (u128::from(rank) * u128::from(ranks)).div_ceil(u128::from(size)) as u64;
+        let held = begin(me)..begin(me + 1);
+        let near = (u128::from(me) * u128::from(ranks) / u128::from(size)) as u64;
+        // A rank that has files to read opens no other one.
+        let home = if held.is_empty() { near } else { held.start };
         Sources {
             dataset,
             ranks,
-            home: (u128::from(me) * u128::from(ranks) / u128::from(size)) as u64,
-            held: begin(me)..begin(me + 1),
+            home,
+            held,
             open: BTreeMap::new(),
             kept: HashMap::new(),
             room: (scaled(KEPT) * scaled(CHUNK)) as u64,

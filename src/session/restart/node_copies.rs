@@ -112,6 +112,11 @@ impl NodeCopies {
         })
     }
 
+    /// This restart makes no copies. Local.
+    pub fn leave_out(&mut self) {
+        self.place = None;
+    }
+
     /// The path of the node's copy of a file. Makes the copy if it is missing. `None` if the file must be read
     /// in the prefix directory. May wait for another rank of the node that is copying it. Local.
     ///

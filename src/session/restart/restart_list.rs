@@ -94,6 +94,12 @@ impl Session {
         Ok(offered.writers.count(&self.run))
     }
 
+    /// From now on this restart reads its files in the prefix directory, where it has no copies of them on the node:
+    /// for a reader that reads only parts of files, and each part once. Local.
+    pub fn read_in_place(&mut self) {
+        self.node_copies.leave_out();
+    }
+
     /// The files that rank `rank` of the run that wrote the checkpoint has written
     /// (`SCR_Restart_file_count`, `SCR_Restart_file`): absolute paths in the prefix directory, which
     /// [`Session::route`] takes. Reads about a megabyte, and only if the list is not held already. Local.
