@@ -4,6 +4,9 @@
 
 #![allow(clippy::expect_used)] // A test may stop at what it did not expect.
 
+#[path = "layers/methods.rs"]
+mod methods;
+
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -57,16 +60,18 @@ const LAYERS: &str = "
 /// only rooms that stand below it here. `session` itself may use all.
 const ROOMS: &[&str] = &[
     "start",
+    "end",
     "output",
     "manage",
     "halt",
     "restart",
     "flush",
-    "log",
+    "locks",
     "datasets",
     "progress",
     "calls",
     "statistics",
+    "log",
     "stores",
     "wait_for",
     "ids",

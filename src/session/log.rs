@@ -1,12 +1,9 @@
 //! The events that a run records in the event log. Rank 0 records it; the other ranks have no log.
 
-use super::Session;
 use crate::cache::plan::Slot;
 use crate::events::{Event, Message};
 use crate::format::Dataset;
 use crate::log::{Log, Origin, Record, Tell};
-use crate::policy::halt::FINALIZED;
-use crate::session::datasets::location::Location;
 use crate::session::run::Run;
 use crate::system::time::Instant;
 use std::path::Path;
@@ -44,17 +41,19 @@ impl Run {
         }
     }
 
+    /// Records that the run begins. `note` says how it goes on after a repair. Local.
+    pub fn log_start(&self, note: Option<String>) {
+        self.log(Event::Start, |record| Record {
+            procs: Some(self.comm.size() as u64),
+            nodes: Some(self.nodes),
+            note,
+            ..record
+        });
+    }
+
     /// Records an event of a dataset. Local.
     pub fn log_dataset(&self, event: Event, dataset: &Dataset) {
         self.log(event, |record| record.of(dataset));
-    }
-
-    /// The directory of a store, or the prefix directory.
-    pub fn base_of(&self, location: Location) -> &Path {
-        match location {
-            Location::Cache(store) => &self.descriptors.stores[store].dir,
-            Location::Bypass(_) => self.prefix.root(),
-        }
     }
 
     /// Records that a dataset is evicted or quarantined. Local.
@@ -100,55 +99,6 @@ impl Record {
             bytes: dataset.size.map(|size| size as f64),
             files: dataset.files,
             ..self.of(dataset).since(begun)
-        }
-    }
-}
-
-impl Session {
-    /// Records that the run begins. `note` says how it goes on after a repair. Local.
-    pub(super) fn log_start(&self, note: Option<String>) {
-        let run = &self.run;
-        run.log(Event::Start, |record| Record {
-            procs: Some(run.comm.size() as u64),
-            nodes: Some(run.nodes),
-            note,
-            ..record
-        });
-    }
-
-    /// Records that the program computes from now on. Local.
-    pub(super) fn compute_starts(&mut self) {
-        self.computing = Some(Instant::now());
-        self.run.log(Event::ComputeStart, |record| record);
-    }
-
-    /// Records that the program has computed until `now`. Local.
-    pub(super) fn compute_ends(&mut self, now: Instant) {
-        if let Some(begun) = self.computing.take() {
-            let time = now.saturating_duration_since(begun);
-            self.statistics.add_computed(time);
-            self.run.log(Event::ComputeEnd, |record| Record {
-                secs: Some(time.as_secs_f64()),
-                ..record
-            });
-        }
-    }
-
-    /// Records that the run ends by itself, waits for the log for a short time, and tells what it lacks.
-    /// `why` is what the program has called. Local.
-    pub(super) fn log_end(&mut self, why: Option<&str>) {
-        self.compute_ends(Instant::now());
-        if why.is_none() {
-            self.run.log(Event::Halt, |record| record.note(FINALIZED));
-        }
-        let seconds = self.statistics.begun().elapsed().as_secs_f64();
-        self.run.log(Event::End, |record| Record {
-            note: why.map(str::to_string),
-            secs: Some(seconds),
-            ..record
-        });
-        if let Some(log) = &self.run.log {
-            log.close();
         }
     }
 }

@@ -14,7 +14,6 @@ use crate::session::flush::finish::finish_and_tell;
 use crate::session::flush::window::delete_from_prefix;
 use crate::session::run::Run;
 use crate::session::state::Call;
-use crate::session::wait_for::WaitFor;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 
@@ -47,7 +46,7 @@ impl Session {
     /// Neither index nor cache has such a checkpoint.
     pub fn current(&mut self, name: &Name) -> Result<()> {
         self.state.allow(Call::Current)?;
-        self.end_flushes(WaitFor::All)?;
+        self.flush().look_after(Call::Current)?;
         let run = &self.run;
         let named = |c: &&CachedDataset| c.dataset.name == *name && c.dataset.is_checkpoint();
         let cached = self.cached.entries.iter().filter(named);
@@ -143,8 +142,7 @@ impl Session {
     /// A file cannot be removed.
     pub fn delete(&mut self, name: &Name) -> Result<()> {
         self.state.allow(Call::Delete)?;
-        self.cancel_flushes(&self.background.ids_of_name(name, 0))?;
-        self.checksums.cancel_bypass(Some(name));
+        self.flush().cancel_name(name, 0)?;
         self.search.offer.unavailable.clear();
         self.fields.forget(name);
         let run = &self.run;

@@ -11,17 +11,19 @@
 //! | `SCR_Need_checkpoint` | `output/interval` |
 //! | `SCR_Have_restart`, `SCR_Start_restart`, `SCR_Complete_restart` | `restart` |
 //! | `SCR_Allow_other_ranks`, `SCR_Restart_ranks`, ... | `restart/restart_list` |
-//! | `SCR_Should_exit`, `SCR_Finalize` | `halt` |
+//! | `SCR_Should_exit`; `SCR_Finalize` | `halt`; `end` |
 //! | `SCR_Current`, `SCR_Drop`, `SCR_Delete` | `manage` |
 //!
 //! `flush` and `datasets` are what several of these use. `docs/architecture.md` has the order of all rooms.
 
 mod calls;
 mod datasets;
+mod end;
 mod fields_state;
 mod flush;
 mod halt;
 mod ids;
+mod locks;
 mod log;
 mod manage;
 mod output;
@@ -52,12 +54,13 @@ use crate::{Error, Result};
 use calls::{CallCount, CallSigns};
 use datasets::cached::CachedDatasets;
 use datasets::other_ranks::OtherRanks;
-use datasets::search::RestartSearch;
+use datasets::search::{Restart, RestartSearch};
 use fields_state::FieldsState;
-use flush::background::BackgroundFlushes;
-use flush::checksums::BackgroundChecksums;
+use flush::Flush;
+use flush::chores::Background;
 use halt::HaltState;
 use ids::Ids;
+use locks::{Locks, REPORTED};
 use output::OpenDataset;
 use output::interval::CheckpointInterval;
 use output::shared_names::NameForms;
@@ -66,7 +69,6 @@ use restart::node_copies::NodeCopies;
 use restart::read_files::ReadFiles;
 use restart::restart_list::RestartLists;
 use run::Run;
-use start::locks::{Locks, REPORTED};
 use state::{Call, State};
 use statistics::Statistics;
 use std::path::{Path, PathBuf};
@@ -102,14 +104,10 @@ pub struct Session {
     interval: CheckpointInterval,
     fields: FieldsState,
     halt: HaltState,
-    /// Flushes that go on while the program computes.
-    background: BackgroundFlushes,
-    /// Checksums that are taken while the program computes.
-    checksums: BackgroundChecksums,
+    /// What goes on while the program computes.
+    background: Background,
     statistics: Statistics,
     calls: CallCount,
-    /// Since when the program computes, if it does.
-    computing: Option<Instant>,
     /// Since when it reads a checkpoint, if it does.
     reading: Option<Instant>,
     /// An error of the system in a call of the restart that is open: it says nothing of the checkpoint.
@@ -119,6 +117,38 @@ pub struct Session {
 }
 
 impl Session {
+    /// What a flush uses and changes.
+    fn flush(&mut self) -> Flush<'_> {
+        Flush {
+            run: &self.run,
+            cached: &mut self.cached,
+            search: &mut self.search,
+            other_ranks: &self.other_ranks,
+            statistics: &mut self.statistics,
+            background: &mut self.background,
+        }
+    }
+
+    /// What a search for a restart uses and changes.
+    fn restart(&mut self) -> Restart<'_> {
+        Restart {
+            run: &self.run,
+            cached: &mut self.cached,
+            search: &mut self.search,
+            ids: &mut self.ids,
+            other_ranks: &mut self.other_ranks,
+            statistics: &mut self.statistics,
+        }
+    }
+
+    /// See [`Flush::finish_background`]. Collective.
+    ///
+    /// # Errors
+    /// Only those of the transport. A flush that failed is told.
+    pub fn finish_background(&mut self) -> Result<()> {
+        self.flush().finish_background()
+    }
+
     /// Keeps the first error of the system in a call of a restart. Local.
     fn note_trouble<T>(&mut self, done: Result<T>) -> Result<T> {
         if let Err(error) = &done
@@ -133,6 +163,11 @@ impl Session {
     /// Notes that the program gets on. Local.
     fn count_call(&mut self) {
         self.calls.add(&self.run);
+    }
+
+    /// See [`Statistics::add_blocked`]. Local.
+    pub fn add_blocked(&mut self, begun: Instant) {
+        self.statistics.add_blocked(begun);
     }
 
     /// Shows that a long call makes progress, as long as what it gets is told what was moved. Local.

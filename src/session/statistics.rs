@@ -1,8 +1,9 @@
 //! The datasets and times of a run so far, for the summary in `SCR_Finalize`.
 
-use super::Session;
-use crate::events::Severity;
+use crate::events::{Event, Severity};
 use crate::format::Dataset;
+use crate::log::Record;
+use crate::policy::halt::FINALIZED;
 use crate::session::run::Run;
 use crate::system::time::Instant;
 use crate::text::{at_rate, counted};
@@ -14,6 +15,8 @@ pub(super) struct Statistics {
     /// Time that the program has waited for SCR.
     blocked: Duration,
     computed: Duration,
+    /// Since when the program computes, if it does.
+    computing: Option<Instant>,
     checkpoints: Amount,
     output: Amount,
     /// Flushes while the program waited.
@@ -61,6 +64,7 @@ impl Statistics {
             begun: Instant::now(),
             blocked: Duration::ZERO,
             computed: Duration::ZERO,
+            computing: None,
             checkpoints: Amount::default(),
             output: Amount::default(),
             flushed: Amount::default(),
@@ -72,14 +76,52 @@ impl Statistics {
         }
     }
 
-    /// When the run began.
-    pub fn begun(&self) -> Instant {
-        self.begun
+    /// Adds the time since `begun` to that in which the program has waited for SCR. The run began with the
+    /// first of these times.
+    pub fn add_blocked(&mut self, begun: Instant) {
+        self.begun = self.begun.min(begun);
+        self.blocked += begun.elapsed();
     }
 
-    /// Adds a time in which the program has computed.
-    pub fn add_computed(&mut self, time: Duration) {
-        self.computed += time;
+    /// True if the program computes now.
+    pub fn is_computing(&self) -> bool {
+        self.computing.is_some()
+    }
+
+    /// Records that the program computes from now on. Local.
+    pub fn compute_starts(&mut self, run: &Run) {
+        self.computing = Some(Instant::now());
+        run.log(Event::ComputeStart, |record| record);
+    }
+
+    /// Records that the program has computed until `now`. Local.
+    pub fn compute_ends(&mut self, run: &Run, now: Instant) {
+        if let Some(begun) = self.computing.take() {
+            let time = now.saturating_duration_since(begun);
+            self.computed += time;
+            run.log(Event::ComputeEnd, |record| Record {
+                secs: Some(time.as_secs_f64()),
+                ..record
+            });
+        }
+    }
+
+    /// Records that the run ends by itself, waits for the log for a short time, and tells what it lacks.
+    /// `why` is what the program has called. Local.
+    pub fn log_end(&mut self, run: &Run, why: Option<&str>) {
+        self.compute_ends(run, Instant::now());
+        if why.is_none() {
+            run.log(Event::Halt, |record| record.note(FINALIZED));
+        }
+        let seconds = self.begun.elapsed().as_secs_f64();
+        run.log(Event::End, |record| Record {
+            note: why.map(str::to_string),
+            secs: Some(seconds),
+            ..record
+        });
+        if let Some(log) = &run.log {
+            log.close();
+        }
     }
 
     /// Counts a dataset that the program has completed since `begun`.
@@ -156,14 +198,5 @@ impl Statistics {
         for (name, _, text) in lines.into_iter().filter(|(_, shown, _)| *shown) {
             run.tell_once(Severity::Debug(1), format!("summary: {name:<13} {text}"));
         }
-    }
-}
-
-impl Session {
-    /// Adds the time since `begun` to that in which the program has waited for SCR. The run began with the
-    /// first of these times. Local.
-    pub fn add_blocked(&mut self, begun: Instant) {
-        self.statistics.begun = self.statistics.begun.min(begun);
-        self.statistics.blocked += begun.elapsed();
     }
 }

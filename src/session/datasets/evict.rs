@@ -1,18 +1,14 @@
 //! Datasets that leave the cache: those that make room for a new one, and those that are removed.
 
+use crate::Result;
 use crate::cache::plan::Slot;
 use crate::events::{Event, Severity};
 use crate::format::Dataset;
-use crate::policy::eviction::{EvictionCandidate, Kind, PrefixCopy, awaited, select_evicted};
-use crate::session::Session;
-use crate::session::datasets::cached::{
-    CachedDataset, CachedDatasets, Reuse, due_at_end, note, title,
-};
+use crate::policy::eviction::{EvictionCandidate, Kind, PrefixCopy, select_evicted};
+use crate::session::datasets::cached::{CachedDataset, CachedDatasets, Reuse, note};
 use crate::session::datasets::location::Location;
 use crate::session::datasets::search::{Offer, RestartSearch};
 use crate::session::run::Run;
-use crate::session::wait_for::WaitFor;
-use crate::{Error, Result};
 
 /// Describes a cached dataset for the choice of the one that leaves a store. `here`: it takes room
 /// there; `offered`: the id of the checkpoint that is offered for a restart. Local.
@@ -96,7 +92,7 @@ impl CachedDatasets {
 
     /// The datasets that count when one is written `to` a location, as eviction looks at them. Datasets in
     /// bypass take no space, so they count only among themselves. The same on all ranks.
-    fn candidates(
+    pub fn candidates(
         &self,
         run: &Run,
         offer: &Offer,
@@ -182,79 +178,6 @@ impl CachedDatasets {
         }
         self.remove_and_reuse(run, search, &gone, reuse);
         own
-    }
-}
-
-impl Session {
-    /// Flushes the newest checkpoint if output that is no checkpoint takes its place in the cache and it is
-    /// nowhere else: no restart could use the output. Not with `SCR_FLUSH=0`. Collective.
-    ///
-    /// # Errors
-    /// The flush has failed. The checkpoint is still in the cache.
-    pub(in crate::session) fn save_displaced(&mut self, to: Location, more: usize) -> Result<()> {
-        let (run, cached) = (&self.run, &self.cached);
-        let Some(id) = due_at_end(run, cached).map(|dataset| dataset.id) else {
-            return Ok(());
-        };
-        let gone = cached.victims(run, &self.search.offer, to, more);
-        if gone.iter().any(|slot| slot.id == id) {
-            self.flush_now(id)
-        } else {
-            Ok(())
-        }
-    }
-
-    /// Flushes the newest checkpoint, so that it may be evicted where a store has no room for the next dataset
-    /// beside it. `refusal` has the reason. Collective.
-    ///
-    /// # Errors
-    /// The flush has failed. The checkpoint is still in the cache, and there is no room.
-    pub(in crate::session) fn save_for_room<T>(&mut self, refusal: Result<T>) -> Result<()> {
-        let newest = due_at_end(&self.run, &self.cached);
-        let Some((id, name)) = newest.map(|newest| (newest.id, title(newest))) else {
-            return refusal.map(drop);
-        };
-        let why = refusal
-            .err()
-            .map_or(String::new(), |why| format!(": {why}"));
-        let again = std::mem::replace(&mut self.cached.led.told_saving, true);
-        let severity = if again {
-            Severity::Debug(1)
-        } else {
-            Severity::Note
-        };
-        let text = format!("{name} is flushed, so that it can make room for the next dataset{why}");
-        self.run.tell_once(severity, text);
-        let no_room = format!("there is no room for the next dataset beside it{why}");
-        let flushed = self.flush_now(id);
-        flushed.map_err(|error| error.with_note(&no_room))?;
-        let gone = self
-            .cached
-            .get(id)
-            .is_none_or(|cached| cached.prefix.is_saved());
-        if gone {
-            Ok(())
-        } else {
-            let what = format!("is not in the prefix directory, and {no_room}");
-            Err(Error::dataset(id, "", what))
-        }
-    }
-
-    /// Waits for the flushes whose end must be known before a new dataset evicts others from a store; see
-    /// [`awaited`]. Collective; without a round if nothing is waited for.
-    pub(in crate::session) fn wait_for_victims(&mut self, to: Location, more: usize) -> Result<()> {
-        let count = self.run.descriptors.stores[to.store()].count as usize;
-        loop {
-            let (slots, entries) = self.cached.candidates(&self.run, &self.search.offer, to);
-            let awaited = awaited(&entries, count, more).into_iter();
-            let ids: Vec<u64> = awaited
-                .filter_map(|at| slots.get(at).map(|slot| slot.id))
-                .collect();
-            if ids.is_empty() {
-                return Ok(());
-            }
-            self.end_flushes(WaitFor::Ids(&ids))?;
-        }
     }
 }
 

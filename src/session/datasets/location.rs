@@ -2,7 +2,7 @@
 
 use crate::config::descriptors::SchemeDescriptor;
 use crate::session::run::Run;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Where the files of a dataset are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +39,14 @@ impl Location {
 
     pub fn is_bypass(self) -> bool {
         matches!(self, Location::Bypass(_))
+    }
+
+    /// The directory of its store; in bypass, the prefix directory.
+    pub fn base(self, run: &Run) -> &Path {
+        match self {
+            Location::Cache(store) => &run.descriptors.stores[store].dir,
+            Location::Bypass(_) => run.prefix.root(),
+        }
     }
 
     /// The directory of dataset `id` in the cache; in bypass, the prefix directory.

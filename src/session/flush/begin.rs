@@ -110,7 +110,7 @@ impl Flush<'_> {
             shape: plan.shape,
             begun,
         };
-        let started = self.background.start(run, store, starting);
+        let started = self.background.flushes.start(run, store, starting);
         self.cached.note_prefix(id, PrefixState::begin_flush);
         if let Err(error) = run.agree(started) {
             self.cancel_flushes(&[id])?;
@@ -127,7 +127,7 @@ impl Flush<'_> {
             return Ok(None);
         };
         let name = cached.dataset.name.clone();
-        let same_name = self.background.ids_of_name(&name, id);
+        let same_name = self.background.flushes.ids_of_name(&name, id);
         self.cancel_flushes(&same_name)?;
         self.cached.name_is_reused(run, id, &name);
         let Some(cached) = self.cached.get(id) else {
@@ -263,7 +263,7 @@ impl Flush<'_> {
             copy_together(&access, dataset.id, list, flush, run.settings.crc_on_flush)?;
         run.tell_unkept(unkept);
         // The checksums of the dataset before are recorded in its rank2file beside the copy.
-        self.checksums.wait_for_recording();
+        self.background.checksums.wait_for_recording();
         let leaves = record_together(&access, dataset.id, &entry, targets)?;
         if complete_together(&access, dataset, &leaves, &time_now)? {
             Ok(FlushResult::Saved)

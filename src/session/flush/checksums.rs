@@ -10,11 +10,9 @@ use crate::messages::NOT_CHECKSUMMED;
 use crate::prefix::index;
 use crate::prefix::paths::seen_by_program;
 use crate::prefix::rank2file::{self, RecordTarget, entry_of};
-use crate::session::Session;
 use crate::session::datasets::cached::{CachedDatasets, title};
 use crate::session::datasets::location::Location;
 use crate::session::run::Run;
-use crate::session::wait_for::WaitFor;
 use crate::store::Files;
 use crate::system::thread::lower_priority;
 use crate::transfer::copy::{Content, Copier};
@@ -86,9 +84,40 @@ impl Default for BackgroundChecksums {
 }
 
 impl BackgroundChecksums {
+    /// Starts to take the checksums of a dataset that was just completed. Local; all ranks call it for
+    /// a dataset in bypass.
+    pub fn start(&mut self, run: &Run, cached: &CachedDatasets, id: u64) {
+        let Some(cached) = cached.get(id) else {
+            return;
+        };
+        match (&cached.own, cached.location) {
+            (Some(own), Location::Cache(store)) => self.start_cached(run, store, &own.filemap),
+            (Some(own), Location::Bypass(_)) if run.settings.crc_on_flush => {
+                self.start_bypass(run, &own.filemap);
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes note of checksums that are taken; with `wait`, of all. Collective; see
+    /// [`BackgroundChecksums::record_bypass`].
+    pub fn collect(&mut self, run: &Run, cached: &mut CachedDatasets, wait: bool) -> Result<()> {
+        self.collect_cached(run, cached, wait);
+        self.record_bypass(run, wait)?;
+        self.end_recording(run);
+        Ok(())
+    }
+
+    /// Begins to record all checksums, before a dataset is completed. They are recorded while its files
+    /// are synced; [`BackgroundChecksums::end_recording`] must follow. Collective.
+    pub fn begin_recording(&mut self, run: &Run, cached: &mut CachedDatasets) -> Result<()> {
+        self.collect_cached(run, cached, false);
+        self.record_bypass(run, true)
+    }
+
     /// Takes the missing checksums of this rank's files of a dataset in the cache, and adds them to its
     /// record. Local.
-    pub fn start_cached(&mut self, run: &Run, store: usize, filemap: &Filemap) {
+    fn start_cached(&mut self, run: &Run, store: usize, filemap: &Filemap) {
         let layout = run.stores[store].layout.clone();
         let data = layout.data(filemap.dataset.id, run.rank());
         let (files, buffer) = (run.files.clone(), run.settings.file_buf_size);
@@ -105,8 +134,8 @@ impl BackgroundChecksums {
     }
 
     /// Takes the checksums of this rank's files of a dataset in the prefix directory. Local; all ranks
-    /// call it. [`Session::collect_checksums`] records them.
-    pub fn start_bypass(&mut self, run: &Run, filemap: &Filemap) {
+    /// call it. [`BackgroundChecksums::collect`] records them.
+    fn start_bypass(&mut self, run: &Run, filemap: &Filemap) {
         let root = run.prefix.root().to_path_buf();
         let (files, buffer) = (run.files.clone(), run.settings.file_buf_size);
         let filemap = filemap.clone();
@@ -146,7 +175,7 @@ impl BackgroundChecksums {
     }
 
     /// Adds the checksums that are taken to the records in memory; with `wait`, all. Local.
-    pub fn collect_cached(&mut self, run: &Run, cached: &mut CachedDatasets, wait: bool) {
+    fn collect_cached(&mut self, run: &Run, cached: &mut CachedDatasets, wait: bool) {
         let mut running = Vec::new();
         for pending in self.cached.drain(..) {
             let created = pending.dataset.created;
@@ -185,7 +214,7 @@ impl BackgroundChecksums {
     ///
     /// # Errors
     /// Only those of the transport.
-    pub fn record_bypass(&mut self, run: &Run, wait: bool) -> Result<()> {
+    fn record_bypass(&mut self, run: &Run, wait: bool) -> Result<()> {
         let Some(pending) = &self.bypass else {
             return Ok(());
         };
@@ -302,63 +331,6 @@ fn with_checksums(
         file.crc = found.crc;
     }
     Ok(filemap)
-}
-
-impl Session {
-    /// Starts to take the checksums of a dataset that was just completed. Local; all ranks call it for
-    /// a dataset in bypass.
-    pub(in crate::session) fn start_checksums(&mut self, id: u64) {
-        let run = &self.run;
-        let Some(cached) = self.cached.get(id) else {
-            return;
-        };
-        match (&cached.own, cached.location) {
-            (Some(own), Location::Cache(store)) => {
-                self.checksums.start_cached(run, store, &own.filemap);
-            }
-            (Some(own), Location::Bypass(_)) if run.settings.crc_on_flush => {
-                self.checksums.start_bypass(run, &own.filemap);
-            }
-            _ => {}
-        }
-    }
-
-    /// Takes note of checksums that were taken in the background. Collective; see
-    /// [`BackgroundChecksums::record_bypass`].
-    pub(in crate::session) fn collect_checksums(&mut self) -> Result<()> {
-        let (run, cached) = (&self.run, &mut self.cached);
-        self.checksums.collect_cached(run, cached, false);
-        self.checksums.record_bypass(run, false)?;
-        self.checksums.end_recording(run);
-        Ok(())
-    }
-
-    /// Begins to record all checksums, before a dataset is completed. They are recorded while its files
-    /// are synced; [`BackgroundChecksums::end_recording`] must follow. Collective.
-    pub(in crate::session) fn begin_recording_checksums(&mut self) -> Result<()> {
-        let (run, cached) = (&self.run, &mut self.cached);
-        self.checksums.collect_cached(run, cached, false);
-        self.checksums.record_bypass(run, true)
-    }
-
-    /// Waits until nothing of this run goes on in the background but the deletion of evicted datasets:
-    /// no flush, and no checksum of a dataset is being taken. Collective.
-    ///
-    /// # Errors
-    /// Only those of the transport. A flush that failed is told.
-    pub fn finish_background(&mut self) -> Result<()> {
-        self.end_flushes(WaitFor::All)?;
-        self.end_checksums()
-    }
-
-    /// Waits for all checksums. Collective, like [`Session::collect_checksums`].
-    pub(in crate::session) fn end_checksums(&mut self) -> Result<()> {
-        let (run, cached) = (&self.run, &mut self.cached);
-        self.checksums.collect_cached(run, cached, true);
-        self.checksums.record_bypass(run, true)?;
-        self.checksums.end_recording(run);
-        Ok(())
-    }
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ impl Flush<'_> {
     /// # Errors
     /// Only those of the transport. A flush that failed is told; the dataset is still in the cache.
     pub fn end_flushes(&mut self, wait: WaitFor) -> Result<()> {
-        for ended in self.background.ended(self.run, wait)? {
+        for ended in self.background.flushes.ended(self.run, wait)? {
             if let Err(error) = self.conclude(ended).verdict()? {
                 self.run.tell_once(Severity::Error, error.to_string());
             }
@@ -38,7 +38,7 @@ impl Flush<'_> {
         if ids.is_empty() {
             return Ok(());
         }
-        self.background.cancel(WaitFor::Ids(ids));
+        self.background.flushes.cancel(WaitFor::Ids(ids));
         self.end_flushes(WaitFor::Ids(ids))
     }
 

@@ -7,30 +7,28 @@
 pub(super) mod background;
 pub(super) mod begin;
 pub(super) mod checksums;
+pub(super) mod chores;
 mod end;
 pub(super) mod finish;
+pub(super) mod for_room;
 mod outcome;
 pub(super) mod poststage;
-mod recovered;
 pub(super) mod transfer;
 pub(super) mod window;
 
-use super::Session;
 use crate::Result;
 use crate::comm::VerdictExt;
 use crate::config::settings::FlushType;
 use crate::events::Event;
-use crate::policy::flush as policy;
 use crate::session::datasets::cached::{CachedDataset, CachedDatasets, due_at_end};
 use crate::session::datasets::location::Location;
 use crate::session::datasets::other_ranks::OtherRanks;
 use crate::session::datasets::prefix_state::PrefixState;
 use crate::session::datasets::search::RestartSearch;
-use crate::session::flush::checksums::BackgroundChecksums;
+use crate::session::flush::chores::Background;
 use crate::session::run::Run;
 use crate::session::statistics::Statistics;
 use crate::session::wait_for::WaitFor;
-use background::BackgroundFlushes;
 
 /// The parts of the session that a flush may use and change.
 pub(super) struct Flush<'a> {
@@ -39,8 +37,7 @@ pub(super) struct Flush<'a> {
     pub search: &'a mut RestartSearch,
     pub other_ranks: &'a OtherRanks,
     pub statistics: &'a mut Statistics,
-    pub background: &'a mut BackgroundFlushes,
-    pub checksums: &'a BackgroundChecksums,
+    pub background: &'a mut Background,
 }
 
 /// How the files of a dataset come to the prefix directory.
@@ -159,76 +156,5 @@ impl Flush<'_> {
             None => Ok(()),
         };
         newest.and(again)
-    }
-}
-
-impl Session {
-    fn flush(&mut self) -> Flush<'_> {
-        Flush {
-            run: &self.run,
-            cached: &mut self.cached,
-            search: &mut self.search,
-            other_ranks: &self.other_ranks,
-            statistics: &mut self.statistics,
-            background: &mut self.background,
-            checksums: &self.checksums,
-        }
-    }
-
-    /// See [`Flush::end_flushes`].
-    pub(super) fn end_flushes(&mut self, wait: WaitFor) -> Result<()> {
-        self.flush().end_flushes(wait)
-    }
-
-    /// See [`Flush::cancel_flushes`].
-    pub(super) fn cancel_flushes(&mut self, ids: &[u64]) -> Result<()> {
-        self.flush().cancel_flushes(ids)
-    }
-
-    /// See [`Flush::now`].
-    pub(super) fn flush_now(&mut self, id: u64) -> Result<()> {
-        self.flush().now(id)
-    }
-
-    /// See [`Flush::dataset`].
-    pub(super) fn flush_dataset(&mut self, id: u64) -> Result<()> {
-        self.flush().dataset(id)
-    }
-
-    /// See [`Flush::failed_again`].
-    pub(super) fn flush_failed_again(&mut self) -> Result<()> {
-        self.flush().failed_again(false)
-    }
-
-    /// See [`Flush::newest`]. If all newer ones were rejected or deleted, it may be one that an earlier run
-    /// has left in the cache, and is recovered first.
-    pub(super) fn flush_newest(&mut self) -> Result<()> {
-        // Flushes that go on must end in any case.
-        let recovered = self.recover_due().verdict()?;
-        self.flush().newest().and(recovered)
-    }
-
-    /// Recovers the newest checkpoint in the cache that no newer one makes superfluous, if it is due at
-    /// the end and was not needed before. Collective; without a round if nothing is to be recovered.
-    fn recover_due(&mut self) -> Result<()> {
-        let wanted = |c: &&CachedDataset| c.dataset.is_checkpoint() && !c.prefix.is_given_up();
-        let mut newest: Vec<CachedDataset> =
-            self.cached.entries.iter().filter(wanted).cloned().collect();
-        newest.sort_unstable_by_key(|c| std::cmp::Reverse(c.dataset.id));
-        for cached in newest {
-            let due = policy::due_at_end(cached.prefix.has_files(), self.run.settings.flush);
-            if !due || cached.is_whole() {
-                break;
-            }
-            let run = &self.run;
-            let newer = self.search.survey.as_ref().map(|survey| {
-                let newer = survey.newer_in_prefix(run, &cached.dataset)?;
-                Ok(newer.is_some())
-            });
-            if run.share(newer)? || self.restart().recover(cached.slot())? {
-                break;
-            }
-        }
-        Ok(())
     }
 }

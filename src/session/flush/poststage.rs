@@ -22,7 +22,7 @@ impl Flush<'_> {
             result = result.and(self.dataset(id).verdict()?);
         }
         let run = self.run;
-        let (datasets, handed) = self.background.hand_over(run);
+        let (datasets, handed) = self.background.flushes.hand_over(run);
         if datasets.is_empty() {
             return result;
         }

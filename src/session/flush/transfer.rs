@@ -11,7 +11,6 @@ use crate::messages::EARLIER_DAEMON;
 use crate::prefix::containers::ContainerPlace;
 use crate::prefix::permit;
 use crate::redundancy::topology::Sharing;
-use crate::session::Session;
 use crate::session::run::{Run, Store};
 use crate::system::process::host;
 use crate::system::time::sleep;
@@ -98,34 +97,31 @@ pub(super) fn grant(run: &Run, dataset: &Dataset) -> Result<()> {
     permit::grant(&*run.files, &run.prefix, dataset.id, &permit_run(run))
 }
 
-impl Session {
-    /// Ends the transfers of earlier runs, before their caches are taken over: on each node, and by
-    /// rank 0 for daemons on nodes that this run does not use. Local.
-    ///
-    /// # Errors
-    /// The files of a daemon cannot be read or removed.
-    pub(in crate::session) fn end_earlier_transfers(&self) -> Result<()> {
-        let run = &self.run;
-        let leads = run.stores.get(run.descriptors.control);
-        if leads.is_some_and(|store| store.sharing.leader == run.rank())
-            && let Some(control) = control(run)
-        {
-            let patience = Duration::from_secs(run.settings.flush_daemon_timeout);
-            if let Some(why) = client::end_earlier(&control, patience)? {
-                let text = format!("{why}; end it (kill -9) ({EARLIER_DAEMON})");
-                run.tell(Severity::Warning, text);
-            }
+/// Ends the transfers of earlier runs, before their caches are taken over: on each node, and by
+/// rank 0 for daemons on nodes that this run does not use. Local.
+///
+/// # Errors
+/// The files of a daemon cannot be read or removed.
+pub(in crate::session) fn end_earlier_transfers(run: &Run) -> Result<()> {
+    let leads = run.stores.get(run.descriptors.control);
+    if leads.is_some_and(|store| store.sharing.leader == run.rank())
+        && let Some(control) = control(run)
+    {
+        let patience = Duration::from_secs(run.settings.flush_daemon_timeout);
+        if let Some(why) = client::end_earlier(&control, patience)? {
+            let text = format!("{why}; end it (kill -9) ({EARLIER_DAEMON})");
+            run.tell(Severity::Warning, text);
         }
-        if run.rank() == 0 {
-            match permit::revoke_all(&*run.files, &run.prefix) {
-                Ok(false) => {}
-                Ok(true) => sleep(permit::GRACE),
-                Err(error) => run.tell(
-                    Severity::Warning,
-                    format!("processes of an earlier run may go on to copy: {error}"),
-                ),
-            }
-        }
-        Ok(())
     }
+    if run.rank() == 0 {
+        match permit::revoke_all(&*run.files, &run.prefix) {
+            Ok(false) => {}
+            Ok(true) => sleep(permit::GRACE),
+            Err(error) => run.tell(
+                Severity::Warning,
+                format!("processes of an earlier run may go on to copy: {error}"),
+            ),
+        }
+    }
+    Ok(())
 }

@@ -21,7 +21,6 @@ use crate::session::log::FromTo;
 use crate::session::output::OpenDataset;
 use crate::session::run::Run;
 use crate::session::state::Call;
-use crate::session::wait_for::WaitFor;
 use crate::store::FileKind;
 use crate::system::time::Instant;
 use crate::{Error, Result};
@@ -46,15 +45,12 @@ impl Session {
 
     fn complete_phase(&mut self, call: Call, valid: bool) -> Result<()> {
         self.state.end_phase(call)?;
-        self.end_flushes(WaitFor::Nothing)?;
-        self.begin_recording_checksums()?;
-        // All ranks have taken what they use again of evicted datasets.
-        self.cached.led.deletion.start_postponed(&self.run);
+        self.flush().look_after(call)?;
         let completed = self.complete_open(call, valid);
-        self.checksums.end_recording(&self.run);
+        self.background.checksums.end_recording(&self.run);
         self.interval.resume();
-        if self.computing.is_none() {
-            self.compute_starts();
+        if !self.statistics.is_computing() {
+            self.statistics.compute_starts(&self.run);
         }
         completed
     }
@@ -193,7 +189,7 @@ impl Session {
         run.tell_once(Severity::Debug(2), text);
         own.bytes = size.map(|size| size.all);
         let paths = FromTo {
-            from: run.base_of(location),
+            from: location.base(run),
             to: &location.directory(run, open.dataset.id),
         };
         run.log(Event::Encode, |record| {
@@ -246,7 +242,7 @@ impl Session {
         let due = flush::due(dataset.ckpt, dataset.flag_output, self.run.settings.flush);
         // Before a halt it may have been flushed already, or handed over to `scr poststage`.
         if (bypass || due) && ended.is_ok() && !self.is_flushed(dataset.id) {
-            ended = self.flush_dataset(dataset.id);
+            ended = self.flush().dataset(dataset.id);
         }
         match &ended {
             Ok(()) if bypass => self.count_written(open, &dataset, &how),
@@ -255,11 +251,12 @@ impl Session {
         }
         // In bypass all ranks take part, also those without a file.
         if bypass || without_checksums {
-            self.start_checksums(dataset.id);
+            let checksums = &mut self.background.checksums;
+            checksums.start(&self.run, &self.cached, dataset.id);
         }
         if ended.is_ok() {
             // This dataset is all right.
-            if let Err(error) = self.flush_failed_again().verdict()? {
+            if let Err(error) = self.flush().failed_again(false).verdict()? {
                 self.run.tell_once(Severity::Warning, error.to_string());
             }
         }
@@ -333,7 +330,7 @@ fn remove_files(run: &Run, open: &OpenDataset) {
 fn log_written(run: &Run, open: &OpenDataset, called: Instant) {
     let location = open.target.location;
     let paths = FromTo {
-        from: run.base_of(location),
+        from: location.base(run),
         to: &location.directory(run, open.dataset.id),
     };
     run.log(Event::Write, |record| {
@@ -353,7 +350,7 @@ fn log_complete(run: &Run, open: &OpenDataset, dataset: &Dataset) {
         (Event::OutputEnd, Event::Output)
     };
     let location = open.target.location;
-    let base = run.base_of(location);
+    let base = location.base(run);
     run.log(end, |record| {
         record
             .of(dataset)

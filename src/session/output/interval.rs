@@ -134,6 +134,28 @@ impl CheckpointInterval {
         );
         run.tell_once(Severity::Note, text);
     }
+
+    /// Tells a program that asks in vain that nothing is set which could make a checkpoint due, once in a run. Local.
+    pub fn explain_none_due(&mut self, run: &Run) {
+        if !self.is_in_vain() || run.rank() != 0 {
+            return;
+        }
+        self.explained = true;
+        let settings = &run.settings;
+        if self.rules(settings).any() || !settings.halt_signals.is_empty() {
+            return;
+        }
+        let halt = records::read_halt(&*run.files, &run.prefix);
+        if halt.is_ok_and(|halt| halt::is_empty(&halt)) {
+            let text = format!(
+                "SCR_Need_checkpoint was called {} and has never said yes, so the program has written no checkpoint: set \
+                 SCR_CHECKPOINT_INTERVAL (auto leaves it to SCR), SCR_CHECKPOINT_SECONDS or SCR_CHECKPOINT_OVERHEAD \
+                 ({NONE_DUE})",
+                times(self.history.calls)
+            );
+            run.tell_once(Severity::Warning, text);
+        }
+    }
 }
 
 impl Session {
@@ -153,7 +175,7 @@ impl Session {
         if decision.is_yes() {
             self.interval.explained = true;
         } else if self.interval.begun.elapsed() >= IN_VAIN {
-            self.explain_none_due();
+            self.interval.explain_none_due(&self.run);
         }
         let text = if decision.is_yes() {
             "a checkpoint is due"
@@ -162,29 +184,6 @@ impl Session {
         };
         self.run.tell_once(Severity::Debug(2), text);
         Ok(decision.is_yes())
-    }
-
-    /// Tells a program that asks in vain that nothing is set which could make a checkpoint due, once in a run. Local.
-    pub(in crate::session) fn explain_none_due(&mut self) {
-        let (run, interval) = (&self.run, &mut self.interval);
-        if !interval.is_in_vain() || run.rank() != 0 {
-            return;
-        }
-        interval.explained = true;
-        let settings = &run.settings;
-        if interval.rules(settings).any() || !settings.halt_signals.is_empty() {
-            return;
-        }
-        let halt = records::read_halt(&*run.files, &run.prefix);
-        if halt.is_ok_and(|halt| halt::is_empty(&halt)) {
-            let text = format!(
-                "SCR_Need_checkpoint was called {} and has never said yes, so the program has written no checkpoint: set \
-                 SCR_CHECKPOINT_INTERVAL (auto leaves it to SCR), SCR_CHECKPOINT_SECONDS or SCR_CHECKPOINT_OVERHEAD \
-                 ({NONE_DUE})",
-                times(interval.history.calls)
-            );
-            run.tell_once(Severity::Warning, text);
-        }
     }
 }
 

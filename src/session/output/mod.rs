@@ -247,11 +247,11 @@ impl Session {
         let wait = StartWait::of_all(wait);
         match wait.get() {
             StartWait::Flushes => {
-                self.end_flushes(WaitFor::All)?;
+                self.flush().end_flushes(WaitFor::All)?;
                 return Ok(false);
             }
             StartWait::Saving => {
-                self.save_for_room(ready)?;
+                self.flush().save_for_room(ready)?;
                 return Ok(false);
             }
             StartWait::Nothing | StartWait::Eviction { .. } => {}
@@ -277,8 +277,8 @@ impl Session {
                 .check_space(&self.run, &self.search.offer, planned)
         });
         let wait = match &room {
-            // A dataset that is being flushed may go when it is in the prefix directory.
-            Err(_) if target.is_ok() && self.background.is_busy() => StartWait::Flushes,
+            // What is being flushed may go when it is in the prefix directory.
+            Err(_) if target.is_ok() && self.background.flushes.is_busy() => StartWait::Flushes,
             Err(no_room) if no_room.saving_helps => StartWait::Saving,
             Ok(Fit::AfterDeletion) => StartWait::Eviction { more: 0 },
             Ok(Fit::AfterEvicting(more)) => StartWait::Eviction { more: *more },
@@ -318,15 +318,13 @@ impl Session {
     ) -> Result<()> {
         let location = target.location;
         if location.is_bypass() {
-            // A flush of an older dataset of this name would overwrite the files of the new one.
-            let same_name = self.background.ids_of_name(&dataset.name, dataset.id);
-            self.cancel_flushes(&same_name)?;
-            self.checksums.cancel_bypass(Some(&dataset.name));
+            // What is copied there in the background would overwrite the files of the new one.
+            self.flush().cancel_name(&dataset.name, dataset.id)?;
         }
         let more = wait.get().more();
-        self.wait_for_victims(location, more)?;
+        self.flush().wait_for_victims(location, more)?;
         if !dataset.is_checkpoint()
-            && let Err(error) = self.save_displaced(location, more)
+            && let Err(error) = self.flush().save_displaced(location, more)
         {
             self.remove_directories(location, dataset.id);
             return Err(error);
@@ -339,12 +337,12 @@ impl Session {
             Event::OutputStart
         };
         if dataset.is_checkpoint() {
-            self.compute_ends(begun);
+            self.statistics.compute_ends(&self.run, begun);
         }
         self.run.log(event, |record| {
             record
                 .of(&dataset)
-                .note(self.run.base_of(location).display().to_string())
+                .note(location.base(&self.run).display().to_string())
         });
         self.open = Some(OpenDataset {
             dataset,

@@ -28,7 +28,6 @@ use crate::session::datasets::unavailable::{Cause, Unavailable};
 use crate::session::restart::fetch::Attempt;
 use crate::session::run::{Run, time_now};
 use crate::session::state::{Call, State};
-use crate::session::wait_for::WaitFor;
 use crate::store::retry;
 use crate::system::time::Instant;
 use crate::text::{counted, option};
@@ -133,18 +132,6 @@ fn make_current_again(run: &Run, replaced: Replaced) {
 }
 
 impl Session {
-    /// The parts of the session that a search for a restart uses and changes.
-    pub(super) fn restart(&mut self) -> Restart<'_> {
-        Restart {
-            run: &self.run,
-            cached: &mut self.cached,
-            search: &mut self.search,
-            ids: &mut self.ids,
-            other_ranks: &mut self.other_ranks,
-            statistics: &mut self.statistics,
-        }
-    }
-
     /// The name of the checkpoint to restart from, if there is one (`SCR_Have_restart`): the newest
     /// that this run, the cache or the prefix directory has. It is offered until it is rejected, or
     /// the next dataset is started. Collective.
@@ -156,17 +143,16 @@ impl Session {
     pub fn have_restart(&mut self) -> Result<Option<Name>> {
         self.state.allow(Call::HaveRestart)?;
         self.count_call();
-        if self.search.offer.files.is_none() && self.background.is_busy() {
+        if self.search.offer.files.is_none() && self.background.flushes.is_busy() {
             self.restart().offer_of_run()?;
         }
         if self.search.offer.files.is_none() {
-            // The search may evict and fetch, which a flush must not get in the way of.
-            self.end_flushes(WaitFor::All)?;
-            let computing = self.computing.is_some();
-            self.compute_ends(Instant::now());
+            self.flush().look_after(Call::HaveRestart)?;
+            let computing = self.statistics.is_computing();
+            self.statistics.compute_ends(&self.run, Instant::now());
             let found = self.restart().search_all();
             if computing {
-                self.compute_starts();
+                self.statistics.compute_starts(&self.run);
             }
             found?;
         }
@@ -271,7 +257,7 @@ impl Session {
         self.node_copies.begin(&self.run, offered);
         self.read_files.begin(&*self.run.files, offered);
         let dataset = offered.dataset.clone();
-        self.compute_ends(Instant::now());
+        self.statistics.compute_ends(&self.run, Instant::now());
         self.run.log_dataset(Event::RestartStart, &dataset);
         self.reading = Some(Instant::now());
         Ok(dataset.name)
@@ -334,7 +320,7 @@ impl Session {
             record.note = verdict.as_ref().err().map(Error::to_string);
             begun.map_or(record.clone(), |begun| record.since(begun))
         });
-        self.compute_starts();
+        self.statistics.compute_starts(&self.run);
         match &verdict {
             Ok(()) => {
                 self.fields.forget(&offered.dataset.name);
@@ -358,7 +344,7 @@ impl Session {
             }
             Err(_) => {
                 self.fields.forget(&offered.dataset.name);
-                self.end_flushes(WaitFor::All)?;
+                self.flush().look_after(call)?;
                 self.restart().reject_offered(&offered)?;
             }
         }

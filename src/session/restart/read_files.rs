@@ -15,7 +15,6 @@ use crate::session::datasets::cached::{OwnPart, RestartFiles, title};
 use crate::session::datasets::location::{Location, Writers};
 use crate::session::datasets::record::protect;
 use crate::session::run::Run;
-use crate::session::wait_for::WaitFor;
 use crate::store::{FileStamp, Files, Stat};
 use crate::transfer::copy::{Content, Copier, PIECE};
 use crate::{Error, Result};
@@ -183,8 +182,7 @@ impl Session {
     /// Only those of the transport. If the records cannot follow, the warning says so.
     pub(in crate::session) fn keep_changed(&mut self, offered: &RestartFiles) -> Result<()> {
         // A flush would find other content than was recorded, and a checksum that is taken now may be of either.
-        self.end_flushes(WaitFor::All)?;
-        self.end_checksums()?;
+        self.flush().finish_background()?;
         let run = &self.run;
         // Looked for again: a rank may have changed a file of another one that had looked before.
         let changed = self.read_files.changed(&*run.files);

@@ -9,6 +9,7 @@ use crate::cache::{dataset, inventory};
 use crate::comm::{Agreement, Term, gather_alike};
 use crate::events::{Event, Severity};
 use crate::messages::{NOT_RECOVERED, NOT_VERIFIED};
+use crate::policy::flush as policy;
 use crate::session::calls::CallSigns;
 use crate::session::datasets::cached::{CachedDataset, OwnPart, title};
 use crate::session::datasets::deletion::Trash;
@@ -124,6 +125,30 @@ impl Restart<'_> {
         self.cached.led.deletion.start_postponed(self.run);
         self.cached.entries.sort_by_key(|cached| cached.dataset.id);
         Ok(complete)
+    }
+
+    /// Recovers the newest checkpoint in the cache that no newer one makes superfluous, if it is due at
+    /// the end and was not needed before. Collective; without a round if nothing is to be recovered.
+    pub fn recover_due(&mut self) -> Result<()> {
+        let run = self.run;
+        let wanted = |c: &&CachedDataset| c.dataset.is_checkpoint() && !c.prefix.is_given_up();
+        let mut newest: Vec<CachedDataset> =
+            self.cached.entries.iter().filter(wanted).cloned().collect();
+        newest.sort_unstable_by_key(|c| std::cmp::Reverse(c.dataset.id));
+        for cached in newest {
+            let due = policy::due_at_end(cached.prefix.has_files(), run.settings.flush);
+            if !due || cached.is_whole() {
+                break;
+            }
+            let newer = self.search.survey.as_ref().map(|survey| {
+                let newer = survey.newer_in_prefix(run, &cached.dataset)?;
+                Ok(newer.is_some())
+            });
+            if run.share(newer)? || self.recover(cached.slot())? {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Sends the steps that rank 0 makes to the ranks, and removes what they reject. Collective.

@@ -1,9 +1,9 @@
 //! `SCR_Init`: finds out the settings and who takes part, then recovers what the cache still has.
 
 pub(super) mod consistency;
+mod flush_recovered;
 pub(super) mod join;
 pub(super) mod local_setup;
-pub(super) mod locks;
 pub(super) mod repair;
 pub(super) mod run_info;
 pub(super) mod wait;
@@ -24,8 +24,8 @@ use crate::session::datasets::other_ranks::OtherRanks;
 use crate::session::datasets::search::{Offer, RestartSearch};
 use crate::session::datasets::survey::Survey;
 use crate::session::fields_state::FieldsState;
-use crate::session::flush::background::BackgroundFlushes;
-use crate::session::flush::checksums::BackgroundChecksums;
+use crate::session::flush::chores::Background;
+use crate::session::flush::transfer::end_earlier_transfers;
 use crate::session::halt::HaltState;
 use crate::session::output::failures::FailureRate;
 use crate::session::output::interval::CheckpointInterval;
@@ -162,11 +162,9 @@ impl Session {
             interval: CheckpointInterval::new(None),
             fields: FieldsState::default(),
             halt: HaltState::new(environment),
-            background: BackgroundFlushes::default(),
-            checksums: BackgroundChecksums::default(),
+            background: Background::default(),
             statistics,
             calls: CallCount::new(&run),
-            computing: None,
             reading: None,
             trouble: None,
             why_invalid: None,
@@ -187,13 +185,13 @@ impl Session {
             let text = format!("the session goes on: {note}");
             session.run.tell_once(Severity::Note, text);
         }
-        session.log_start(note);
+        session.run.log_start(note);
         let begun = session.begin(lock_timeout, beginning.is_first(), warnings, unfinished);
         if let Err(error) = begun {
             beginning.keep(session);
             return Err(error);
         }
-        session.compute_starts();
+        session.statistics.compute_starts(&session.run);
         config.freeze();
         Ok(Some(session))
     }
@@ -285,7 +283,7 @@ impl Session {
         warnings: Vec<String>,
         unfinished: Option<Dataset>,
     ) -> Result<()> {
-        let ended = self.end_earlier_transfers();
+        let ended = end_earlier_transfers(&self.run);
         let locked = ended.and_then(|()| self.locks.lock_stores(&mut self.run, lock_timeout));
         let Settings {
             cache_purge,

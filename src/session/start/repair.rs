@@ -6,12 +6,12 @@
 //! `SCR_PREFIX_PURGE`, `SCR_HALT_SECONDS`). The new run has a number of its own. So threads of the run that was broken, and
 //! processes of it that still live, do not find the paths that they know.
 
-use super::locks::Locks;
 use crate::comm::{Communicator, Term, collective};
 use crate::config::Config;
 use crate::job::Environment;
 use crate::session::Session;
 use crate::session::ids::Ids;
+use crate::session::locks::Locks;
 use crate::session::statistics::Statistics;
 use crate::store::Lock;
 use crate::text::counted;
@@ -172,7 +172,6 @@ impl Session {
     pub fn leave(mut self) -> Member {
         self.run.comm.revoke();
         self.background.abandon();
-        self.checksums.cancel();
         self.cached.led.deletion.finish();
         if let Some(log) = self.run.log.take() {
             log.close();

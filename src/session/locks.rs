@@ -83,7 +83,7 @@ enum Locked {
 ///
 /// # Errors
 /// Another run has it.
-pub(super) fn lock_prefix(
+pub(in crate::session) fn lock_prefix(
     files: &dyn Files,
     prefix: &Prefix,
     timeout: Duration,

@@ -13,7 +13,7 @@ impl Session {
     /// since the restart must come from the prefix directory, where all ranks see all files. All
     /// datasets are tried; then the first failure is returned. Errors of the transport are returned at
     /// once. With `SCR_FETCH=0` the cache stays, as the restart can only be from there. Collective.
-    pub(in crate::session) fn flush_recovered(&mut self) -> Result<()> {
+    pub(super) fn flush_recovered(&mut self) -> Result<()> {
         let settings = &self.run.settings;
         let (global, on_restart) = (settings.global_restart, settings.flush_on_restart);
         let due = self.due_after_recovery(on_restart);
@@ -25,9 +25,9 @@ impl Session {
                 continue;
             }
             let flushed = if global {
-                self.flush_now(slot.id)
+                self.flush().now(slot.id)
             } else {
-                self.flush_dataset(slot.id)
+                self.flush().dataset(slot.id)
             };
             result = result.and(flushed.verdict()?);
         }

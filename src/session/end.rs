@@ -1,0 +1,101 @@
+//! The end of a run: `SCR_Finalize`, or a program that ends without it.
+
+use super::Session;
+use crate::Result;
+use crate::config::Config;
+use crate::events::Severity;
+use crate::format::flush_file;
+use crate::policy::halt;
+use crate::prefix::records;
+use crate::session::datasets::cached::{CachedDataset, due_at_end, note, title};
+use crate::session::datasets::prefix_state::PrefixState;
+use crate::session::state::{Call, State};
+use crate::system::time::Instant;
+
+impl Session {
+    /// Empties the cache if the next run can fetch all that is in it from the prefix directory. The
+    /// flush file keeps the datasets, without the location of the cache. Local; the same on all ranks.
+    fn empty_saved_cache(&mut self) {
+        let cached = &mut self.cached;
+        let is_saved = |c: &CachedDataset| c.location.is_bypass() || c.prefix.is_saved();
+        // In the prefix directory there were as many newer ones as the user wants to keep.
+        let was_saved = |c: &CachedDataset| {
+            let newer = |other: &CachedDataset| is_saved(other) && other.dataset.id > c.dataset.id;
+            c.prefix == PrefixState::LeftWindow && cached.entries.iter().any(newer)
+        };
+        if self.run.next_run_fetches()
+            && cached.unusable.is_empty()
+            && cached.entries.iter().all(|c| is_saved(c) || was_saved(c))
+        {
+            let slots = cached.slots(|c| !c.location.is_bypass());
+            if slots.is_empty() {
+                return;
+            }
+            cached.discard(&self.run, &slots, None);
+            cached.entries.retain(|c| c.location.is_bypass());
+            note(&self.run, |record| {
+                for slot in &slots {
+                    if let Some(entry) = record.datasets.get_mut(&slot.id) {
+                        entry.locations.remove(&flush_file::CACHE.into());
+                    }
+                }
+                // What has left the window of the prefix directory is nowhere any more.
+                record.datasets.retain(|_, e| !e.locations.is_empty());
+            });
+        }
+    }
+
+    /// Ends the run (`SCR_Finalize`): flushes the newest checkpoint unless `SCR_FLUSH` is 0, and
+    /// records in the halt file that the job ended normally. A reason to halt that is there already
+    /// stays, so that the next run is told to stop, too. If everything in the cache is in the prefix
+    /// directory, nothing stays in the cache, unless the next run is likely not to use it there
+    /// (`SCR_FETCH=0`, `SCR_PREFIX_PURGE=1`). Collective.
+    ///
+    /// # Errors
+    /// The flush failed: the checkpoint is still in the cache. The session has ended all the same.
+    pub fn finalize(&mut self, config: &mut Config) -> Result<()> {
+        self.state.allow(Call::Finalize)?;
+        let begun = Instant::now();
+        self.statistics.compute_ends(&self.run, begun);
+        self.interval.explain_none_due(&self.run);
+        let marked = self.run.on_root(|| {
+            records::update_halt(&*self.run.files, &self.run.prefix, |halt| {
+                halt.exit_reason.get_or_insert(halt::FINALIZED.into());
+            })
+        });
+        let recorded = self.flush().look_after(Call::Finalize);
+        let flushed = self.flush_newest();
+        self.empty_saved_cache();
+        self.cached.led.deletion.finish();
+        self.locks.remove_empty_directories(&self.run);
+        self.state = State::Uninit;
+        self.statistics.log_end(&self.run, None);
+        self.add_blocked(begun);
+        self.statistics.tell(&self.run);
+        config.thaw();
+        marked.map(|_| ()).and(recorded).and(flushed)
+    }
+
+    /// Ends the run of a program that calls MPI_Finalize without `SCR_Finalize`, and tells so. Nothing
+    /// is flushed, and the cache stays as it is. Local; MPI must still be usable.
+    pub fn abandon(&mut self) {
+        self.background.abandon();
+        self.cached.led.deletion.finish();
+        self.state = State::Uninit;
+        self.statistics.log_end(
+            &self.run,
+            Some("MPI_Finalize was called before SCR_Finalize"),
+        );
+        let rest = match due_at_end(&self.run, &self.cached) {
+            Some(dataset) => format!(
+                "{} is only in the cache, from where the next run of this job restarts, and \
+                 scr_postrun saves it",
+                title(dataset)
+            ),
+            None => "nothing is lost, as no flush was due".to_string(),
+        };
+        let text =
+            format!("MPI_Finalize was called before SCR_Finalize: {rest}; call SCR_Finalize first");
+        self.run.tell_once(Severity::Warning, text);
+    }
+}

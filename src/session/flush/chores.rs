@@ -1,0 +1,80 @@
+//! What goes on in the background: flushes, and checksums that no other pass takes. The ranks take note together of
+//! what has ended, in later calls of the program.
+
+use super::Flush;
+use super::background::BackgroundFlushes;
+use super::checksums::BackgroundChecksums;
+use crate::Result;
+use crate::format::Name;
+use crate::session::state::Call;
+use crate::session::wait_for::WaitFor;
+
+/// The tasks of a run in the background.
+#[derive(Default)]
+pub(in crate::session) struct Background {
+    pub flushes: BackgroundFlushes,
+    pub checksums: BackgroundChecksums,
+}
+
+impl Background {
+    /// Ends what this process does in the background. Local.
+    pub fn abandon(&mut self) {
+        self.flushes.abandon();
+        self.checksums.cancel();
+    }
+}
+
+impl Flush<'_> {
+    /// Takes note, before the work of a call of the program, of what has ended in the background, and waits for what
+    /// the call needs. Collective; one round if flushes go on, and one if checksums of a dataset in bypass are taken.
+    ///
+    /// # Errors
+    /// Only those of the transport.
+    pub fn look_after(&mut self, call: Call) -> Result<()> {
+        match call {
+            Call::ShouldExit => {
+                self.end_flushes(WaitFor::Nothing)?;
+                self.collect_checksums(false)
+            }
+            Call::CompleteOutput | Call::CompleteCheckpoint => {
+                self.end_flushes(WaitFor::Nothing)?;
+                // They are recorded while the files of the dataset are synced.
+                self.background
+                    .checksums
+                    .begin_recording(self.run, self.cached)?;
+                // All ranks have taken what they use again of evicted datasets.
+                self.cached.led.deletion.start_postponed(self.run);
+                Ok(())
+            }
+            // A search may evict and fetch, which a flush must not get in the way of.
+            Call::HaveRestart | Call::CompleteRestart | Call::Current => {
+                self.end_flushes(WaitFor::All)
+            }
+            Call::Finalize => self.collect_checksums(true),
+            _ => Ok(()),
+        }
+    }
+
+    /// Waits until nothing goes on in the background but the deletion of evicted datasets. Collective.
+    ///
+    /// # Errors
+    /// Only those of the transport. A flush that failed is told.
+    pub fn finish_background(&mut self) -> Result<()> {
+        self.end_flushes(WaitFor::All)?;
+        self.collect_checksums(true)
+    }
+
+    fn collect_checksums(&mut self, wait: bool) -> Result<()> {
+        self.background
+            .checksums
+            .collect(self.run, self.cached, wait)
+    }
+
+    /// Gives up what goes on for datasets of this name, other than dataset `id`, whose files are about to be deleted
+    /// or overwritten in the prefix directory. Collective.
+    pub fn cancel_name(&mut self, name: &Name, id: u64) -> Result<()> {
+        self.cancel_flushes(&self.background.flushes.ids_of_name(name, id))?;
+        self.background.checksums.cancel_bypass(Some(name));
+        Ok(())
+    }
+}
