@@ -51,9 +51,9 @@ impl Planner<'_> {
 }
 
 impl Restart<'_> {
-    /// Brings a dataset to the prefix directory; a checkpoint is offered from there. True if it is
-    /// offered now. Collective.
-    pub fn use_other_ranks(&mut self, found: &OfOtherRanks) -> Result<bool> {
+    /// Brings a dataset to the prefix directory, and fetches a checkpoint from there. Gives its id if it is ready.
+    /// Collective.
+    pub fn use_other_ranks(&mut self, found: &OfOtherRanks) -> Result<Option<u64>> {
         let (run, dataset) = (self.run, &found.dataset);
         let begun = Instant::now();
         // Files that are left in the cache are no part of this run.
@@ -74,12 +74,12 @@ impl Restart<'_> {
                 ),
                 Err(error) => {
                     self.not_saved(found, &error, trouble);
-                    return Ok(false);
+                    return Ok(None);
                 }
             }
         }
         if !dataset.is_checkpoint() {
-            return Ok(false);
+            return Ok(None);
         }
         self.fetch_dataset(dataset, Writers::new(run, found.ranks))
     }

@@ -36,8 +36,8 @@ const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_millis(
 
 /// Result of trying the next checkpoint in the prefix directory.
 pub(in crate::session) enum Attempt {
-    /// It is offered now.
-    Fetched,
+    /// The one with this id is ready.
+    Fetched(u64),
     /// It cannot be used; there may be another one.
     Failed,
     /// None was left to try.
@@ -219,21 +219,21 @@ impl Restart<'_> {
         // Whether or not the one that SCR_Current named can be used, others follow.
         self.search.offer.chosen = None;
         let writers = Writers::new(run, next.ranks);
-        match next.dataset {
-            Some(dataset) if self.fetch_dataset(&dataset, writers)? => Ok(Attempt::Fetched),
-            Some(_) => Ok(Attempt::Failed),
-            None => Ok(Attempt::NoneLeft),
-        }
+        let Some(dataset) = next.dataset else {
+            return Ok(Attempt::NoneLeft);
+        };
+        let fetched = self.fetch_dataset(&dataset, writers)?;
+        Ok(fetched.map_or(Attempt::Failed, Attempt::Fetched))
     }
 
-    /// Fetches one dataset; true if it is offered now. One of another number of ranks stays in the prefix
+    /// Fetches one dataset, and gives its id if it is ready. One of another number of ranks stays in the prefix
     /// directory, where each rank can read every file. Collective.
-    pub fn fetch_dataset(&mut self, dataset: &Dataset, writers: Writers) -> Result<bool> {
+    pub fn fetch_dataset(&mut self, dataset: &Dataset, writers: Writers) -> Result<Option<u64>> {
         let begun = Instant::now();
         let run = self.run;
         run.tell_once(Severity::Debug(2), format!("{} is fetched", title(dataset)));
         let Some(descriptor) = run.descriptor_of(dataset) else {
-            return Ok(false);
+            return Ok(None);
         };
         run.log_dataset(Event::FetchStart, dataset);
         let sought = Sought {
@@ -249,18 +249,18 @@ impl Restart<'_> {
             return self.fetch_in_place(sought, None);
         }
         match self.fetch_into_store(sought)? {
-            InStore::Done(fetched, own) => self.is_ready(sought, *fetched, Some(*own)),
-            InStore::Refused(refused) => self.pass_over(dataset, refused),
+            InStore::Done(fetched, own) => self.is_ready(sought, *fetched, Some(*own)).map(Some),
+            InStore::Refused(refused) => self.pass_over(dataset, refused).map(|()| None),
             InStore::NoCopy(error) => self.fetch_in_place(sought, Some(error)),
         }
     }
 
-    /// Offers a dataset that the program reads in the prefix directory; with `no_copy`, since it cannot be
+    /// Verifies a dataset that the program reads in the prefix directory; with `no_copy`, since it cannot be
     /// kept in the cache for this reason. Collective.
-    fn fetch_in_place(&mut self, sought: Sought, no_copy: Option<Error>) -> Result<bool> {
+    fn fetch_in_place(&mut self, sought: Sought, no_copy: Option<Error>) -> Result<Option<u64>> {
         let fetched = match fetch_to(self.run, sought, Destination::InPlace)? {
             Ok(fetched) => fetched,
-            Err(refused) => return self.pass_over(sought.dataset, refused),
+            Err(refused) => return self.pass_over(sought.dataset, refused).map(|()| None),
         };
         if let Some(error) = no_copy {
             let named = title(sought.dataset);
@@ -269,7 +269,7 @@ impl Restart<'_> {
             );
             self.run.tell_once(Severity::Warning, text);
         }
-        self.is_ready(sought, fetched, None)
+        self.is_ready(sought, fetched, None).map(Some)
     }
 
     /// Fetches a dataset into the store and makes its redundancy there. Unless it is `Done`, the store has
@@ -348,9 +348,9 @@ impl Restart<'_> {
         Ok(Err(failed))
     }
 
-    /// Tells that a dataset was fetched, and offers it. `own`: of its copy in the store, if there is one.
-    /// Always true. Collective.
-    fn is_ready(&mut self, sought: Sought, fetched: Fetched, own: Option<OwnPart>) -> Result<bool> {
+    /// Tells that a dataset was fetched, and gives its id. `own`: of its copy in the store, if there is one.
+    /// Collective.
+    fn is_ready(&mut self, sought: Sought, fetched: Fetched, own: Option<OwnPart>) -> Result<u64> {
         let (run, dataset, begun) = (self.run, fetched.dataset.clone(), sought.begun);
         let prefix = run.prefix.root();
         let read = moved(&dataset, begun);
@@ -382,12 +382,12 @@ impl Restart<'_> {
             (false, Writers::AsManyAsNow) => "in the prefix directory".to_string(),
         };
         run.tell_timed(format!("{} is ready, {how}", title(&dataset)), begun);
-        Ok(true)
+        Ok(dataset.id)
     }
 
     /// Handles a dataset that could not be fetched: it is marked as failed, or keeps older ones from
-    /// being offered. Always false. Collective.
-    fn pass_over(&mut self, dataset: &Dataset, refused: Refused) -> Result<bool> {
+    /// being offered. Collective.
+    fn pass_over(&mut self, dataset: &Dataset, refused: Refused) -> Result<()> {
         let run = self.run;
         let Refused { error, why } = refused;
         let id = dataset.id;
@@ -412,12 +412,12 @@ impl Restart<'_> {
                         Ok(())
                     })
                 });
-                return Ok(false);
+                return Ok(());
             }
             RefusalReason::Unfit if run.settings.start_anew => {
                 let text = format!("{} is passed over: {error}", title(dataset));
                 run.tell_once(Severity::Debug(1), text);
-                return Ok(false);
+                return Ok(());
             }
             RefusalReason::Unfit => {
                 let OtherRanksFound { ids, why } =
@@ -433,10 +433,10 @@ impl Restart<'_> {
         };
         let unavailable = Unavailable::new(dataset, Cause::InPrefix, what);
         self.search.offer.cannot_use(unavailable);
-        Ok(false)
+        Ok(())
     }
 
-    /// Offers a dataset that was fetched. Collective.
+    /// Adds a dataset that was fetched to those of this run. Collective.
     fn add_fetched(
         &mut self,
         sought: Sought,
@@ -481,7 +481,6 @@ impl Restart<'_> {
             tolerates: run.tolerates.get(sought.scheme).copied().unwrap_or(0),
             own: Some(own),
         };
-        self.search.offer.files = cached.restart_files(run);
         self.cached.insert(cached);
         Ok(())
     }

@@ -79,12 +79,15 @@ impl Restart<'_> {
             // directory.
             self.search.offer.files = self.search.newest_of_run(self.run, self.cached)?;
             let found = self.search.offer.files.is_some()
-                || (self.run.settings.distribute && self.search_cache()?);
+                || (self.run.settings.distribute && self.search_cache()?.is_some());
             if found || fetched_all {
                 return Ok(());
             }
             match self.fetch_next()? {
-                Attempt::Fetched => return Ok(()),
+                Attempt::Fetched(id) => {
+                    self.offer(id);
+                    return Ok(());
+                }
                 Attempt::Failed => {}
                 Attempt::NoneLeft => fetched_all = true,
             }

@@ -29,8 +29,8 @@ use crate::text::counted;
 
 impl Restart<'_> {
     /// Looks through the stores that were `locked`, and recovers the newest checkpoint that is
-    /// complete. Collective.
-    pub fn recover_newest(&mut self, locked: Result<()>) -> Result<()> {
+    /// complete, which is offered then. Gives its id. Collective.
+    pub fn recover_newest(&mut self, locked: Result<()>) -> Result<Option<u64>> {
         let run = self.run;
         let led = run.stores.iter().enumerate().filter(|(_, s)| s.leader);
         let led: Vec<(usize, &Layout)> = led.map(|(at, store)| (at, &store.layout)).collect();
@@ -57,7 +57,7 @@ impl Restart<'_> {
             if let Some(survey) = self.search.survey.get_mut() {
                 survey.classify(run, &[]);
             }
-            return Ok(());
+            return Ok(None);
         }
         let gathered = gather_alike(&*run.comm, parts)?;
         if let Some((parts, survey)) = gathered.zip(self.search.survey.get_mut()) {
@@ -69,54 +69,63 @@ impl Restart<'_> {
         self.search.tell_passed_over(run);
         let survey = self.search.survey.get();
         match (&found, &self.search.offer.files) {
-            (Ok(true), Some(offered)) => run.log(Event::RestartSuccess, |record| {
+            (Ok(Some(_)), Some(offered)) => run.log(Event::RestartSuccess, |record| {
                 record.of(&offered.dataset).since(begun)
             }),
-            (Ok(false), _) if survey.is_some_and(|survey| survey.rebuilds > 0) => {
+            (Ok(None), _) if survey.is_some_and(|survey| survey.rebuilds > 0) => {
                 run.log(Event::RestartFail, |record| record.since(begun));
             }
             _ => {}
         }
-        found.map(drop)
+        found
     }
 
-    /// Recovers the newest cached checkpoint that was not tried yet. False if none could be
-    /// recovered. Collective.
-    pub fn search_cache(&mut self) -> Result<bool> {
+    /// Recovers the newest cached checkpoint that was not tried yet, which is offered then. Gives its id. Collective.
+    pub fn search_cache(&mut self) -> Result<Option<u64>> {
         let found = self.try_candidates();
         self.cached.led.deletion.start_postponed(self.run);
         found
     }
 
-    fn try_candidates(&mut self) -> Result<bool> {
+    fn try_candidates(&mut self) -> Result<Option<u64>> {
         loop {
-            let usable = match self.next_step(|planner| planner.choose_candidate())? {
+            let ready = match self.next_step(|planner| planner.choose_candidate())? {
                 Step::Recover(order, known) => {
-                    self.carry_out(&order, known)? && self.search.offer.files.is_some()
+                    let recovered = self.carry_out(&order, known)?;
+                    let cached = recovered.and_then(|id| self.cached.get(id));
+                    // Output that is no checkpoint is recovered only to be flushed.
+                    cached
+                        .filter(|c| c.dataset.is_checkpoint())
+                        .map(|c| c.dataset.id)
                 }
                 Step::UseOtherRanks(found) => self.use_other_ranks(&found)?,
                 Step::End(rest) => {
                     self.add_rest(rest);
-                    return Ok(false);
+                    return Ok(None);
                 }
             };
-            if usable {
+            if let Some(id) = ready {
+                self.offer(id);
                 self.share_rest()?;
-                return Ok(true);
+                return Ok(Some(id));
             }
         }
+    }
+
+    /// Offers a checkpoint that is ready. The same on all ranks.
+    pub fn offer(&mut self, id: u64) {
+        let checkpoint = self.cached.get(id);
+        self.search.offer.files = checkpoint.and_then(|cached| cached.restart_files(self.run));
     }
 
     /// Recovers one cached dataset that is not the one that is offered. True if it is complete now.
     /// Collective, with the same slot on all ranks.
     pub fn recover(&mut self, slot: Slot) -> Result<bool> {
         let step = self.next_step(|planner| planner.orders_for(slot))?;
-        let offered = self.search.offer.files.clone();
         let complete = match step {
-            Step::Recover(order, known) => self.carry_out(&order, known)?,
+            Step::Recover(order, known) => self.carry_out(&order, known)?.is_some(),
             Step::UseOtherRanks(_) | Step::End(_) => false,
         };
-        self.search.offer.files = offered;
         self.search.tell_passed_over(self.run);
         if !complete {
             self.cached.entries.retain(|cached| cached.slot() != slot);
@@ -223,12 +232,12 @@ impl Restart<'_> {
         }
     }
 
-    /// Recovers one dataset by rank 0's order. True if it is complete now. Collective.
-    fn carry_out(&mut self, order: &RecoveryOrder, known: Known) -> Result<bool> {
+    /// Recovers one dataset by rank 0's order. Gives its id if it is complete now. Collective.
+    fn carry_out(&mut self, order: &RecoveryOrder, known: Known) -> Result<Option<u64>> {
         let begun = Instant::now();
         let run = self.run;
         let Some(store) = run.stores.get(order.store) else {
-            return Ok(false);
+            return Ok(None);
         };
         // Files that are there stay at their level; lost ones are rebuilt at this rank's level.
         let layout = match order.source {
@@ -259,8 +268,8 @@ impl Restart<'_> {
                     run.tell_once(Severity::Warning, unverified(&named, recovered.unverified));
                 }
                 self.statistics.count_recovered(&order.dataset, begun);
-                self.add_recovered(order, recovered, &layout, known)?;
-                Ok(true)
+                self.add_recovered(order, recovered, &layout, known)
+                    .map(Some)
             }
             Err(failed) => {
                 run.log(Event::RebuildFail, |record| {
@@ -268,7 +277,7 @@ impl Restart<'_> {
                     record.since(begun)
                 });
                 self.recovery_failed(order, &failed);
-                Ok(false)
+                Ok(None)
             }
         }
     }
@@ -351,15 +360,15 @@ impl Restart<'_> {
         }
     }
 
-    /// Adds a recovered dataset to the cache; a checkpoint is offered for the restart. Removes what
-    /// earlier restarts that were killed left in its directory. Collective, without a round.
+    /// Adds a recovered dataset to the cache, and gives its id. Removes what earlier restarts that were killed
+    /// left in its directory. Collective, without a round.
     fn add_recovered(
         &mut self,
         order: &RecoveryOrder,
         recovered: Recovered,
         layout: &Layout,
         known: Known,
-    ) -> Result<()> {
+    ) -> Result<u64> {
         let (run, store) = (self.run, order.store);
         let filemap = recovered.filemap;
         let dataset = filemap.dataset.clone();
@@ -382,10 +391,6 @@ impl Restart<'_> {
                 bytes: size.map(|size| size.all),
             }),
         };
-        // Output that is no checkpoint is recovered only to be flushed.
-        if cached.dataset.is_checkpoint() {
-            self.search.offer.files = cached.restart_files(run);
-        }
         self.cached.insert(cached);
         let id = order.dataset.id;
         let mut trash = !order.sends.is_empty();
@@ -397,7 +402,7 @@ impl Restart<'_> {
         if trash {
             self.cached.led.deletion.postpone(Trash::new(layout, id));
         }
-        Ok(())
+        Ok(id)
     }
 }
 

@@ -8,16 +8,17 @@ use crate::session::Session;
 use crate::session::datasets::cached::CachedDataset;
 
 impl Session {
-    /// After the recovery in `SCR_Init`: recovers and flushes the cached datasets that must be in the
+    /// After the recovery in `SCR_Init`, which has recovered the checkpoint `newest`: recovers and flushes the cached datasets that must be in the
     /// prefix directory and are not, oldest first. With `SCR_GLOBAL_RESTART` it then empties the cache,
     /// since the restart must come from the prefix directory, where all ranks see all files. All
     /// datasets are tried; then the first failure is returned. Errors of the transport are returned at
     /// once. With `SCR_FETCH=0` the cache stays, as the restart can only be from there. Collective.
-    pub(super) fn flush_recovered(&mut self) -> Result<()> {
+    pub(super) fn flush_recovered(&mut self, newest: Option<u64>) -> Result<()> {
         let settings = &self.run.settings;
         let (global, on_restart) = (settings.global_restart, settings.flush_on_restart);
-        let due = self.due_after_recovery(on_restart);
-        self.keep_newest_current(&due);
+        let newest = newest.and_then(|id| self.cached.get(id));
+        let due = self.due_after_recovery(newest, on_restart);
+        self.keep_newest_current(newest, &due);
         let mut result = Ok(());
         for slot in due {
             let here = |c: &CachedDataset| c.slot() == slot && c.is_whole();
@@ -45,9 +46,7 @@ impl Session {
 
     /// Makes the recovered checkpoint current again if the prefix directory has it, so that none of the
     /// older ones that are about to come there is. Local.
-    fn keep_newest_current(&self, due: &[Slot]) {
-        let newest = self.search.offer.files.as_ref();
-        let newest = newest.and_then(|files| self.cached.get(files.dataset.id));
+    fn keep_newest_current(&self, newest: Option<&CachedDataset>, due: &[Slot]) {
         if let Some(newest) = newest.filter(|c| c.prefix.is_saved() && !due.is_empty()) {
             let run = &self.run;
             run.keep_record(|| {
@@ -63,14 +62,9 @@ impl Session {
     /// whose flush did not come to its end, and with `SCR_FLUSH_ON_RESTART` all checkpoints. Of the
     /// checkpoints only those up to the one that was recovered: later ones cannot be used. The same on
     /// all ranks.
-    fn due_after_recovery(&self, on_restart: bool) -> Vec<Slot> {
-        let newest = self
-            .search
-            .offer
-            .files
-            .as_ref()
-            .filter(|files| !files.bypass);
-        let newest = newest.map_or(0, |files| files.dataset.id);
+    fn due_after_recovery(&self, newest: Option<&CachedDataset>, on_restart: bool) -> Vec<Slot> {
+        let newest = newest.filter(|c| !c.location.is_bypass());
+        let newest = newest.map_or(0, |c| c.dataset.id);
         let due = |c: &CachedDataset| {
             let wanted = c.dataset.flag_output
                 || (c.dataset.is_checkpoint() && (c.prefix.flush_failed() || on_restart));

@@ -299,9 +299,9 @@ impl Session {
         } else {
             None
         };
-        self.restart().recover_newest(locked)?;
+        let recovered = self.restart().recover_newest(locked)?;
         if let Some(purged) = purged {
-            self.tell_purged(&purged);
+            self.tell_purged(&purged, recovered);
         }
         if let Some(unfinished) = unfinished {
             self.tell_unfinished(&unfinished);
@@ -311,7 +311,7 @@ impl Session {
         let survey = self.search.survey.get();
         let written = survey.map_or(Ok(()), |survey| self.write_records(survey, is_first));
         self.tell_settings(written, warnings)?;
-        match self.flush_recovered() {
+        match self.flush_recovered(recovered) {
             // The checkpoint is complete in the cache, so the program can go on with it.
             Err(error @ Error::Dataset { .. }) => {
                 self.run.tell_once(Severity::Error, error.to_string());
@@ -327,8 +327,8 @@ impl Session {
     }
 
     /// Tells what `SCR_PREFIX_PURGE` has deleted, and whether a restart is possible without it. Local.
-    fn tell_purged(&self, purged: &str) {
-        let found = self.search.offer.files.is_some() || !self.search.offer.unavailable.is_empty();
+    fn tell_purged(&self, purged: &str, recovered: Option<u64>) {
+        let found = recovered.is_some() || !self.search.offer.unavailable.is_empty();
         let (severity, rest) = if found {
             (Severity::Note, "")
         } else {
