@@ -59,8 +59,8 @@ const LAYERS: &str = "
 /// The rooms of `session`, top first: the modules right below it, each with all that is below it. A room may use
 /// only rooms that stand below it here. `session` itself may use all.
 const ROOMS: &[&str] = &[
-    "start",
     "end",
+    "start",
     "output",
     "manage",
     "halt",

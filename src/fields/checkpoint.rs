@@ -79,7 +79,7 @@ fn write(
         return first_difference(session.comm(), Call::Checkpoint.name(), &signatures)?.result();
     }
     if !common.known_parts {
-        session.know_parts(None);
+        session.fields_mut().know_parts(None);
         let entries: Vec<&Entry> = parts_of(&writer.fields).collect();
         let comm = session.comm();
         let covered = check_cover(comm, &entries)?.result();
@@ -87,7 +87,7 @@ fn write(
         if wrong.on_any() {
             return covered;
         }
-        session.know_parts(Some(lists.parts));
+        session.fields_mut().know_parts(Some(lists.parts));
     }
     let comm = session.comm();
     let me = (comm.rank() as u64, comm.size() as u64);
@@ -186,7 +186,7 @@ impl Common {
         let lists = listed.map(|listed| &listed.lists);
         let values = same(lists.map_or(0, |lists| lists.values));
         let counts = same(lists.map_or(0, |lists| lists.counts));
-        let known = lists.is_some_and(|lists| session.knows_parts(lists.parts));
+        let known = lists.is_some_and(|lists| session.fields().knows_parts(lists.parts));
         let terms = [
             values[0],
             values[1],

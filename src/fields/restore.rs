@@ -35,7 +35,9 @@ pub fn restore(session: &mut Session, routine: &mut Routine<'_>) -> Result<Optio
     session.check_call(Call::Restore)?;
     let restored = restore_newest(session, routine);
     // Until then the good checkpoints, which the program does not go on from, are not replaced.
-    session.note_restore(restored.as_ref().err().map(Error::to_string));
+    session
+        .fields_mut()
+        .note_restore(restored.as_ref().err().map(Error::to_string));
     restored
 }
 
@@ -73,7 +75,7 @@ fn restore_newest(session: &mut Session, routine: &mut Routine<'_>) -> Result<Op
                 tell_unfit(session, unfit);
                 return Ok(Some(offered));
             }
-            Err(error) if session.is_unfit(&offered) => unfit.push((offered, error)),
+            Err(error) if session.fields().is_unfit(&offered) => unfit.push((offered, error)),
             Err(error) => last = Some(error),
         }
     }

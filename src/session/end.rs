@@ -9,6 +9,7 @@ use crate::policy::halt;
 use crate::prefix::records;
 use crate::session::datasets::cached::{CachedDataset, due_at_end, note, title};
 use crate::session::datasets::prefix_state::PrefixState;
+use crate::session::start::repair::Member;
 use crate::session::state::{Call, State};
 use crate::system::time::Instant;
 
@@ -97,5 +98,17 @@ impl Session {
         let text =
             format!("MPI_Finalize was called before SCR_Finalize: {rest}; call SCR_Finalize first");
         self.run.tell_once(Severity::Warning, text);
+    }
+
+    /// Ends what this process does for the run, of which ranks are lost, and keeps what a repair needs. Waits
+    /// for the threads of the session. Local.
+    pub fn leave(mut self) -> Member {
+        self.run.comm.revoke();
+        self.background.abandon();
+        self.cached.led.deletion.finish();
+        if let Some(log) = self.run.log.take() {
+            log.close();
+        }
+        Member::of(self)
     }
 }

@@ -1,6 +1,5 @@
 //! The memory of a run for its checkpoints of fields. It ends with the run: after a repair nothing is known.
 
-use super::Session;
 use super::run::Run;
 use super::state::Call;
 use crate::format::Name;
@@ -10,7 +9,7 @@ use std::collections::BTreeSet;
 
 /// Equal on all ranks, but for `parts`.
 #[derive(Debug, Default)]
-pub(super) struct FieldsState {
+pub struct FieldsState {
     /// A number of this rank's boxes in wholes, if the parts of all ranks were found to make up the wholes.
     parts: Option<u64>,
     /// Why the last `SCR_Restore` has failed, if it has.
@@ -22,7 +21,7 @@ pub(super) struct FieldsState {
 impl FieldsState {
     /// Refuses a dataset that could take the place of a checkpoint that was not restored. Local; the same on all
     /// ranks.
-    pub fn check_start(&self, run: &Run, call: Call, name: &Name) -> Result<()> {
+    pub(super) fn check_start(&self, run: &Run, call: Call, name: &Name) -> Result<()> {
         if run.settings.start_anew {
             return Ok(());
         }
@@ -46,36 +45,34 @@ impl FieldsState {
     }
 
     /// A checkpoint does not fit what the program lists.
-    pub fn does_not_fit(&mut self, name: Name) {
+    pub(super) fn does_not_fit(&mut self, name: Name) {
         self.unfit.insert(name);
     }
 
     /// The program has restored the checkpoint of this name, or has given it up.
-    pub fn forget(&mut self, name: &Name) {
+    pub(super) fn forget(&mut self, name: &Name) {
         self.unfit.remove(name);
     }
-}
 
-impl Session {
     /// Notes how `SCR_Restore` has ended, or that the program has said itself which checkpoint it wants. After a restart
     /// that has failed, nothing is written. Local; all ranks must call it.
     pub fn note_restore(&mut self, why_refused: Option<String>) {
-        self.fields.refused = why_refused;
+        self.refused = why_refused;
     }
 
     /// True for the name of a checkpoint that does not fit what the program has listed. Local; the same on all ranks.
     pub fn is_unfit(&self, name: &Name) -> bool {
-        self.fields.unfit.contains(name)
+        self.unfit.contains(name)
     }
 
     /// True if the parts of wholes with this number, on each rank that rank's own, were found to make up the
     /// wholes. Local.
     pub fn knows_parts(&self, parts: u64) -> bool {
-        self.fields.parts == Some(parts)
+        self.parts == Some(parts)
     }
 
     /// Keeps the number of this rank's parts, which make up the wholes; `None` if that is not known. Local.
     pub fn know_parts(&mut self, parts: Option<u64>) {
-        self.fields.parts = parts;
+        self.parts = parts;
     }
 }

@@ -96,7 +96,7 @@ impl Session {
         self.search.offer.unavailable.clear();
         self.ids.know(id, found.ckpt);
         self.search.offer.chosen = Some(id);
-        self.note_restore(None);
+        self.fields.note_restore(None);
         self.cached.gone_back_from = self.ids.last();
         // A cached one that is complete comes first. Else the current marker in the index decides,
         // and no older cached one may come before it.

@@ -5,10 +5,9 @@
 //!
 //! | call | where it is |
 //! |---|---|
-//! | `SCR_Init`; `SCR_Session_repair` | `start`; `start/repair` |
-//! | `SCR_Start_output`, `SCR_Complete_output` | `output` |
+//! | `SCR_Init`, `SCR_Session_repair` | `start` |
+//! | `SCR_Start_output`, `SCR_Complete_output`, `SCR_Need_checkpoint` | `output` |
 //! | `SCR_Route_file` | `output/route` |
-//! | `SCR_Need_checkpoint` | `output/interval` |
 //! | `SCR_Have_restart`, `SCR_Start_restart`, `SCR_Complete_restart` | `restart` |
 //! | `SCR_Allow_other_ranks`, `SCR_Restart_ranks`, ... | `restart/restart_list` |
 //! | `SCR_Should_exit`; `SCR_Finalize` | `halt`; `end` |
@@ -45,12 +44,12 @@ pub use start::run_info::load;
 pub use start::wait::Wait;
 pub use start::{OTHER_RUN, Setup};
 
+use crate::Result;
 use crate::comm::Communicator;
 use crate::events::{Severity, Speaker};
 use crate::format::Name;
 use crate::store::{Files, Watch};
 use crate::system::time::Instant;
-use crate::{Error, Result};
 use calls::{CallCount, CallSigns};
 use datasets::cached::CachedDatasets;
 use datasets::other_ranks::OtherRanks;
@@ -65,9 +64,7 @@ use output::OpenDataset;
 use output::interval::CheckpointInterval;
 use output::shared_names::NameForms;
 use output::ways::Ways;
-use restart::node_copies::NodeCopies;
-use restart::read_files::ReadFiles;
-use restart::restart_list::RestartLists;
+use restart::reading::Reading;
 use run::Run;
 use state::{Call, State};
 use statistics::Statistics;
@@ -89,12 +86,7 @@ pub struct Session {
     cached: CachedDatasets,
     search: RestartSearch,
     other_ranks: OtherRanks,
-    /// The lists of the files of the checkpoint that is being read.
-    lists: RestartLists,
-    /// Its files that this node has in the cache, if another number of ranks wrote it.
-    node_copies: NodeCopies,
-    /// Its files as they were before.
-    read_files: ReadFiles,
+    reading: Reading,
     /// The dataset that is being written.
     open: Option<OpenDataset>,
     /// The names of files that were compared between ranks.
@@ -108,10 +100,6 @@ pub struct Session {
     background: Background,
     statistics: Statistics,
     calls: CallCount,
-    /// Since when it reads a checkpoint, if it does.
-    reading: Option<Instant>,
-    /// An error of the system in a call of the restart that is open: it says nothing of the checkpoint.
-    trouble: Option<Error>,
     /// Why this rank completes a phase with `valid` false, if that is known.
     why_invalid: Option<String>,
 }
@@ -147,17 +135,6 @@ impl Session {
     /// Only those of the transport. A flush that failed is told.
     pub fn finish_background(&mut self) -> Result<()> {
         self.flush().finish_background()
-    }
-
-    /// Keeps the first error of the system in a call of a restart. Local.
-    fn note_trouble<T>(&mut self, done: Result<T>) -> Result<T> {
-        if let Err(error) = &done
-            && self.state == State::Restart
-            && error.is_transient()
-        {
-            self.trouble.get_or_insert_with(|| error.clone());
-        }
-        done
     }
 
     /// Notes that the program gets on. Local.
@@ -208,6 +185,16 @@ impl Session {
     /// Reports one line for all ranks: rank 0 speaks. Local.
     pub fn tell_once(&self, severity: Severity, text: impl Into<String>) {
         self.run.tell_once(severity, text);
+    }
+
+    /// What the run remembers of its checkpoints of fields. Local.
+    pub fn fields(&self) -> &FieldsState {
+        &self.fields
+    }
+
+    /// Changes what the run remembers of its checkpoints of fields. Local.
+    pub fn fields_mut(&mut self) -> &mut FieldsState {
+        &mut self.fields
     }
 
     /// Checks that `call`, which opens no phase, is allowed now. Local.

@@ -192,6 +192,34 @@ fn parts(session: &Source) -> BTreeMap<String, usize> {
     parts
 }
 
+/// The files of `session` that give `Session` the calls of the API. All others take the parts that they use.
+const CALLS: &[&str] = &[
+    "src/session/end.rs",
+    "src/session/halt.rs",
+    "src/session/manage.rs",
+    "src/session/mod.rs",
+    "src/session/output/complete.rs",
+    "src/session/output/mod.rs",
+    "src/session/output/route.rs",
+    "src/session/restart/mod.rs",
+    "src/session/restart/restart_list.rs",
+    "src/session/start/mod.rs",
+];
+
+#[test]
+fn only_the_files_of_calls_give_methods_to_the_session() {
+    let blocks = sources().iter().flat_map(impls).collect::<Vec<_>>();
+    let blocks = blocks.iter().filter(|one| one.of == "Session");
+    let files: BTreeSet<_> = blocks.map(|one| one.file.to_string_lossy()).collect();
+    let listed: BTreeSet<_> = CALLS.iter().map(|file| (*file).into()).collect();
+    let differ = files.symmetric_difference(&listed);
+    none(
+        differ
+            .map(|file| format!("{file} is only in the sources or only in CALLS"))
+            .collect(),
+    );
+}
+
 #[test]
 fn methods_and_parts_of_the_session_are_used_by_rooms_above_only() {
     let sources = sources();

@@ -7,10 +7,9 @@ use crate::messages::NONE_DUE;
 use crate::policy::checkpoint::{Best, History, Rules, best, due};
 use crate::policy::halt;
 use crate::prefix::records;
-use crate::session::Session;
+use crate::session::halt::HaltState;
 use crate::session::output::failures::FailureRate;
 use crate::session::run::Run;
-use crate::session::state::Call;
 use crate::system::time::Instant;
 use crate::text::duration;
 use std::time::Duration;
@@ -135,6 +134,31 @@ impl CheckpointInterval {
         run.tell_once(Severity::Note, text);
     }
 
+    /// True if the program should write a checkpoint now: rank 0 decides for all, unless a signal has come to any
+    /// rank. Collective; one round.
+    pub fn decide(&mut self, run: &Run, halt: &HaltState) -> Result<bool> {
+        self.history.calls += 1;
+        let history = self.history();
+        let rules = self.rules(&run.settings);
+        let decision = halt.decide(run, || {
+            let halting = !halt.reasons(run)?.is_empty();
+            Ok(due(&rules, &history, halting))
+        })?;
+        self.tell(run, &rules);
+        if decision.is_yes() {
+            self.explained = true;
+        } else if self.begun.elapsed() >= IN_VAIN {
+            self.explain_none_due(run);
+        }
+        let text = if decision.is_yes() {
+            "a checkpoint is due"
+        } else {
+            "no checkpoint is due"
+        };
+        run.tell_once(Severity::Debug(2), text);
+        Ok(decision.is_yes())
+    }
+
     /// Tells a program that asks in vain that nothing is set which could make a checkpoint due, once in a run. Local.
     pub fn explain_none_due(&mut self, run: &Run) {
         if !self.is_in_vain() || run.rank() != 0 {
@@ -155,35 +179,6 @@ impl CheckpointInterval {
             );
             run.tell_once(Severity::Warning, text);
         }
-    }
-}
-
-impl Session {
-    /// True if the program should write a checkpoint now (`SCR_Need_checkpoint`): rank 0 decides for
-    /// all, unless a signal has come to any rank. Collective; one round.
-    pub fn need_checkpoint(&mut self) -> Result<bool> {
-        self.state.allow(Call::NeedCheckpoint)?;
-        self.count_call();
-        self.interval.history.calls += 1;
-        let history = self.interval.history();
-        let rules = self.interval.rules(&self.run.settings);
-        let decision = self.halt.decide(&self.run, || {
-            let halting = !self.halt.reasons(&self.run)?.is_empty();
-            Ok(due(&rules, &history, halting))
-        })?;
-        self.interval.tell(&self.run, &rules);
-        if decision.is_yes() {
-            self.interval.explained = true;
-        } else if self.interval.begun.elapsed() >= IN_VAIN {
-            self.interval.explain_none_due(&self.run);
-        }
-        let text = if decision.is_yes() {
-            "a checkpoint is due"
-        } else {
-            "no checkpoint is due"
-        };
-        self.run.tell_once(Severity::Debug(2), text);
-        Ok(decision.is_yes())
     }
 }
 

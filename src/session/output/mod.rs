@@ -22,6 +22,7 @@ use crate::session::datasets::cached::{Reuse, title};
 use crate::session::datasets::location::Location;
 use crate::session::datasets::record::Target;
 use crate::session::datasets::space::{NoRoom, Planned};
+use crate::session::output::route::check_file;
 use crate::session::run::Run;
 use crate::session::state::Call;
 use crate::session::stores::require_base;
@@ -178,6 +179,13 @@ impl Session {
             flags: Ok((true, false)),
             file: None,
         })
+    }
+
+    /// True if the program should write a checkpoint now (`SCR_Need_checkpoint`). Collective; one round.
+    pub fn need_checkpoint(&mut self) -> Result<bool> {
+        self.state.allow(Call::NeedCheckpoint)?;
+        self.count_call();
+        self.interval.decide(&self.run, &self.halt)
     }
 
     fn start_phase(&mut self, request: StartRequest) -> Result<()> {
@@ -425,7 +433,7 @@ impl Session {
             target.ok_or_else(|| Error::usage(call.name(), "no redundancy descriptor fits"))?;
         if let Some(file) = request.file {
             let name = file(&dataset.name, self.run.rank() as u64);
-            self.check_file(dataset.id, target.location, &name)?;
+            check_file(&self.run, dataset.id, target.location, &name)?;
         }
         self.fields.check_start(&self.run, call, &dataset.name)?;
         self.other_ranks

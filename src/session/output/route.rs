@@ -5,6 +5,9 @@ use crate::format::Name;
 use crate::prefix::paths::{MAX_FILENAME, dir_of_program};
 use crate::session::Session;
 use crate::session::datasets::location::Location;
+use crate::session::datasets::other_ranks::OtherRanks;
+use crate::session::output::OpenDataset;
+use crate::session::run::Run;
 use crate::session::state::{Call, State};
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
@@ -29,15 +32,11 @@ impl Session {
         if name.as_os_str().is_empty() {
             return Err(Error::usage(call, "the name is empty"));
         }
-        let path = match &self.search.offer.files {
-            _ if self.open.is_some() => self.route_output(name)?,
-            Some(_) if self.state == State::Restart => {
-                let path = self.route_restart(name);
-                let path = self.note_trouble(path)?;
-                if let Some(offered) = &self.search.offer.files {
-                    self.read_files.add(&*self.run.files, offered, &path);
-                }
-                path
+        let (run, cwd) = (&self.run, &self.cwd);
+        let path = match (&mut self.open, &self.search.offer.files) {
+            (Some(open), _) => open.route(run, cwd, &self.other_ranks, name)?,
+            (None, Some(offered)) if self.state == State::Restart => {
+                self.reading.route(run, cwd, offered, name)?
             }
             _ => name.to_path_buf(),
         };
@@ -56,60 +55,79 @@ impl Session {
         Ok(path)
     }
 
-    /// Checks that a dataset can have a file of this name, relative to the prefix directory, before it is started. Local.
-    pub(super) fn check_file(&self, id: u64, location: Location, name: &Path) -> Result<()> {
-        let (run, call) = (&self.run, Call::Checkpoint.name());
-        let relative = run.prefix.relative(&self.in_prefix(name), &self.cwd)?;
-        check_lengths(call, &relative)?;
-        let path = location.root(run, id).join(&relative);
-        let length = path.as_os_str().len();
-        if length < MAX_FILENAME {
-            return Ok(());
+    /// Moves this rank's file of a dataset that was evicted for the open one to `path`; see
+    /// [`OpenDataset::reuse_file`]. Local, before any other rank can have completed the open dataset.
+    pub fn reuse_file(&mut self, name_in: impl Fn(&Name) -> PathBuf, path: &Path) {
+        if let Some(open) = &mut self.open {
+            open.reuse_file(&self.run, &self.cwd, name_in, path);
         }
-        let what = format!(
-            "{} has {length} bytes, at most {} fit; use a shorter name",
-            path.display(),
-            MAX_FILENAME - 1
-        );
-        Err(Error::usage(call, what))
     }
+}
 
-    fn route_output(&mut self, name: &Path) -> Result<PathBuf> {
-        let run = &self.run;
-        let relative = run.prefix.relative(name, &self.cwd)?;
-        let Some(open) = &mut self.open else {
-            return Ok(name.to_path_buf());
-        };
-        let id = open.dataset.id;
-        let location = open.target.location;
+/// Checks that a dataset can have a file of this name, relative to the prefix directory, before it is started. Local.
+pub(super) fn check_file(run: &Run, id: u64, location: Location, name: &Path) -> Result<()> {
+    let call = Call::Checkpoint.name();
+    let root = run.prefix.root();
+    let relative = run.prefix.relative(&root.join(name), root)?;
+    check_lengths(call, &relative)?;
+    let path = location.root(run, id).join(&relative);
+    let length = path.as_os_str().len();
+    if length < MAX_FILENAME {
+        return Ok(());
+    }
+    let what = format!(
+        "{} has {length} bytes, at most {} fit; use a shorter name",
+        path.display(),
+        MAX_FILENAME - 1
+    );
+    Err(Error::usage(call, what))
+}
+
+impl OpenDataset {
+    /// The path of a file that the program writes, which becomes part of the dataset. Local.
+    fn route(
+        &mut self,
+        run: &Run,
+        cwd: &Path,
+        other_ranks: &OtherRanks,
+        name: &Path,
+    ) -> Result<PathBuf> {
+        let relative = run.prefix.relative(name, cwd)?;
+        let (id, location) = (self.dataset.id, self.target.location);
         let path = match location {
-            Location::Bypass(_) => fold_dots(&self.cwd.join(name)),
+            Location::Bypass(_) => fold_dots(&cwd.join(name)),
             Location::Cache(_) => location.root(run, id).join(&relative),
         };
-        if path.as_os_str().len() >= MAX_FILENAME || open.files.contains_key(&relative) {
+        if path.as_os_str().len() >= MAX_FILENAME || self.files.contains_key(&relative) {
             return Ok(path);
         }
         if location.is_bypass() {
-            self.other_ranks.check_path(run, &relative)?;
+            other_ranks.check_path(run, &relative)?;
         }
-        let parent = relative.parent().unwrap_or(Path::new(""));
-        if !open.directories.contains(parent) {
-            match location {
-                Location::Bypass(_) => {
-                    let (files, dir) = (&*run.files, run.prefix.root().join(parent));
-                    dir_of_program(files, &dir, |dir| files.make_dirs(dir))?;
-                }
-                Location::Cache(_) if parent.as_os_str().is_empty() => {}
-                Location::Cache(store) => {
-                    let layout = &run.stores[store].layout;
-                    let below = layout.data_below(id, run.rank()).join(parent);
-                    run.files.make_private_dirs(layout.base(), &below)?;
-                }
-            }
-            open.directories.insert(parent.to_path_buf());
-        }
-        open.files.insert(relative, Name::from(name));
+        self.make_directory(run, relative.parent().unwrap_or(Path::new("")))?;
+        self.files.insert(relative, Name::from(name));
         Ok(path)
+    }
+
+    /// Makes a directory for files, with this path relative to the prefix directory, once. Local.
+    fn make_directory(&mut self, run: &Run, parent: &Path) -> Result<()> {
+        if self.directories.contains(parent) {
+            return Ok(());
+        }
+        match self.target.location {
+            Location::Bypass(_) => {
+                let (files, dir) = (&*run.files, run.prefix.root().join(parent));
+                dir_of_program(files, &dir, |dir| files.make_dirs(dir))?;
+            }
+            Location::Cache(_) if parent.as_os_str().is_empty() => {}
+            Location::Cache(store) => {
+                let layout = &run.stores[store].layout;
+                let below = layout.data_below(self.dataset.id, run.rank()).join(parent);
+                run.files.make_private_dirs(layout.base(), &below)?;
+            }
+        }
+        self.directories.insert(parent.to_path_buf());
+        Ok(())
     }
 }
 

@@ -6,20 +6,19 @@ mod current;
 pub(super) mod fetch;
 mod leader_report;
 pub(super) mod make_room;
-pub(super) mod node_copies;
-pub(super) mod read_files;
+mod node_copies;
+mod read_files;
+pub(super) mod reading;
 pub(super) mod recover;
 pub(super) mod recovery_plan;
-pub(super) mod restart_list;
+mod restart_list;
 pub(super) mod step;
 
 use super::Session;
 use crate::comm::{Agreement, Term, VerdictExt};
 use crate::events::{Event, Severity};
 use crate::format::{Dataset, Name};
-use crate::messages::{
-    CHECKPOINT_REQUIRED, FILE_OF_OTHER_RANK, NO_CHECKPOINT, NOT_READ, OTHER_FIELDS,
-};
+use crate::messages::{CHECKPOINT_REQUIRED, NO_CHECKPOINT, NOT_READ, OTHER_FIELDS};
 use crate::prefix::index;
 use crate::session::datasets::cached::{RestartFiles, title};
 use crate::session::datasets::search::Restart;
@@ -28,7 +27,6 @@ use crate::session::datasets::unavailable::{Cause, Unavailable};
 use crate::session::restart::fetch::Attempt;
 use crate::session::run::{Run, time_now};
 use crate::session::state::{Call, State};
-use crate::store::retry;
 use crate::system::time::Instant;
 use crate::text::{counted, option};
 use crate::{Error, Result};
@@ -255,14 +253,10 @@ impl Session {
             ));
         };
         self.state = state;
-        self.lists.forget();
-        self.trouble = None;
-        self.node_copies.begin(&self.run, offered);
-        self.read_files.begin(&*self.run.files, offered);
+        self.reading.begin(&self.run, offered);
         let dataset = offered.dataset.clone();
         self.statistics.compute_ends(&self.run, Instant::now());
         self.run.log_dataset(Event::RestartStart, &dataset);
-        self.reading = Some(Instant::now());
         Ok(dataset.name)
     }
 
@@ -278,8 +272,8 @@ impl Session {
     pub fn complete_restart(&mut self, read: impl Into<Verdict>) -> Result<()> {
         let call = Call::CompleteRestart;
         self.state.end_phase(call)?;
-        self.lists.forget();
-        let trouble = self.trouble.take();
+        self.reading.lists.forget();
+        let trouble = self.reading.trouble.take();
         let Some(offered) = self.search.offer.files.take() else {
             return Err(Error::usage(call.name(), "no checkpoint is open"));
         };
@@ -294,10 +288,10 @@ impl Session {
                 failed(format!("cannot be read: {}", self.invalid(call)))
             }
         };
-        let [a, b, c, d] = self.node_copies.terms();
+        let [a, b, c, d] = self.reading.node_copies.terms();
         let bad = Term::Max((read == Verdict::Bad).into());
         let unkept = self.run.has_warning(self.run.unkept.is_untold());
-        let changed = self.read_files.any_changed(&*self.run.files);
+        let changed = self.reading.files.any_changed(&*self.run.files);
         let [unread_here, changed] = [unread.is_some(), changed].map(|is| Term::Max(is.into()));
         let terms = [a, b, c, d, bad, unread_here, unkept, changed];
         let Agreement { mut verdict, terms } = self.run.agree_with(local, terms)?;
@@ -316,8 +310,10 @@ impl Session {
         }
         // No rank reads any more.
         let deletion = &mut self.cached.led.deletion;
-        self.node_copies.end(&self.run, deletion, &offered, sums);
-        let begun = self.reading.take();
+        self.reading
+            .node_copies
+            .end(&self.run, deletion, &offered, sums);
+        let begun = self.reading.begun.take();
         self.run.log(Event::RestartEnd, |record| {
             let mut record = record.of(&offered.dataset);
             record.note = verdict.as_ref().err().map(Error::to_string);
@@ -329,7 +325,10 @@ impl Session {
                 self.fields.forget(&offered.dataset.name);
                 self.statistics.count_restart();
                 if changed.on_any() {
-                    self.keep_changed(&offered)?;
+                    // A flush would find other content than was recorded, and a checksum that is taken now may be of either.
+                    self.flush().finish_background()?;
+                    let files = &self.reading.files;
+                    files.keep_changed(&self.run, &mut self.cached, &offered)?;
                 }
             }
             Err(_) if not_given_up => {}
@@ -384,52 +383,6 @@ impl Session {
         if let Some(survey) = self.search.survey.get_mut() {
             survey.unfit.clear();
         }
-    }
-
-    /// The path at which the program reads a file of the offered checkpoint, which as many ranks wrote
-    /// as this run has. Local.
-    pub(super) fn route_own(&self, offered: &RestartFiles, name: &Path) -> Result<PathBuf> {
-        let files = &*self.run.files;
-        let relative = self.run.prefix.relative(name, &self.cwd);
-        // A rank may read every file that is there, also one of another rank; the exact path comes
-        // before a file of this rank with the same last component.
-        if offered.common
-            && let Ok(relative) = &relative
-        {
-            let path = offered.root.join(relative);
-            match retry(|| offered.check(files, &path)) {
-                Ok(()) => return Ok(path),
-                Err(error) if error.is_transient() => return Err(error),
-                Err(_) => {}
-            }
-        }
-        let found = match &relative {
-            Ok(relative) => offered.find(relative),
-            Err(_) => offered.find(name),
-        };
-        let path = match (found, &relative) {
-            (Some(file), _) => offered.root.join(file),
-            (None, Ok(relative)) => {
-                return Err(Error::usage(
-                    Call::RouteFile.name(),
-                    format!(
-                        "{} is not a file of rank {} in {}; use the name with which that rank has \
-                         written it{} ({FILE_OF_OTHER_RANK})",
-                        relative.display(),
-                        self.run.rank(),
-                        title(&offered.dataset),
-                        if offered.bypass {
-                            ""
-                        } else {
-                            ", or set SCR_GLOBAL_RESTART=1 to read files of other ranks"
-                        }
-                    ),
-                ));
-            }
-            (None, Err(error)) => return Err(error.clone()),
-        };
-        retry(|| offered.check(files, &path))?;
-        Ok(path)
     }
 }
 

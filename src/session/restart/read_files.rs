@@ -10,8 +10,7 @@ use crate::messages::CHANGED_IN_RESTART;
 use crate::prefix::containers::{ContainerReader, Restored};
 use crate::prefix::paths::seen_by_program;
 use crate::prefix::{finish, index, rank2file};
-use crate::session::Session;
-use crate::session::datasets::cached::{OwnPart, RestartFiles, title};
+use crate::session::datasets::cached::{CachedDatasets, OwnPart, RestartFiles, title};
 use crate::session::datasets::location::{Location, Writers};
 use crate::session::datasets::record::protect;
 use crate::session::run::Run;
@@ -174,28 +173,30 @@ impl Renewed {
     }
 }
 
-impl Session {
+impl ReadFiles {
     /// The program has changed files of a checkpoint that all ranks have read and call valid: what is recorded of
     /// them follows. Collective.
     ///
     /// # Errors
     /// Only those of the transport. If the records cannot follow, the warning says so.
-    pub(in crate::session) fn keep_changed(&mut self, offered: &RestartFiles) -> Result<()> {
-        // A flush would find other content than was recorded, and a checksum that is taken now may be of either.
-        self.flush().finish_background()?;
-        let run = &self.run;
+    pub fn keep_changed(
+        &self,
+        run: &Run,
+        cached: &mut CachedDatasets,
+        offered: &RestartFiles,
+    ) -> Result<()> {
         // Looked for again: a rank may have changed a file of another one that had looked before.
-        let changed = self.read_files.changed(&*run.files);
+        let changed = self.changed(&*run.files);
         let mut changed: BTreeMap<Name, Changed> = changed
             .filter_map(|changed| {
                 let name = Name::from(changed.path.strip_prefix(&offered.root).ok()?);
                 Some((name, changed))
             })
             .collect();
-        let Some(cached) = self.cached.get(offered.dataset.id) else {
+        let Some(known) = cached.get(offered.dataset.id) else {
             return Ok(());
         };
-        if let (Location::Bypass(_), Some(own)) = (cached.location, &cached.own) {
+        if let (Location::Bypass(_), Some(own)) = (known.location, &known.own) {
             // Another rank may have changed a file before this one began to read.
             let own = own.filemap.files.files.iter();
             let since_offer = own.filter_map(|file| {
@@ -209,29 +210,38 @@ impl Session {
                 changed.entry(name).or_insert(file);
             }
         }
-        let found = match (cached.location, cached.own.clone()) {
-            (Location::Cache(store), Some(own)) => self.protect_changed(store, own, &changed)?,
-            _ if offered.writers == Writers::AsManyAsNow => {
-                self.record_changed(&offered.dataset, &changed)?
-            }
+        let (location, own) = (known.location, known.own.clone());
+        let mut renewal = Renewal {
+            run,
+            cached,
+            changed,
+        };
+        let found = match (location, own) {
+            (Location::Cache(store), Some(own)) => renewal.protect(store, own)?,
+            _ if offered.writers == Writers::AsManyAsNow => renewal.record(&offered.dataset)?,
             _ => {
                 let what =
                     "another number of ranks wrote it, and no rank of this run has its record";
-                Found::of(&changed, Err(Error::usage("SCR_Complete_restart", what)))
+                renewal.not_done(Error::usage("SCR_Complete_restart", what))
             }
         };
-        self.tell_changed(&offered.dataset, found)
+        tell_changed(run, &offered.dataset, found)
     }
+}
 
+/// Records follow changed files of a checkpoint.
+struct Renewal<'a> {
+    run: &'a Run,
+    cached: &'a mut CachedDatasets,
+    /// By their names.
+    changed: BTreeMap<Name, Changed>,
+}
+
+impl Renewal<'_> {
     /// Makes checksums and redundancy of a cached dataset again. Collective.
-    fn protect_changed(
-        &mut self,
-        store: usize,
-        mut own: OwnPart,
-        changed: &BTreeMap<Name, Changed>,
-    ) -> Result<Found> {
-        let run = &self.run;
-        let renewed = Renewed::in_record(run, &mut own, changed);
+    fn protect(&mut self, store: usize, mut own: OwnPart) -> Result<Found> {
+        let run = self.run;
+        let renewed = Renewed::in_record(run, &mut own, &self.changed);
         let grown = renewed.as_ref().map_or(0, |renewed| renewed.grown);
         let any = renewed
             .as_ref()
@@ -244,7 +254,7 @@ impl Session {
         let renewed = match verdict {
             Ok(renewed) if any.on_any() => renewed,
             Ok(renewed) => return Ok(Found::of_rank(renewed)),
-            Err(error) => return Ok(Found::of(changed, Err(error))),
+            Err(error) => return Ok(self.not_done(error)),
         };
         let filemap = &mut own.filemap;
         grow(&mut filemap.dataset, grown.count());
@@ -261,16 +271,12 @@ impl Session {
     }
 
     /// Records sizes and checksums of a dataset in the prefix directory again. Collective.
-    fn record_changed(
-        &mut self,
-        dataset: &Dataset,
-        changed: &BTreeMap<Name, Changed>,
-    ) -> Result<Found> {
-        let run = &self.run;
+    fn record(&mut self, dataset: &Dataset) -> Result<Found> {
+        let run = self.run;
         let (comm, files) = (&*run.comm, &*run.files);
         let dir = run.prefix.dataset(dataset.id);
         let mut renewed = Renewed::default();
-        let renew = |entry: &mut RankEntry| renewed.in_entry(run, &dir, entry, changed);
+        let renew = |entry: &mut RankEntry| renewed.in_entry(run, &dir, entry, &self.changed);
         let done = rank2file::renew(comm, files, &dir, renew)?.result();
         let terms = [Term::Sum(renewed.grown as i64)];
         let Agreement {
@@ -292,7 +298,7 @@ impl Session {
         }
         match done {
             Ok(()) => Ok(Found::of_rank(renewed)),
-            Err(error) => Ok(Found::of(changed, Err(error))),
+            Err(error) => Ok(self.not_done(error)),
         }
     }
 
@@ -304,47 +310,57 @@ impl Session {
         }
     }
 
-    /// Tells that files were changed, the first of them by name, and what follows for the next restart. Nothing if they
-    /// have the content that was recorded. Collective.
-    fn tell_changed(&self, dataset: &Dataset, found: Found) -> Result<()> {
-        let run = &self.run;
-        let me = run.rank() as i64;
-        let first = if found.files.is_empty() { i64::MAX } else { me };
-        let terms = [
-            Term::Min(first),
-            Term::Sum(found.files.len() as i64),
-            Term::Max(found.contained.into()),
-        ];
-        let [first, count, contained] = crate::comm::collective::combine(&*run.comm, terms)?;
-        let Some(path) = found.files.first().filter(|_| first.get() == me) else {
-            return Ok(());
-        };
-        let more = match count.count() {
-            0 | 1 => String::new(),
-            n => format!(" and {} more", n - 1),
-        };
-        let follows = match &found.done {
-            Err(error) => format!(
-                "the next start refuses it or rebuilds it as it was, since its records cannot follow: {error}"
-            ),
-            Ok(()) if contained.on_any() => {
-                "they were extracted from its containers again, as they were".to_string()
-            }
-            Ok(()) => "its records were made again, so that the next start takes it as it is now"
-                .to_string(),
-        };
-        let text = format!(
-            "{}: {}{more} changed while the program restarted from it; {follows}; open the files of a checkpoint \
-             read-only ({CHANGED_IN_RESTART})",
-            title(dataset),
-            path.display(),
-        );
-        run.tell(Severity::Warning, text);
-        Ok(())
+    /// All that have changed, whatever their content is, since the records cannot follow.
+    fn not_done(&self, error: Error) -> Found {
+        let changed = self.changed.values();
+        Found {
+            files: changed.map(|changed| changed.path.clone()).collect(),
+            contained: false,
+            done: Err(error),
+        }
     }
 }
 
-/// The report about the changed files of a rank.
+/// Tells that files were changed, the first of them by name, and what follows for the next restart. Nothing if they
+/// have the content that was recorded. Collective.
+fn tell_changed(run: &Run, dataset: &Dataset, found: Found) -> Result<()> {
+    let me = run.rank() as i64;
+    let first = if found.files.is_empty() { i64::MAX } else { me };
+    let terms = [
+        Term::Min(first),
+        Term::Sum(found.files.len() as i64),
+        Term::Max(found.contained.into()),
+    ];
+    let [first, count, contained] = crate::comm::collective::combine(&*run.comm, terms)?;
+    let Some(path) = found.files.first().filter(|_| first.get() == me) else {
+        return Ok(());
+    };
+    let more = match count.count() {
+        0 | 1 => String::new(),
+        n => format!(" and {} more", n - 1),
+    };
+    let follows = match &found.done {
+        Err(error) => format!(
+            "the next start refuses it or rebuilds it as it was, since its records cannot follow: {error}"
+        ),
+        Ok(()) if contained.on_any() => {
+            "they were extracted from its containers again, as they were".to_string()
+        }
+        Ok(()) => {
+            "its records were made again, so that the next start takes it as it is now".to_string()
+        }
+    };
+    let text = format!(
+        "{}: {}{more} changed while the program restarted from it; {follows}; open the files of a checkpoint \
+         read-only ({CHANGED_IN_RESTART})",
+        title(dataset),
+        path.display(),
+    );
+    run.tell(Severity::Warning, text);
+    Ok(())
+}
+
+/// What is told of the changed files of a rank.
 struct Found {
     files: Vec<PathBuf>,
     contained: bool,
@@ -358,18 +374,6 @@ impl Found {
             files: renewed.files,
             contained: renewed.contained,
             done: Ok(()),
-        }
-    }
-
-    /// All that have changed, whatever their content is.
-    fn of(changed: &BTreeMap<Name, Changed>, done: Result<()>) -> Self {
-        Found {
-            files: changed
-                .values()
-                .map(|changed| changed.path.clone())
-                .collect(),
-            contained: false,
-            done,
         }
     }
 }

@@ -5,15 +5,13 @@ use crate::comm::{Term, collective::combine};
 use crate::prefix::file_lists::FileLists;
 use crate::session::Session;
 use crate::session::datasets::cached::{RestartFiles, title};
-use crate::session::datasets::location::Writers;
 use crate::session::datasets::search::Offer;
 use crate::session::datasets::unavailable::Cause;
-use crate::session::restart::node_copies::FileToCopy;
 use crate::session::run::Run;
 use crate::session::state::{Call, State};
 use crate::store::retry;
 use crate::{Error, Result};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The lists of the files of the checkpoint that is being read, as far as somebody has asked.
 #[derive(Default)]
@@ -31,14 +29,42 @@ impl RestartLists {
     }
 
     /// The list that was asked for last.
-    fn last(&self) -> &[PathBuf] {
+    pub fn last(&self) -> &[PathBuf] {
         match (&self.in_prefix, &self.own) {
             (Some(lists), _) => lists.last(),
             (None, own) => own.as_deref().unwrap_or_default(),
         }
     }
 
-    fn in_prefix(&mut self, run: &Run, offered: &RestartFiles) -> Result<&mut FileLists> {
+    /// Reads the list of the files of rank `rank`, which is then the [last](RestartLists::last) one. Local.
+    pub fn read(&mut self, run: &Run, offered: &RestartFiles, call: Call, rank: u64) -> Result<()> {
+        let ranks = offered.writers.count(run);
+        if rank >= ranks {
+            let what = format!("{ranks} ranks wrote {}", title(&offered.dataset));
+            return Err(Error::usage(
+                call.name(),
+                format!("there is no rank {rank}: {what}"),
+            ));
+        }
+        if offered.bypass {
+            let lists = self.in_prefix(run, offered)?;
+            return retry(|| lists.of_rank(&*run.files, &run.prefix, rank).map(drop));
+        }
+        if rank != run.rank() as u64 {
+            let what = format!(
+                "the files of rank {rank} of {} are in the cache, where only that rank reads them; with \
+                 SCR_GLOBAL_RESTART=1 all ranks read all files in the prefix directory",
+                title(&offered.dataset)
+            );
+            return Err(Error::usage(call.name(), what));
+        }
+        let files = offered.files.iter();
+        let paths = || files.map(|file| run.prefix.root().join(file)).collect();
+        self.own.get_or_insert_with(paths);
+        Ok(())
+    }
+
+    pub fn in_prefix(&mut self, run: &Run, offered: &RestartFiles) -> Result<&mut FileLists> {
         match &mut self.in_prefix {
             Some(lists) => Ok(lists),
             none => {
@@ -90,7 +116,7 @@ impl Session {
     /// # Errors
     /// None is being read.
     pub fn restart_ranks(&mut self) -> Result<u64> {
-        let offered = reading(&mut self.state, &self.search.offer, Call::RestartRanks)?;
+        let offered = being_read(&mut self.state, &self.search.offer, Call::RestartRanks)?;
         Ok(offered.writers.count(&self.run))
     }
 
@@ -113,39 +139,8 @@ impl Session {
 
     /// [`Session::restart_files_of`] for the C call `call`.
     pub fn files_of(&mut self, call: Call, rank: u64) -> Result<&[PathBuf]> {
-        let read = self.read_list(call, rank);
-        self.note_trouble(read)?;
-        Ok(self.lists.last())
-    }
-
-    /// Reads the list of the files of rank `rank`, which is then the [last](RestartLists::last) one. Local.
-    fn read_list(&mut self, call: Call, rank: u64) -> Result<()> {
-        let offered = reading(&mut self.state, &self.search.offer, call)?;
-        let (run, lists) = (&self.run, &mut self.lists);
-        let ranks = offered.writers.count(run);
-        if rank >= ranks {
-            let what = format!("{ranks} ranks wrote {}", title(&offered.dataset));
-            return Err(Error::usage(
-                call.name(),
-                format!("there is no rank {rank}: {what}"),
-            ));
-        }
-        if offered.bypass {
-            let lists = lists.in_prefix(run, offered)?;
-            return retry(|| lists.of_rank(&*run.files, &run.prefix, rank).map(drop));
-        }
-        if rank != run.rank() as u64 {
-            let what = format!(
-                "the files of rank {rank} of {} are in the cache, where only that rank reads them; with \
-                 SCR_GLOBAL_RESTART=1 all ranks read all files in the prefix directory",
-                title(&offered.dataset)
-            );
-            return Err(Error::usage(call.name(), what));
-        }
-        let files = offered.files.iter();
-        let paths = || files.map(|file| run.prefix.root().join(file)).collect();
-        lists.own.get_or_insert_with(paths);
-        Ok(())
+        let offered = being_read(&mut self.state, &self.search.offer, call)?;
+        self.reading.files_of(&self.run, offered, call, rank)
     }
 
     /// All files of the checkpoint that is being read, each with the rank that wrote it: rank after
@@ -156,7 +151,7 @@ impl Session {
     pub fn restart_files(
         &mut self,
     ) -> Result<impl Iterator<Item = Result<(u64, PathBuf)>> + use<'_>> {
-        let offered = reading(&mut self.state, &self.search.offer, Call::RestartFile)?;
+        let offered = being_read(&mut self.state, &self.search.offer, Call::RestartFile)?;
         let ranks = offered.writers.count(&self.run);
         Ok(
             (0..ranks).flat_map(|rank| match self.restart_files_of(rank) {
@@ -165,51 +160,10 @@ impl Session {
             }),
         )
     }
-
-    /// The path at which the program reads a file of the checkpoint that is being read: in the prefix
-    /// directory, or a copy for this node. Local.
-    pub(in crate::session) fn route_restart(&mut self, name: &Path) -> Result<PathBuf> {
-        let run = &self.run;
-        let Some(offered) = &self.search.offer.files else {
-            return Ok(name.to_path_buf());
-        };
-        let Writers::Others(ranks) = offered.writers else {
-            return self.route_own(offered, name);
-        };
-        let relative = run.prefix.relative(name, &self.cwd)?;
-        let lists = self.lists.in_prefix(run, offered)?;
-        // A leaf that was read is held, so the second search reads none.
-        retry(|| lists.find(&*run.files, &relative).map(drop))?;
-        let Some((writer, recorded)) = lists.find(&*run.files, &relative)? else {
-            return Err(Error::usage(
-                Call::RouteFile.name(),
-                format!(
-                    "{} is not a file of {}, which {ranks} ranks wrote; SCR_Restart_file lists its files",
-                    relative.display(),
-                    title(&offered.dataset)
-                ),
-            ));
-        };
-        let wanted = FileToCopy {
-            relative: &relative,
-            writer,
-            recorded,
-        };
-        if let Some(copy) = self.node_copies.path_of(run, offered, &wanted)? {
-            return Ok(copy);
-        }
-        if let Some(error) = self.node_copies.take_trouble() {
-            // The program may be able to read what this rank could not copy.
-            self.trouble.get_or_insert(error);
-        }
-        let path = offered.root.join(relative);
-        retry(|| offered.check(&*run.files, &path))?;
-        Ok(path)
-    }
 }
 
 /// The checkpoint that is being read. Local.
-fn reading<'a>(state: &mut State, offer: &'a Offer, call: Call) -> Result<&'a RestartFiles> {
+fn being_read<'a>(state: &mut State, offer: &'a Offer, call: Call) -> Result<&'a RestartFiles> {
     if *state == State::FailedRestart {
         return Err(Error::NotStarted { call: call.name() });
     }

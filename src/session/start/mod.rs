@@ -31,9 +31,8 @@ use crate::session::output::failures::FailureRate;
 use crate::session::output::interval::CheckpointInterval;
 use crate::session::output::shared_names::NameForms;
 use crate::session::output::ways::Ways;
-use crate::session::restart::node_copies::NodeCopies;
-use crate::session::restart::read_files::ReadFiles;
-use crate::session::restart::restart_list::RestartLists;
+use crate::session::restart::reading::Reading;
+use crate::session::start::flush_recovered::flush_recovered;
 use crate::session::start::join::Joined;
 use crate::session::start::repair::{Beginning, Kept, Member, Repair, identity_of};
 use crate::session::state::State;
@@ -153,9 +152,7 @@ impl Session {
                 survey,
             },
             other_ranks: OtherRanks::new(&run.settings, names),
-            lists: RestartLists::default(),
-            node_copies: NodeCopies::default(),
-            read_files: ReadFiles::default(),
+            reading: Reading::default(),
             open: None,
             name_forms: NameForms::default(),
             ways: Ways::default(),
@@ -165,8 +162,6 @@ impl Session {
             background: Background::default(),
             statistics,
             calls: CallCount::new(&run),
-            reading: None,
-            trouble: None,
             why_invalid: None,
             locks,
             run,
@@ -311,7 +306,7 @@ impl Session {
         let survey = self.search.survey.get();
         let written = survey.map_or(Ok(()), |survey| self.write_records(survey, is_first));
         self.tell_settings(written, warnings)?;
-        match self.flush_recovered(recovered) {
+        match flush_recovered(self, recovered) {
             // The checkpoint is complete in the cache, so the program can go on with it.
             Err(error @ Error::Dataset { .. }) => {
                 self.run.tell_once(Severity::Error, error.to_string());

@@ -93,6 +93,11 @@ impl Member {
         Member(None)
     }
 
+    /// A survivor of a run that cannot go on. Waits for its threads. Local.
+    pub(in crate::session) fn of(session: Session) -> Self {
+        Member(Some(Box::new(Kept::of(session))))
+    }
+
     /// True if this process was part of the run. Local.
     pub fn has_survived(&self) -> bool {
         self.0.is_some()
@@ -163,20 +168,6 @@ impl Repair {
         let survivors = counted(self.survivors, "rank");
         let new = size.saturating_sub(self.survivors);
         format!("repaired: {survivors} of the run before, {new} new")
-    }
-}
-
-impl Session {
-    /// Ends what this process does for the run, of which ranks are lost, and keeps what a repair needs. Waits
-    /// for the threads of the session. Local.
-    pub fn leave(mut self) -> Member {
-        self.run.comm.revoke();
-        self.background.abandon();
-        self.cached.led.deletion.finish();
-        if let Some(log) = self.run.log.take() {
-            log.close();
-        }
-        Member(Some(Box::new(Kept::of(self))))
     }
 }
 
