@@ -78,7 +78,7 @@ pub fn recover_dataset(
         order,
         damage: Vec::new(),
     };
-    let local = recovery.recover().verdict()?;
+    let local = recovery.of_own_part().verdict()?;
     let mut damage = recovery.damage;
     let terms = terms(&local, &damage);
     let agreed = collective::agree_with(access.comm, access.node, local, terms)?;
@@ -135,7 +135,7 @@ struct Recovery<'a> {
 impl Recovery<'_> {
     /// Moves the parts that the rebuild does not move, rebuilds with the set, and writes this rank's record
     /// if it has changed. Collective.
-    fn recover(&mut self) -> Result<(Filemap, RebuildOutcome)> {
+    fn of_own_part(&mut self) -> Result<(Filemap, RebuildOutcome)> {
         let &CacheAccess { layout, .. } = self.access;
         let (id, rank) = (self.order.dataset.id, self.access.comm.rank());
         let peers = Peers::new(self.order, rank)?;

@@ -92,7 +92,7 @@ impl Rebuild<'_, '_> {
     fn round(&mut self) -> Result<Option<(RankRecord, RebuildOutcome)>> {
         let context = self.context;
         let (state, parity) = self.announce();
-        let verdict = self.judge(&state)?;
+        let verdict = self.exchange_states(&state)?;
         let outcome = verdict.outcome(context.set.index);
         let verify_first = verdict.must_verify_first();
         let received = if verify_first {
@@ -131,8 +131,8 @@ impl Rebuild<'_, '_> {
         (state, parity)
     }
 
-    /// Every member sends its state, and judges what all have sent. One round of messages.
-    fn judge(&self, state: &MemberState) -> Result<Verdict> {
+    /// Every member sends its state. Gives the verdict on what all have sent. One round of messages.
+    fn exchange_states(&self, state: &MemberState) -> Result<Verdict> {
         let messages = self.context.exchange(|_| state.to_bytes())?;
         let read = |m: &Vec<u8>| MemberState::from_bytes(m, self.code.parities());
         let all: Vec<MemberState> = messages.iter().map(read).collect();

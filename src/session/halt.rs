@@ -241,7 +241,7 @@ impl Session {
     /// first. Collective.
     pub(super) fn flush_newest(&mut self) -> Result<()> {
         // Flushes that go on must end in any case.
-        let recovered = self.restart().recover_due().verdict()?;
+        let recovered = self.restart().bring_back_due().verdict()?;
         self.flush().newest().and(recovered)
     }
 }

@@ -106,7 +106,7 @@ impl ExaminedSet<'_> {
     /// The losses. An error, which names dataset, set and ranks, if the scheme does not tolerate
     /// them; or why some of it could not be read, if that may pass.
     pub fn verdict(&self) -> Result<Losses> {
-        let judged = self.judge()?;
+        let judged = self.verdict_and_inputs()?;
         let lack = |what: u64| {
             let states = judged.iter().flat_map(|(verdict, _)| &verdict.all);
             let lacking = states.zip(&self.members).filter(|(s, _)| s.lacks(what));
@@ -128,7 +128,7 @@ impl ExaminedSet<'_> {
     /// As [`ExaminedSet::verdict`]; then no file is changed. Or a file cannot be read or written;
     /// then the lost files are still lost.
     pub fn rebuild(&self, redundancy: bool) -> Result<Vec<RankRecord>> {
-        if let (Some((verdict, inputs)), Some(code)) = (self.judge()?, &self.code) {
+        if let (Some((verdict, inputs)), Some(code)) = (self.verdict_and_inputs()?, &self.code) {
             let restore = Restore {
                 set: self,
                 code,
@@ -183,7 +183,7 @@ impl ExaminedSet<'_> {
     }
 
     /// `None` for a set without redundancy that lost nothing.
-    fn judge(&self) -> Result<Option<Judged<'_>>> {
+    fn verdict_and_inputs(&self) -> Result<Option<Judged<'_>>> {
         let Some(code) = &self.code else {
             let mut lost = self.members.iter().filter(|m| m.health.data.is_err());
             return lost.next().map_or(Ok(None), |member| {

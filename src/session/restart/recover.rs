@@ -30,7 +30,7 @@ use crate::text::counted;
 impl Restart<'_> {
     /// Looks through the stores that were `locked`, and recovers the newest checkpoint that is
     /// complete, which is offered then. Gives its id. Collective.
-    pub fn recover_newest(&mut self, locked: Result<()>) -> Result<Option<u64>> {
+    pub fn search_stores(&mut self, locked: Result<()>) -> Result<Option<u64>> {
         let run = self.run;
         let led = run.stores.iter().enumerate().filter(|(_, s)| s.leader);
         let led: Vec<(usize, &Layout)> = led.map(|(at, store)| (at, &store.layout)).collect();
@@ -120,7 +120,7 @@ impl Restart<'_> {
 
     /// Recovers one cached dataset that is not the one that is offered. True if it is complete now.
     /// Collective, with the same slot on all ranks.
-    pub fn recover(&mut self, slot: Slot) -> Result<bool> {
+    pub fn bring_back(&mut self, slot: Slot) -> Result<bool> {
         let step = self.next_step(|planner| planner.orders_for(slot))?;
         let complete = match step {
             Step::Recover(order, known) => self.carry_out(&order, known)?.is_some(),
@@ -138,7 +138,7 @@ impl Restart<'_> {
 
     /// Recovers the newest checkpoint in the cache that no newer one makes superfluous, if it is due at
     /// the end and was not needed before. Collective; without a round if nothing is to be recovered.
-    pub fn recover_due(&mut self) -> Result<()> {
+    pub fn bring_back_due(&mut self) -> Result<()> {
         let run = self.run;
         let wanted = |c: &&CachedDataset| c.dataset.is_checkpoint() && !c.prefix.is_given_up();
         let mut newest: Vec<CachedDataset> =
@@ -153,7 +153,7 @@ impl Restart<'_> {
                 let newer = survey.newer_in_prefix(run, &cached.dataset)?;
                 Ok(newer.is_some())
             });
-            if run.share(newer)? || self.recover(cached.slot())? {
+            if run.share(newer)? || self.bring_back(cached.slot())? {
                 break;
             }
         }
@@ -250,7 +250,7 @@ impl Restart<'_> {
             survey.rebuilds += 1;
         }
         run.tell_once(Severity::Debug(2), format!("cached {named} is recovered"));
-        let result = self.recover_in(&layout, order)?;
+        let result = self.carry_out_with_room(&layout, order)?;
         let damage = match &result {
             Ok(Recovered { damage, .. }) | Err(RecoveryFailure { damage, .. }) => damage,
         };
@@ -284,7 +284,7 @@ impl Restart<'_> {
 
     /// Recovers one dataset in its store. While the store is full, what a restart can best do without makes
     /// room. Collective; the inner result is the same on all ranks.
-    fn recover_in(
+    fn carry_out_with_room(
         &mut self,
         layout: &Layout,
         order: &RecoveryOrder,

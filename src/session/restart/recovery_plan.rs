@@ -23,7 +23,7 @@ use crate::text::{plural, ranks_in_words};
 use std::collections::BTreeSet;
 
 /// What becomes of a candidate.
-enum Judgement {
+enum Fate {
     /// Nobody has asked for it in the prefix directory, and no restart needs it.
     Superfluous,
     /// It cannot be used, for this reason; older ones may be.
@@ -72,14 +72,14 @@ impl Planner<'_> {
     /// The orders for the newest candidate that may be complete, or the last step. Local.
     pub fn choose_candidate(&mut self) -> Result<Messages> {
         self.survey.tried = None;
-        self.judge_outputs()?;
+        self.sort_outputs()?;
         let mut unavailable = None;
         while let Some(at) = self.survey.cached.iter().rposition(|c| !is_output(c)) {
             let candidate = self.survey.cached.remove(at);
             let slot = candidate.slot();
-            match self.judge(&candidate)? {
-                Judgement::Superfluous => self.survey.rejected.discard.push(slot),
-                Judgement::Unusable(reason) => {
+            match self.fate_of(&candidate)? {
+                Fate::Superfluous => self.survey.rejected.discard.push(slot),
+                Fate::Unusable(reason) => {
                     let named = title(&candidate.dataset);
                     if self.survey.is_saved(self.run, &candidate.dataset) {
                         let text = format!(
@@ -98,13 +98,13 @@ impl Planner<'_> {
                     }
                     self.reject(slot, &candidate);
                 }
-                Judgement::End(why) => {
+                Fate::End(why) => {
                     unavailable = why;
                     self.survey.cached.insert(at, candidate);
                     break;
                 }
-                Judgement::OfOtherRanks => return self.orders_of_other_ranks(candidate),
-                Judgement::Recoverable => {
+                Fate::OfOtherRanks => return self.orders_of_other_ranks(candidate),
+                Fate::Recoverable => {
                     if let Some(orders) = self.orders(&candidate) {
                         self.survey.tried = Some(candidate);
                         return orders;
@@ -119,11 +119,11 @@ impl Planner<'_> {
     }
 
     /// What becomes of the newest candidate. Local.
-    fn judge(&self, candidate: &Candidate) -> Result<Judgement> {
+    fn fate_of(&self, candidate: &Candidate) -> Result<Fate> {
         let (run, dataset) = (self.run, &candidate.dataset);
         let size = run.comm.size();
         if !dataset.is_checkpoint() {
-            return Ok(Judgement::Superfluous);
+            return Ok(Fate::Superfluous);
         }
         let of_other_ranks = self.writers(candidate).are_others()
             && candidate.is_whole()
@@ -134,7 +134,7 @@ impl Planner<'_> {
             && !of_other_ranks
             && !held
         {
-            return Ok(Judgement::Unusable(reason));
+            return Ok(Fate::Unusable(reason));
         }
         if self.offer.chosen != Some(dataset.id)
             && let Some(newer) = self.survey.newer_in_prefix(run, dataset)?
@@ -142,7 +142,7 @@ impl Planner<'_> {
             let (named, newer) = (title(dataset), title(&newer));
             let text = format!("cached {named} is older than {newer} in the prefix directory");
             run.tell_once(Severity::Note, text);
-            return Ok(Judgement::End(None));
+            return Ok(Fate::End(None));
         }
         let unavailable = if held {
             Some(Unavailable::new(
@@ -156,11 +156,9 @@ impl Planner<'_> {
             self.unread_after(dataset)
         };
         Ok(match of_other_ranks {
-            _ if unavailable.is_some() || !self.offer.allows(dataset) => {
-                Judgement::End(unavailable)
-            }
-            true => Judgement::OfOtherRanks,
-            false => Judgement::Recoverable,
+            _ if unavailable.is_some() || !self.offer.allows(dataset) => Fate::End(unavailable),
+            true => Fate::OfOtherRanks,
+            false => Fate::Recoverable,
         })
     }
 
@@ -334,7 +332,7 @@ impl Planner<'_> {
 
     /// Decides about cached output that is no checkpoint. What the prefix directory must get
     /// stays among the candidates, and is flushed after the search; what it has is deleted. Local.
-    fn judge_outputs(&mut self) -> Result<()> {
+    fn sort_outputs(&mut self) -> Result<()> {
         if !self.survey.cached.iter().any(is_output) {
             return Ok(());
         }

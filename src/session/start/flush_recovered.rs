@@ -22,7 +22,7 @@ pub(super) fn flush_recovered(session: &mut Session, newest: Option<u64>) -> Res
     let mut result = Ok(());
     for slot in due {
         let here = |c: &CachedDataset| c.slot() == slot && c.is_whole();
-        if !session.cached.entries.iter().any(here) && !session.restart().recover(slot)? {
+        if !session.cached.entries.iter().any(here) && !session.restart().bring_back(slot)? {
             continue;
         }
         let flushed = if global {

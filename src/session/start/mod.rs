@@ -294,7 +294,7 @@ impl Session {
         } else {
             None
         };
-        let recovered = self.restart().recover_newest(locked)?;
+        let recovered = self.restart().search_stores(locked)?;
         if let Some(purged) = purged {
             self.tell_purged(&purged, recovered);
         }
