@@ -3,7 +3,7 @@
 use super::call::{Failure, Invocation};
 use super::job::{Job, key_path};
 use super::list_dir::{Which, bases};
-use super::{Command, CommandGroup, Outcome, RunCommand};
+use super::{Outcome, RunCommand};
 use scr_engine::config::ConfigItem;
 use scr_engine::config::value::{Typed, ValueKind};
 use scr_engine::store::{Files, posix::Posix};
@@ -19,10 +19,6 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// The command.
-pub(super) const COMMAND: Command =
-    Command::of::<Options>("check-node", &["scr_check_node"], CommandGroup::Nodes);
-
 /// Check that control and cache directories of this node can be used
 ///
 /// Makes each directory that is missing, writes a small file there and removes it. If a size is
@@ -34,7 +30,7 @@ pub(super) const COMMAND: Command =
 ///
 /// Exit status: 0 passed, 1 failed.
 #[derive(clap::Args)]
-struct Options {
+pub(super) struct Options {
     /// Ask for free space instead of the size of the file system
     #[arg(short, long)]
     free: bool,

@@ -2,20 +2,13 @@
 
 use super::call::{Failure, Invocation};
 use super::log_source::LogSource;
-use super::{Command, CommandGroup, Outcome, RunCommand};
+use super::{Outcome, RunCommand};
 use scr_engine::log::Totals;
 use scr_engine::policy::interval::Formula;
 use scr_jobs::hang::time;
 use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
-
-/// The command.
-pub(super) const COMMAND: Command = Command::of::<Options>(
-    "ckpt-interval",
-    &["scr_ckpt_interval"],
-    CommandGroup::Scripts,
-);
 
 /// Compute the best time between checkpoints from the event log
 ///
@@ -27,7 +20,7 @@ pub(super) const COMMAND: Command = Command::of::<Options>(
 ///
 /// Exit status: 0 printed, 1 there is no log, or it has no run with a checkpoint yet.
 #[derive(clap::Args)]
-struct Options {
+pub(super) struct Options {
     /// Print everything that was counted and computed
     #[arg(long)]
     stats: bool,

@@ -5,7 +5,7 @@ use super::job::Job;
 use super::json::{self, CleanJson, CleanedJson};
 use super::list_dir::{Which, bases, id_of, user_of};
 use super::place::absolute;
-use super::{Command, CommandGroup, Outcome, RunCommand};
+use super::{Outcome, RunCommand};
 use scr_engine::config::Settings;
 use scr_engine::config::describe::descriptors;
 use scr_engine::job::node_name;
@@ -16,9 +16,6 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
-
-/// The command.
-pub(super) const COMMAND: Command = Command::of::<Options>("clean", &[], CommandGroup::Nodes);
 
 /// Remove what ended jobs left in the storage of this node
 ///
@@ -34,7 +31,7 @@ pub(super) const COMMAND: Command = Command::of::<Options>("clean", &[], Command
 /// Exit status: 0 done, or nothing was there, or it is kept; 1 something could not be removed or looked
 /// at.
 #[derive(clap::Args)]
-struct Options {
+pub(super) struct Options {
     /// Only say what would be removed
     #[arg(short = 'n', long)]
     dry_run: bool,

@@ -2,7 +2,7 @@
 
 use super::call::{Failure, Invocation};
 use super::progress::Progress;
-use super::{Command, CommandGroup, Outcome, RunCommand, caches, place};
+use super::{Outcome, RunCommand, caches, place, status};
 use scr_engine::config::Config;
 use scr_engine::config::table::parameter;
 use scr_engine::config::value::Typed;
@@ -13,10 +13,6 @@ use scr_engine::text::counted;
 use scr_jobs::hostlist::expand;
 use std::io::Write;
 use std::process::ExitCode;
-
-/// The command.
-pub(super) const COMMAND: Command =
-    Command::of::<Options>("copy", &["scr_copy"], CommandGroup::Scripts);
 
 /// Copy this node's parts of a dataset from its cache to the prefix directory
 ///
@@ -35,7 +31,7 @@ pub(super) const COMMAND: Command =
 /// The last line of the output is `scr_copy: NODE: Return code: N`, with the exit status: 0
 /// all parts on this node were copied; 1 some were not, or this node has no part of the dataset.
 #[derive(clap::Args)]
-struct Options {
+pub(super) struct Options {
     #[command(flatten)]
     caches: caches::Caches,
     /// Number of the dataset
@@ -202,10 +198,6 @@ impl Options {
             counted(copied.files as usize, "file"),
             copied.bytes
         )?;
-        Ok(if copied.problems.is_empty() {
-            ExitCode::SUCCESS
-        } else {
-            ExitCode::FAILURE
-        })
+        Ok(status(copied.problems.is_empty()))
     }
 }

@@ -3,7 +3,7 @@
 use super::call::{Failure, Invocation};
 use super::fields::compare::{Difference, Side, Tolerance, compare};
 use super::json::{self, DiffJson, DiffSideJson, FieldDiffJson};
-use super::{Command, CommandGroup, Outcome, RunCommand, dataset, place};
+use super::{Outcome, RunCommand, dataset, place};
 use scr_engine::format::{Dataset, Name};
 use scr_engine::prefix::paths::Prefix;
 use scr_engine::text::{counted, escaped};
@@ -13,9 +13,6 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
-
-/// The command.
-pub(super) const COMMAND: Command = Command::of::<Options>("diff", &[], CommandGroup::Datasets);
 
 /// Compare the fields of two datasets
 ///
@@ -31,7 +28,7 @@ pub(super) const COMMAND: Command = Command::of::<Options>("diff", &[], CommandG
 /// Exit status: 0 all fields are the same, 1 some differ, or are in one dataset only, 2 they could not be
 /// compared.
 #[derive(clap::Args)]
-struct Options {
+pub(super) struct Options {
     /// Name of the first dataset, or its number
     #[arg(value_name = "A")]
     a: OsString,

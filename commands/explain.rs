@@ -2,12 +2,9 @@
 
 use super::call::{Failure, Invocation};
 use super::terminal::{HEADING, Line};
-use super::{Command, CommandGroup, Outcome, RunCommand};
+use super::{Outcome, RunCommand};
 use scr_engine::messages::{self, Explanation, SECTIONS};
 use std::process::ExitCode;
-
-/// The command.
-pub(super) const COMMAND: Command = Command::of::<Options>("explain", &[], CommandGroup::Inspect);
 
 /// Explain a message by its code
 ///
@@ -16,7 +13,7 @@ pub(super) const COMMAND: Command = Command::of::<Options>("explain", &[], Comma
 ///
 /// Exit status: 0 done, 1 no message has that code.
 #[derive(clap::Args)]
-struct Options {
+pub(super) struct Options {
     /// The code, such as SCR-105 or 105
     code: Option<String>,
 }

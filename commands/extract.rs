@@ -2,7 +2,7 @@
 
 use super::call::Invocation;
 use super::fields::npy;
-use super::{Command, CommandGroup, Outcome, RunCommand, dataset, place};
+use super::{Outcome, RunCommand, dataset, place};
 use scr_engine::format::Name;
 use scr_engine::format::print::escaped;
 use scr_engine::format::rank2file::{FileEntry, RankEntry};
@@ -17,10 +17,6 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-
-/// The command.
-pub(super) const COMMAND: Command =
-    Command::of::<Options>("extract", &["scr_extract"], CommandGroup::Datasets);
 
 /// Bytes that are read at a time.
 const BUFFER: usize = 1 << 20;
@@ -41,7 +37,7 @@ const BUFFER: usize = 1 << 20;
 ///
 /// Exit status: 0 all files are there, 1 some are not, or there is no such complete dataset.
 #[derive(clap::Args)]
-struct Options {
+pub(super) struct Options {
     /// Name of the dataset, or its number
     #[arg(value_name = "NAME|ID")]
     dataset: OsString,

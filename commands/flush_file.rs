@@ -5,7 +5,7 @@ use super::copy::Configured;
 use super::json::{self, FlushFileJson, FlushedJson};
 use super::list_dir::{Which, bases};
 use super::progress::Progress;
-use super::{Command, CommandGroup, Outcome, RunCommand, caches, place};
+use super::{Outcome, RunCommand, caches, place, status};
 use scr_engine::cache::layout::Layout;
 use scr_engine::daemon::Control;
 use scr_engine::format::filemap::Filemap;
@@ -26,12 +26,7 @@ use scr_engine::transfer::copy::Copier;
 use scr_jobs::datasets::resume::resume;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
-use std::process::ExitCode;
 use std::time::Duration;
-
-/// The command.
-pub(super) const COMMAND: Command =
-    Command::of::<Options>("flush-file", &["scr_flush_file"], CommandGroup::Scripts);
 
 /// How long to wait for the last processes of a run to end.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -43,7 +38,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 #[command(group = clap::ArgGroup::new("question").multiple(false))]
 #[command(group = clap::ArgGroup::new("asked").multiple(true).required(true)
     .args(["list_output", "list_ckpt", "need_flush", "latest", "location", "name", "json"]))]
-struct Options {
+pub(super) struct Options {
     #[command(flatten)]
     dir: place::Dir,
     /// Print the ids of output datasets, lowest first
@@ -121,7 +116,7 @@ impl RunCommand for Options {
         }
         if self.need_flush.is_some() {
             let needed = entry(self.need_flush).is_some_and(FlushEntry::needs_flush);
-            return Ok(code(needed));
+            return Ok(status(needed));
         }
         let answer = if self.list_output {
             self.list(&record, |entry| entry.output)
@@ -142,7 +137,7 @@ impl RunCommand for Options {
         if !answer.is_empty() {
             writeln!(call.out, "{}", answer.join(" "))?;
         }
-        Ok(code(!answer.is_empty()))
+        Ok(status(!answer.is_empty()))
     }
 }
 
@@ -177,7 +172,7 @@ impl Options {
             datasets,
         };
         json::print(call, "flush-file", list)?;
-        Ok(code(answer))
+        Ok(status(answer))
     }
 
     fn list(&self, record: &FlushFile, wanted: impl Fn(&FlushEntry) -> bool) -> Vec<String> {
@@ -335,12 +330,4 @@ fn certify(prefix: &Prefix, id: u64, entry: Option<&FlushEntry>) -> Result<(), F
             "no summary was written, since {error}; `scr postrun` saves the dataset from the caches"
         ))
     })
-}
-
-fn code(yes: bool) -> ExitCode {
-    if yes {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    }
 }

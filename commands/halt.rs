@@ -2,7 +2,7 @@
 
 use super::call::{Failure, Invocation};
 use super::json::{self, HaltJson, HaltsJson};
-use super::{Command, CommandGroup, Outcome, RunCommand, place};
+use super::{Outcome, RunCommand, place};
 use scr_engine::format::print::escaped;
 use scr_engine::format::{Name, halt::Halt};
 use scr_engine::job::clock;
@@ -12,10 +12,6 @@ use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-
-/// The command.
-pub(super) const COMMAND: Command =
-    Command::of::<Options>("halt", &["scr_halt"], CommandGroup::Job);
 
 /// The reason that this command sets.
 const HALTED: &str = "JOB_HALTED";
@@ -36,7 +32,7 @@ const MOST: i64 = i32::MAX as i64;
 /// Exit status: 0 done, 1 a directory is not a prefix directory or its halt file cannot be
 /// changed; the others are changed.
 #[derive(clap::Args)]
-struct Options {
+pub(super) struct Options {
     /// Stop after this many more checkpoints; 0: as --immediate
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(i64).range(0..=MOST))]
     checkpoints: Option<i64>,

@@ -2,16 +2,12 @@
 
 use super::call::{Failure, Invocation};
 use super::halt::{Change, settings};
-use super::{Command, CommandGroup, Outcome, RunCommand, place};
+use super::{Outcome, RunCommand, place};
 use scr_engine::format::Name;
 use scr_engine::prefix::{paths::Prefix, records};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-
-/// The command.
-pub(super) const COMMAND: Command =
-    Command::of::<Options>("halt-cntl", &["scr_halt_cntl"], CommandGroup::Scripts);
 
 /// Set, unset and list the conditions in a halt file
 ///
@@ -21,7 +17,7 @@ pub(super) const COMMAND: Command =
 /// Exit status: 0 done, 1 the file cannot be read or changed.
 #[derive(clap::Args)]
 #[command(group = clap::ArgGroup::new("what").multiple(true).required(true))]
-struct Options {
+pub(super) struct Options {
     /// The file: PREFIX/.scr/halt.scr
     #[arg(short, long)]
     file: PathBuf,

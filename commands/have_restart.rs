@@ -2,7 +2,7 @@
 
 use super::call::Invocation;
 use super::job::Job;
-use super::{Command, CommandGroup, Outcome, RunCommand, place};
+use super::{Outcome, RunCommand, place};
 use scr_engine::Result;
 use scr_engine::format::flush_file::{CACHE, FlushEntry};
 use scr_engine::format::print::escaped;
@@ -14,10 +14,6 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// The command.
-pub(super) const COMMAND: Command =
-    Command::of::<Options>("have-restart", &["scr_have_restart"], CommandGroup::Scripts);
-
 /// Print the name of the checkpoint that the next run would restart from
 ///
 /// That is the newest checkpoint in the cache, as the last run recorded it, unless the prefix
@@ -26,7 +22,7 @@ pub(super) const COMMAND: Command =
 ///
 /// Exit status: 0 printed, 1 there is no checkpoint.
 #[derive(clap::Args)]
-struct Options {
+pub(super) struct Options {
     /// Prefix directory, instead of SCR_PREFIX or the current directory
     #[arg(short, long, value_name = "DIR")]
     prefix: Option<PathBuf>,

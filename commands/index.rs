@@ -5,16 +5,12 @@ use super::complete::complete;
 use super::delete::delete;
 use super::index_add::add;
 use super::index_list::{list, list_json, list_long};
-use super::{Command, CommandGroup, Outcome, RunCommand, place};
+use super::{Outcome, RunCommand, place};
 use scr_engine::format::Name;
 use scr_jobs::datasets::by_name;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
-
-/// The command.
-pub(super) const COMMAND: Command =
-    Command::of::<Options>("index", &["scr_index"], CommandGroup::Datasets);
 
 /// List the saved datasets, and choose where the next run starts
 ///
@@ -27,7 +23,7 @@ pub(super) const COMMAND: Command =
 /// index, the message says what the caches of the last run hold.
 #[derive(clap::Args)]
 #[command(group = clap::ArgGroup::new("action").multiple(false))]
-struct Options {
+pub(super) struct Options {
     /// List the checkpoints (default), after the change of another option
     #[arg(short, long)]
     list: bool,

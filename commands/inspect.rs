@@ -5,7 +5,7 @@ use super::details::{Checksums, Details, Times, Took, is_written, kind};
 use super::inspect_nodes::AskedNodes;
 use super::json::{self, CachedJson, InspectJson, SavedDatasetJson, SavedJson};
 use super::terminal::Line;
-use super::{Command, CommandGroup, Outcome, RunCommand, caches, fields};
+use super::{Outcome, RunCommand, caches, fields};
 use clap::builder::styling::Style;
 use scr_engine::cache::layout::Layout;
 use scr_engine::format::print::escaped;
@@ -20,10 +20,6 @@ use scr_engine::text::ranks_in_words;
 use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
-
-/// The command.
-pub(super) const COMMAND: Command =
-    Command::of::<Options>("inspect", &["scr_inspect"], CommandGroup::Scripts);
 
 /// List the datasets in the cache of this node, or what was saved of one, or its fields
 ///
@@ -45,7 +41,7 @@ pub(super) const COMMAND: Command =
 /// Exit status: 0 there is a dataset or, with --id, it can be completed; 1 not, and the message says
 /// where it was looked for.
 #[derive(clap::Args)]
-struct Options {
+pub(super) struct Options {
     #[command(flatten)]
     caches: caches::Caches,
     #[command(flatten)]

@@ -1,9 +1,9 @@
 //! The `scr` command and its classic names. It is built without MPI, so that it runs on login nodes. The
 //! work on datasets is done by `scavenge`, `prefix` and the modules that they use.
 //!
-//! Each command is one file: a struct of options whose doc comment is its help, an implementation of
-//! `RunCommand`, and a [`Command`] in [`COMMANDS`]. Help, manual pages and the list of classic names are
-//! made from these. One program serves all names: the name by which it was called (`scr_index`), or its
+//! Each command is a struct of options whose doc comment is its help, an implementation of `RunCommand`, and a
+//! row of [`COMMANDS`]: its name, its classic names, and the heading under which the help shows it. Commands that
+//! are one call each share a file by subject. Help, manual pages and the list of classic names are made from these. One program serves all names: the name by which it was called (`scr_index`), or its
 //! first argument (`scr index`), selects the command.
 //!
 //! Exit status, unless a command says otherwise: 0 done, 1 failed, 2 wrong options.
@@ -17,26 +17,24 @@ mod complete;
 mod completions;
 mod configuration;
 mod copy;
-mod crc32;
 mod daemons;
 mod dataset;
 mod delete;
 mod details;
 mod diff;
 mod doctor;
-mod env;
 mod explain;
 mod extract;
+mod facts;
 mod failed_nodes;
 mod fields;
+mod file;
 mod flush_file;
-mod get_jobstep_id;
-mod glob_hosts;
 mod halt;
 mod halt_cntl;
 mod have_restart;
 mod help;
-mod hostlist;
+mod hosts;
 mod import_config;
 mod index;
 mod index_add;
@@ -44,26 +42,22 @@ mod index_list;
 mod inspect;
 mod inspect_nodes;
 mod job;
+mod jobstep;
 mod json;
-mod kill_jobstep;
 mod list_dir;
 mod list_down_nodes;
 mod lock;
 mod log;
-mod log_event;
 mod log_source;
-mod log_transfer;
+mod log_write;
 mod manual;
 mod mpi;
-mod nodes_file;
 mod on_nodes;
 mod params;
 mod place;
 mod postrun;
 mod poststage;
-mod prefix;
 mod prerun;
-mod print;
 mod progress;
 mod rebuild;
 mod rehearse;
@@ -83,6 +77,7 @@ pub use help::definition;
 pub use import_config::imported;
 pub use manual::{MANUALS, Manual, manual};
 
+use CommandGroup::{Datasets, Inspect, Job, Nodes, Scripts};
 use call::{Failure, Invocation};
 use std::ffi::OsString;
 use std::path::Path;
@@ -91,53 +86,53 @@ use std::sync::Arc;
 
 /// All commands, in the order of the help.
 pub const COMMANDS: &[Command] = &[
-    index::COMMAND,
-    extract::COMMAND,
-    diff::COMMAND,
-    run::COMMAND,
-    stacks::COMMAND,
-    watch::COMMAND,
-    rehearse::COMMAND,
-    rebuild::COMMAND,
-    halt::COMMAND,
-    print::COMMAND,
-    params::COMMAND,
-    doctor::COMMAND,
-    explain::COMMAND,
-    import_config::COMMAND,
-    crc32::COMMAND,
-    copy::COMMAND,
-    inspect::COMMAND,
-    flush_file::COMMAND,
-    nodes_file::COMMAND,
-    prerun::COMMAND,
-    postrun::COMMAND,
-    poststage::COMMAND,
-    scavenge::COMMAND,
-    watchdog::COMMAND,
-    retries_halt::COMMAND,
-    should_exit::COMMAND,
-    have_restart::COMMAND,
-    halt_cntl::COMMAND,
-    list_down_nodes::COMMAND,
-    check_node::COMMAND,
-    clean::COMMAND,
-    transfer::COMMAND,
-    test_runtime::COMMAND,
-    get_jobstep_id::COMMAND,
-    kill_jobstep::COMMAND,
-    env::COMMAND,
-    prefix::COMMAND,
-    list_dir::COMMAND,
-    glob_hosts::COMMAND,
-    hostlist::COMMAND,
-    log::COMMAND,
-    report::COMMAND,
-    log_event::COMMAND,
-    log_transfer::COMMAND,
-    ckpt_interval::COMMAND,
-    completions::COMMAND,
-    manual::command::COMMAND,
+    Command::of::<index::Options>("index", &["scr_index"], Datasets),
+    Command::of::<extract::Options>("extract", &["scr_extract"], Datasets),
+    Command::of::<diff::Options>("diff", &[], Datasets),
+    Command::of::<run::Options>("run", run::NAMES, Job).arranged(run::arrange),
+    Command::of::<stacks::Options>("stacks", &[], Job),
+    Command::of::<watch::Options>("watch", &[], Job),
+    Command::of::<rehearse::Options>("rehearse", &[], Job),
+    Command::of::<rebuild::Options>("rebuild", rebuild::NAMES, Datasets),
+    Command::of::<halt::Options>("halt", &["scr_halt"], Job),
+    Command::of::<file::Print>("print", file::PRINT, Inspect),
+    Command::of::<params::Options>("params", &[], Inspect),
+    Command::of::<doctor::Options>("doctor", &[], Inspect),
+    Command::of::<explain::Options>("explain", &[], Inspect),
+    Command::of::<import_config::Options>("import-config", &[], Inspect),
+    Command::of::<file::Crc32>("crc32", &["scr_crc32"], Inspect),
+    Command::of::<copy::Options>("copy", &["scr_copy"], Scripts),
+    Command::of::<inspect::Options>("inspect", &["scr_inspect"], Scripts),
+    Command::of::<flush_file::Options>("flush-file", &["scr_flush_file"], Scripts),
+    Command::of::<facts::NodesFile>("nodes-file", &["scr_nodes_file"], Scripts),
+    Command::of::<prerun::Options>("prerun", &["scr_prerun"], Scripts),
+    Command::of::<postrun::Options>("postrun", &["scr_postrun"], Scripts),
+    Command::of::<poststage::Options>("poststage", &["scr_poststage"], Scripts),
+    Command::of::<scavenge::Options>("scavenge", &["scr_scavenge"], Scripts),
+    Command::of::<watchdog::Options>("watchdog", &["scr_watchdog"], Scripts),
+    Command::of::<retries_halt::Options>("retries-halt", &["scr_retries_halt"], Scripts),
+    Command::of::<should_exit::Options>("should-exit", &["scr_should_exit"], Scripts),
+    Command::of::<have_restart::Options>("have-restart", &["scr_have_restart"], Scripts),
+    Command::of::<halt_cntl::Options>("halt-cntl", &["scr_halt_cntl"], Scripts),
+    Command::of::<list_down_nodes::Options>("list-down-nodes", &["scr_list_down_nodes"], Nodes),
+    Command::of::<check_node::Options>("check-node", &["scr_check_node"], Nodes),
+    Command::of::<clean::Options>("clean", &[], Nodes),
+    Command::of::<transfer::Options>("transfer", &["scr_transfer"], Nodes),
+    Command::of::<test_runtime::Options>("test-runtime", &["scr_test_runtime"], Nodes),
+    Command::of::<jobstep::GetId>("get-jobstep-id", &["scr_get_jobstep_id"], Scripts),
+    Command::of::<jobstep::Kill>("kill-jobstep", &["scr_kill_jobstep"], Scripts),
+    Command::of::<facts::Env>("env", &["scr_env"], Nodes),
+    Command::of::<facts::PrefixPath>("prefix", &["scr_prefix"], Scripts),
+    Command::of::<list_dir::Options>("list-dir", &["scr_list_dir"], Scripts),
+    Command::of::<hosts::GlobHosts>("glob-hosts", &["scr_glob_hosts"], Nodes),
+    Command::of::<hosts::HostList>("hostlist", &["scr_hostlist"], Nodes),
+    Command::of::<log::Options>("log", &[], Inspect),
+    Command::of::<report::Options>("report", &[], Inspect),
+    Command::of::<log_write::LogEvent>("log-event", &["scr_log_event"], Scripts),
+    Command::of::<log_write::LogTransfer>("log-transfer", &["scr_log_transfer"], Scripts),
+    Command::of::<ckpt_interval::Options>("ckpt-interval", &["scr_ckpt_interval"], Scripts),
+    Command::of::<completions::Options>("completions", &[], Scripts),
+    Command::of::<manual::command::Options>("manual", &[], Scripts),
 ];
 
 /// What a command is for: the headings of `scr --help`.
@@ -157,22 +152,16 @@ pub enum CommandGroup {
 
 impl CommandGroup {
     /// All groups in the order of the help.
-    pub const ALL: [CommandGroup; 5] = [
-        CommandGroup::Datasets,
-        CommandGroup::Job,
-        CommandGroup::Nodes,
-        CommandGroup::Inspect,
-        CommandGroup::Scripts,
-    ];
+    pub const ALL: [CommandGroup; 5] = [Datasets, Job, Nodes, Inspect, Scripts];
 
     /// Its heading.
     pub fn heading(self) -> &'static str {
         match self {
-            CommandGroup::Datasets => "See what is saved, and choose what the next run starts from",
-            CommandGroup::Job => "Run a job, and steer it",
-            CommandGroup::Nodes => "Know the nodes of a job",
-            CommandGroup::Inspect => "Look into files and settings",
-            CommandGroup::Scripts => "Answers for job scripts",
+            Datasets => "See what is saved, and choose what the next run starts from",
+            Job => "Run a job, and steer it",
+            Nodes => "Know the nodes of a job",
+            Inspect => "Look into files and settings",
+            Scripts => "Answers for job scripts",
         }
     }
 }
@@ -193,6 +182,15 @@ pub struct Command {
 
 /// How a command ends.
 type Outcome = Result<ExitCode, Failure>;
+
+/// The exit status of an answer: 0 if it is good, or yes, else 1.
+fn status(good: bool) -> ExitCode {
+    if good {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}
 
 /// The options of a command, which carry it out.
 trait RunCommand: clap::Args {

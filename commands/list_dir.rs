@@ -2,7 +2,7 @@
 
 use super::call::{Failure, Invocation};
 use super::job::{Job, key_path};
-use super::{Command, CommandGroup, Outcome, RunCommand};
+use super::{Outcome, RunCommand};
 use scr_engine::cache::layout::Layout;
 use scr_engine::config::describe::descriptors;
 use scr_engine::config::{Config, Settings};
@@ -12,10 +12,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// The command.
-pub(super) const COMMAND: Command =
-    Command::of::<Options>("list-dir", &["scr_list_dir"], CommandGroup::Scripts);
-
 /// Print the control or cache directories of the job, one per line
 ///
 /// Control: below SCR_CNTL_BASE. Cache: below those that CACHE lines name, else below those in
@@ -23,7 +19,7 @@ pub(super) const COMMAND: Command =
 ///
 /// Exit status: 0 printed, 1 a parameter has a bad value.
 #[derive(clap::Args)]
-struct Options {
+pub(super) struct Options {
     /// Which directories
     which: Which,
     /// Only the base directories, without the levels of user and job

@@ -3,7 +3,7 @@
 use super::call::{Failure, Invocation};
 use super::job::Job;
 use super::json::{self, DownJson, NodesJson};
-use super::{Command, CommandGroup, Outcome, RunCommand, check_node, failed_nodes};
+use super::{Outcome, RunCommand, check_node, failed_nodes};
 use scr_engine::config::table;
 use scr_engine::events::Event;
 use scr_jobs::health::{self, HealthReport, NodeTests};
@@ -13,13 +13,6 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
-
-/// The command.
-pub(super) const COMMAND: Command = Command::of::<Options>(
-    "list-down-nodes",
-    &["scr_list_down_nodes"],
-    CommandGroup::Nodes,
-);
 
 /// List nodes that are down or should not be used
 ///
@@ -33,7 +26,7 @@ pub(super) const COMMAND: Command = Command::of::<Options>(
 ///
 /// Exit status: 0 printed, 1 the nodes of the job are not known or a parameter has a bad value.
 #[derive(clap::Args)]
-struct Options {
+pub(super) struct Options {
     /// Nodes to test, instead of those of the job
     #[arg(value_name = "NODES")]
     nodes: Vec<String>,
@@ -56,7 +49,7 @@ struct Options {
     #[arg(short, long)]
     log: bool,
     /// With --log: how long the run took, seconds
-    #[arg(short, long, value_name = "SECONDS", value_parser = super::log_event::seconds)]
+    #[arg(short, long, value_name = "SECONDS", value_parser = super::log_write::seconds)]
     secs: Option<f64>,
     /// Prefix directory, instead of SCR_PREFIX or the current directory
     #[arg(short, long, value_name = "DIR")]

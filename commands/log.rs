@@ -3,15 +3,12 @@
 use super::call::{Failure, Invocation};
 use super::json::{self, RecordJson};
 use super::log_source::LogSource;
-use super::{Command, CommandGroup, Outcome, RunCommand};
+use super::{Outcome, RunCommand};
 use scr_engine::job::clock;
 use scr_engine::log::{Record, SCHEMA};
 use scr_engine::text::escaped;
 use std::io::Write;
 use std::process::ExitCode;
-
-/// The command.
-pub(super) const COMMAND: Command = Command::of::<Options>("log", &[], CommandGroup::Inspect);
 
 /// Show what happened in the runs of a job
 ///
@@ -20,7 +17,7 @@ pub(super) const COMMAND: Command = Command::of::<Options>("log", &[], CommandGr
 ///
 /// Exit status: 0 printed, 1 the log cannot be read.
 #[derive(clap::Args)]
-struct Options {
+pub(super) struct Options {
     /// Only records of the job with this id; may be repeated
     #[arg(short = 'i', long, value_name = "ID")]
     job: Vec<String>,

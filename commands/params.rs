@@ -5,7 +5,7 @@ use super::configuration::load;
 use super::job::configuration_files;
 use super::json::{self, ChildJson, FileJson, ItemJson, LinesJson, ParameterJson, ParamsJson};
 use super::terminal::{HEADING, Line};
-use super::{Command, CommandGroup, Outcome, RunCommand};
+use super::{Outcome, RunCommand};
 use scr_engine::Error;
 use scr_engine::config::table::{
     ChildParameter, Effect, MULTIS, Multi, PARAMETERS, Parameter, SECRET, names, nearest,
@@ -14,9 +14,6 @@ use scr_engine::config::{Config, ConfigItem};
 use scr_engine::text::escaped;
 use std::path::PathBuf;
 use std::process::ExitCode;
-
-/// The command.
-pub(super) const COMMAND: Command = Command::of::<Options>("params", &[], CommandGroup::Inspect);
 
 /// List the parameters, their values and where they were set
 ///
@@ -27,7 +24,7 @@ pub(super) const COMMAND: Command = Command::of::<Options>("params", &[], Comman
 ///
 /// Exit status: 0 printed, 1 a configuration file cannot be read or a parameter has a bad value.
 #[derive(clap::Args)]
-struct Options {
+pub(super) struct Options {
     /// Prefix directory, instead of SCR_PREFIX or the current directory
     #[arg(short, long, value_name = "DIR")]
     prefix: Option<PathBuf>,

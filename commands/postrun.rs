@@ -3,7 +3,7 @@
 use super::call::{Failure, Invocation};
 use super::job::Job;
 use super::scavenge::ReachedNodes;
-use super::{Command, CommandGroup, Outcome, RunCommand, daemons, place};
+use super::{Outcome, RunCommand, daemons, place, status};
 use scr_engine::format::flush_file::FlushFile;
 use scr_engine::format::index::Index;
 use scr_engine::policy::halt::FINALIZED;
@@ -19,10 +19,6 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// The command.
-pub(super) const COMMAND: Command =
-    Command::of::<Options>("postrun", &["scr_postrun"], CommandGroup::Scripts);
-
 /// Save the newest checkpoint and all output from the caches at the end of a job
 ///
 /// Call it at the end of an allocation, when no run of the job is alive; scr run does it itself.
@@ -34,7 +30,7 @@ pub(super) const COMMAND: Command =
 ///
 /// Exit status: 0 all is in the prefix directory, 1 a dataset could not be saved.
 #[derive(clap::Args)]
-struct Options {
+pub(super) struct Options {
     /// What the program was launched with: srun, mpirun, flux ...
     #[arg(short, long, value_name = "LAUNCHER")]
     joblauncher: Option<String>,
@@ -59,11 +55,7 @@ impl RunCommand for Options {
         place::used(Some(job.prefix.root()))?;
         let launcher = job.launcher(self.joblauncher.as_deref())?;
         let known = expand(&self.down)?;
-        Ok(if finish(call, &job, launcher.as_ref(), &known)? {
-            ExitCode::SUCCESS
-        } else {
-            ExitCode::FAILURE
-        })
+        Ok(status(finish(call, &job, launcher.as_ref(), &known)?))
     }
 }
 

@@ -3,7 +3,7 @@
 use super::call::{Failure, Invocation};
 use super::job::Job;
 use super::scavenge::ReachedNodes;
-use super::{Command, CommandGroup, Outcome, RunCommand, daemons, place};
+use super::{Outcome, RunCommand, daemons, place, status};
 use scr_engine::format::flush_file::FlushFile;
 use scr_engine::format::print::escaped;
 use scr_engine::prefix::records;
@@ -14,10 +14,6 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// The command.
-pub(super) const COMMAND: Command =
-    Command::of::<Options>("poststage", &["scr_poststage"], CommandGroup::Scripts);
-
 /// Finish the flushes that the last run of a job has left in the background
 ///
 /// With SCR_FLUSH_POSTSTAGE=1, SCR_Finalize does not wait for flushes in the background. This command
@@ -26,7 +22,7 @@ pub(super) const COMMAND: Command =
 ///
 /// Exit status: 0 all flushes are complete, 1 one is not.
 #[derive(clap::Args)]
-struct Options {
+pub(super) struct Options {
     /// Prefix directory, instead of SCR_PREFIX or the current directory
     #[arg(short, long, value_name = "DIR")]
     prefix: Option<PathBuf>,
@@ -57,11 +53,7 @@ impl RunCommand for Options {
             )?;
             good &= self.finish_session(call, &Job::here(Some(&dir))?)?;
         }
-        Ok(if good {
-            ExitCode::SUCCESS
-        } else {
-            ExitCode::FAILURE
-        })
+        Ok(status(good))
     }
 }
 

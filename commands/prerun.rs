@@ -2,7 +2,7 @@
 
 use super::call::{Failure, Invocation};
 use super::job::Job;
-use super::{Command, CommandGroup, Outcome, RunCommand, daemons, place};
+use super::{Outcome, RunCommand, daemons, place};
 use scr_engine::format::print::escaped;
 use scr_engine::policy::halt::SET_BY_SCR;
 use scr_engine::prefix::{identity, records};
@@ -11,10 +11,6 @@ use scr_engine::system::time::Instant;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
-
-/// The command.
-pub(super) const COMMAND: Command =
-    Command::of::<Options>("prerun", &["scr_prerun"], CommandGroup::Scripts);
 
 /// Prepare a prefix directory for a job
 ///
@@ -25,7 +21,7 @@ pub(super) const COMMAND: Command =
 ///
 /// Exit status: 0 done, 1 it failed, or a run uses the directory.
 #[derive(clap::Args)]
-struct Options {
+pub(super) struct Options {
     /// Prefix directory, instead of SCR_PREFIX or the current directory
     #[arg(short, long, value_name = "DIR")]
     prefix: Option<PathBuf>,

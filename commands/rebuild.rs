@@ -2,7 +2,7 @@
 
 use super::call::{Failure, Invocation};
 use super::progress::RebuildProgress;
-use super::{Command, CommandGroup, Outcome, RunCommand, caches, place};
+use super::{Outcome, RunCommand, caches, place, status};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use scr_engine::Error;
 use scr_engine::cache::layout::level;
@@ -22,14 +22,9 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
-/// The command.
-pub(super) const COMMAND: Command = Command::of::<Options>(
-    "rebuild",
-    &["scr_rebuild_xor", "scr_rebuild_partner", "scr_rebuild_rs"],
-    CommandGroup::Datasets,
-);
+/// The classic names.
+pub(super) const NAMES: &[&str] = &["scr_rebuild_xor", "scr_rebuild_partner", "scr_rebuild_rs"];
 
 /// Rebuild lost files of a dataset from its redundancy files
 ///
@@ -42,7 +37,7 @@ pub(super) const COMMAND: Command = Command::of::<Options>(
 ///
 /// Exit status: 0 the dataset is complete now, 1 it is not.
 #[derive(clap::Args)]
-struct Options {
+pub(super) struct Options {
     /// Directory of the dataset, instead of the current directory
     #[arg(short, long, value_name = "DIR")]
     dir: Option<PathBuf>,
@@ -133,11 +128,7 @@ impl RunCommand for Options {
             "{}: {text}",
             caches::title(dataset, *ranks as u64)
         )?;
-        Ok(if done {
-            ExitCode::SUCCESS
-        } else {
-            ExitCode::FAILURE
-        })
+        Ok(status(done))
     }
 }
 

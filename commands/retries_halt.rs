@@ -2,17 +2,13 @@
 
 use super::call::{Failure, Invocation};
 use super::job::Job;
-use super::{Command, CommandGroup, Outcome, RunCommand, place};
+use super::{Outcome, RunCommand, place};
 use scr_engine::format::print::escaped;
 use scr_engine::job::clock;
 use scr_engine::policy::halt::{FINALIZED, reasons};
 use scr_engine::prefix::{paths::Prefix, records};
 use std::io::Write;
 use std::process::ExitCode;
-
-/// The command.
-pub(super) const COMMAND: Command =
-    Command::of::<Options>("retries-halt", &["scr_retries_halt"], CommandGroup::Scripts);
 
 /// Tell whether a job should stop instead of being run again
 ///
@@ -22,7 +18,7 @@ pub(super) const COMMAND: Command =
 ///
 /// Exit status: 0 stop, 1 go on, or the conditions cannot be read.
 #[derive(clap::Args)]
-struct Options {
+pub(super) struct Options {
     #[command(flatten)]
     dir: place::Dir,
 }

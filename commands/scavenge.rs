@@ -6,7 +6,7 @@ use super::complete::complete;
 use super::job::Job;
 use super::on_nodes::{command_on_nodes, message, tell_unkept};
 use super::progress::NodeProgress;
-use super::{Command, CommandGroup, Outcome, RunCommand, list_down_nodes, place};
+use super::{Outcome, RunCommand, list_down_nodes, place};
 use scr_engine::events::Event;
 use scr_engine::format::print::escaped;
 use scr_engine::job::{Heard, clock};
@@ -20,10 +20,6 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// The command.
-pub(super) const COMMAND: Command =
-    Command::of::<Options>("scavenge", &["scr_scavenge"], CommandGroup::Scripts);
-
 /// Save a dataset from the caches of the nodes to the prefix directory
 ///
 /// Runs `scr copy` on each node in two rounds: first for the files of all ranks, then for the
@@ -32,7 +28,7 @@ pub(super) const COMMAND: Command =
 ///
 /// Exit status: 0 the dataset is complete in the prefix directory, 1 it is not.
 #[derive(clap::Args)]
-struct Options {
+pub(super) struct Options {
     /// Number of the dataset
     #[arg(short, long, value_name = "ID")]
     id: u64,

@@ -3,15 +3,11 @@
 use super::call::{Failure, Invocation};
 use super::job::Job;
 use super::retries_halt::{halt_reasons, halt_seconds};
-use super::{Command, CommandGroup, Outcome, RunCommand};
+use super::{Outcome, RunCommand};
 use scr_jobs::hostlist::{expand, minus};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
-
-/// The command.
-pub(super) const COMMAND: Command =
-    Command::of::<Options>("should-exit", &["scr_should_exit"], CommandGroup::Scripts);
 
 /// Tell whether a job script should stop instead of launching the program again
 ///
@@ -20,7 +16,7 @@ pub(super) const COMMAND: Command =
 ///
 /// Exit status: 0 stop, 1 go on, or it is not known.
 #[derive(clap::Args)]
-struct Options {
+pub(super) struct Options {
     /// Prefix directory, instead of SCR_PREFIX or the current directory
     #[arg(short, long, value_name = "DIR")]
     prefix: Option<PathBuf>,

@@ -3,7 +3,7 @@
 use super::call::{Failure, Invocation};
 use super::job::Job;
 use super::on_nodes::{print_answer, question_for_nodes, read_answer};
-use super::{Command, CommandGroup, Outcome, RunCommand, place};
+use super::{Outcome, RunCommand, place};
 use scr_engine::job::{Environment, node_name};
 use scr_engine::store::Durability;
 use scr_engine::system::sync::mpsc::channel;
@@ -17,9 +17,6 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
-
-/// The command.
-pub(super) const COMMAND: Command = Command::of::<Options>("stacks", &[], CommandGroup::Job);
 
 /// How long a node may take to answer, beyond the stacks.
 const ANSWER: Duration = Duration::from_secs(20);
@@ -46,7 +43,7 @@ const LINES: usize = 10;
 ///
 /// Exit status: 0 printed, 1 there is no such process, or the nodes of the job are not known.
 #[derive(clap::Args)]
-struct Options {
+pub(super) struct Options {
     /// Nodes to look at, instead of those of the job
     #[arg(value_name = "NODES")]
     nodes: Vec<String>,

@@ -2,15 +2,10 @@
 
 use super::call::Invocation;
 use super::job::Job;
-use super::{Command, CommandGroup, Outcome, RunCommand};
+use super::{Outcome, RunCommand, status};
 use scr_engine::job::program::find;
 use scr_jobs::launcher::Launcher;
 use std::io::Write;
-use std::process::ExitCode;
-
-/// The command.
-pub(super) const COMMAND: Command =
-    Command::of::<Options>("test-runtime", &["scr_test_runtime"], CommandGroup::Nodes);
 
 /// Check that the programs exist that the commands need in this job
 ///
@@ -19,7 +14,7 @@ pub(super) const COMMAND: Command =
 ///
 /// Exit status: 0 all exist, 1 some are missing.
 #[derive(clap::Args)]
-struct Options {
+pub(super) struct Options {
     /// The launcher: srun, mpirun, flux ...
     #[arg(short, long, value_name = "LAUNCHER")]
     joblauncher: Option<String>,
@@ -52,11 +47,7 @@ impl RunCommand for Options {
         for line in &missing {
             writeln!(call.out, "scr_test_runtime: {line}")?;
         }
-        Ok(if missing.is_empty() {
-            ExitCode::SUCCESS
-        } else {
-            ExitCode::FAILURE
-        })
+        Ok(status(missing.is_empty()))
     }
 }
 

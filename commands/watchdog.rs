@@ -2,7 +2,7 @@
 
 use super::call::{Failure, Invocation};
 use super::job::Job;
-use super::{Command, CommandGroup, Outcome, RunCommand, place};
+use super::{Outcome, RunCommand, place};
 use scr_engine::format::flush_file::FlushFile;
 use scr_engine::policy::halt::FINALIZED;
 use scr_engine::prefix::{paths::Prefix, records};
@@ -16,10 +16,6 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// The command.
-pub(super) const COMMAND: Command =
-    Command::of::<Options>("watchdog", &["scr_watchdog"], CommandGroup::Scripts);
-
 /// End a job step when it makes no progress
 ///
 /// Progress is a new dataset, or a step of its flush, as recorded in .scr/flush.scr. A run may go
@@ -31,7 +27,7 @@ pub(super) const COMMAND: Command =
 /// Exit status: 0 the step was ended, or the program has called SCR_Finalize; 1 it could not be
 /// ended.
 #[derive(clap::Args)]
-struct Options {
+pub(super) struct Options {
     /// Prefix directory, instead of SCR_PREFIX or the current directory
     #[arg(short, long, visible_alias = "dir", value_name = "DIR")]
     prefix: Option<PathBuf>,

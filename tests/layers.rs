@@ -93,11 +93,10 @@ const REAL_FILES: &[&str] = &[
     "commands/check_node.rs",
     "commands/clean.rs",
     "commands/configuration.rs",
-    "commands/crc32.rs",
     "commands/doctor/places.rs",
+    "commands/file.rs",
     "commands/job.rs",
     "commands/place.rs",
-    "commands/print.rs",
     "commands/rebuild.rs",
     "commands/transfer/mod.rs",
 ];

@@ -3,15 +3,11 @@
 pub(super) mod offer;
 
 use super::call::{Failure, Invocation};
-use super::{COMMANDS, Command, CommandGroup, Outcome, RunCommand};
+use super::{COMMANDS, Outcome, RunCommand};
 use scr_engine::Error;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
-
-/// The command.
-pub(super) const COMMAND: Command =
-    Command::of::<Options>("completions", &[], CommandGroup::Scripts);
 
 /// Print a script by which a shell completes command lines
 ///
@@ -21,7 +17,7 @@ pub(super) const COMMAND: Command =
 ///
 /// Exit status: 0 done, 1 a file cannot be written.
 #[derive(clap::Args)]
-struct Options {
+pub(super) struct Options {
     /// The shell
     shell: ShellKind,
     /// The name to complete for, instead of scr

@@ -11,18 +11,14 @@ mod survival;
 use super::call::Invocation;
 use super::job::{Job, configuration_files};
 use super::json;
-use super::{Command, CommandGroup, Outcome, RunCommand, params};
+use super::{Outcome, RunCommand, params, status};
 use report::DoctorReport;
 use scr_engine::config::Settings;
 use scr_engine::config::describe::descriptors;
 use scr_engine::config::table::{MULTIS, PARAMETERS};
 use scr_engine::config::value::{Typed, ValueKind};
 use std::path::PathBuf;
-use std::process::ExitCode;
 use survival::RunShape;
-
-/// The command.
-pub(super) const COMMAND: Command = Command::of::<Options>("doctor", &[], CommandGroup::Inspect);
 
 /// Show what SCR finds here, which losses are survived, and what is wrong
 ///
@@ -33,7 +29,7 @@ pub(super) const COMMAND: Command = Command::of::<Options>("doctor", &[], Comman
 ///
 /// Exit status: 0 no problem, 1 there are problems.
 #[derive(clap::Args)]
-struct Options {
+pub(super) struct Options {
     /// Prefix directory, instead of SCR_PREFIX or the current directory
     #[arg(short, long, value_name = "DIR")]
     prefix: Option<PathBuf>,
@@ -78,11 +74,7 @@ impl RunCommand for Options {
         } else {
             call.show(&report.lines())?
         }
-        Ok(if report.is_good() {
-            ExitCode::SUCCESS
-        } else {
-            ExitCode::FAILURE
-        })
+        Ok(status(report.is_good()))
     }
 }
 

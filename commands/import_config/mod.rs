@@ -6,7 +6,7 @@ mod settings;
 mod veloc;
 
 use super::call::{Failure, Invocation};
-use super::{Command, CommandGroup, Outcome, RunCommand, place};
+use super::{Outcome, RunCommand, place};
 use page::Page;
 use scr_engine::Error;
 use settings::Settings;
@@ -14,10 +14,6 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-
-/// The command.
-pub(super) const COMMAND: Command =
-    Command::of::<Options>("import-config", &[], CommandGroup::Inspect);
 
 /// No configuration is larger.
 const MOST: u64 = 1 << 20;
@@ -31,7 +27,7 @@ const MOST: u64 = 1 << 20;
 ///
 /// Exit status: 0 printed, 1 the file is of neither, or a setting has a value that is not allowed.
 #[derive(clap::Args)]
-struct Options {
+pub(super) struct Options {
     /// The configuration file
     file: PathBuf,
 }

@@ -2,15 +2,12 @@
 
 use super::{calls, pages};
 use crate::call::{Failure, Invocation};
-use crate::{COMMANDS, Command, CommandGroup, Outcome, RunCommand};
+use crate::{COMMANDS, Command, Outcome, RunCommand};
 use scr_engine::{Error, Result};
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-
-/// The command.
-pub(crate) const COMMAND: Command = Command::of::<Options>("manual", &[], CommandGroup::Scripts);
 
 /// Print a manual page
 ///
@@ -19,7 +16,7 @@ pub(crate) const COMMAND: Command = Command::of::<Options>("manual", &[], Comman
 ///
 /// Exit status: 0 done, 1 no such command, or a file cannot be written.
 #[derive(clap::Args)]
-struct Options {
+pub(crate) struct Options {
     /// The command; without one, scr itself
     command: Option<String>,
     /// Write all pages below this directory, as man looks for them

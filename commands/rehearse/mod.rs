@@ -16,8 +16,7 @@ mod stage;
 
 use super::call::{Failure, Invocation};
 use super::run::Signals;
-use super::{Command, CommandGroup, Outcome, RunCommand};
-use checkpoints::Checkpoints;
+use super::{Outcome, RunCommand, status};
 use plan::{Placement, Strike, Victim};
 use rehearsal::{Comparison, Rehearsal, Unsteady};
 use scr_engine::job::Environment;
@@ -26,11 +25,7 @@ use stage::{Ending, Launch, Stage};
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::time::Duration;
-
-/// The command.
-pub(super) const COMMAND: Command = Command::of::<Options>("rehearse", &[], CommandGroup::Job);
 
 /// Try whether a program survives failures, before they happen
 ///
@@ -48,7 +43,7 @@ pub(super) const COMMAND: Command = Command::of::<Options>("rehearse", &[], Comm
 ///
 /// Exit status: 0 the program has recovered, 1 it has not, that is not proven, or it could not be tried, 2 wrong options.
 #[derive(clap::Args)]
-struct Options {
+pub(super) struct Options {
     /// Number of ranks
     #[arg(short = 'n', long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=4096))]
     ranks: u32,
@@ -109,11 +104,7 @@ impl RunCommand for Options {
         if let Some(file) = &self.html {
             write_page(&self.dir.join("struck"), file)?;
         }
-        Ok(if judge::recovered(&rehearsal) {
-            ExitCode::SUCCESS
-        } else {
-            ExitCode::FAILURE
-        })
+        Ok(status(judge::recovered(&rehearsal)))
     }
 }
 

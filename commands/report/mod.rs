@@ -19,7 +19,7 @@ mod words;
 
 use super::call::{Failure, Invocation};
 use super::log_source::LogSource;
-use super::{Command, CommandGroup, Outcome, RunCommand};
+use super::{Outcome, RunCommand};
 use findings::Findings;
 use history::History;
 use scr_engine::log::Record;
@@ -27,9 +27,6 @@ use scr_jobs::hang::time;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
-
-/// The command.
-pub(super) const COMMAND: Command = Command::of::<Options>("report", &[], CommandGroup::Inspect);
 
 /// Show what checkpoints and failures cost
 ///
@@ -39,7 +36,7 @@ pub(super) const COMMAND: Command = Command::of::<Options>("report", &[], Comman
 ///
 /// Exit status: 0 printed, 1 the log cannot be read.
 #[derive(clap::Args)]
-struct Options {
+pub(super) struct Options {
     /// Only runs of the job with this id; may be repeated
     #[arg(short = 'i', long, value_name = "ID")]
     job: Vec<String>,

@@ -10,14 +10,14 @@ mod steps;
 mod words;
 
 pub(super) use signals::Signals;
-pub(super) use words::split as split_words;
+pub(super) use words::{arrange, split as split_words};
 
 use super::call::{Failure, Invocation};
 use super::job::Job;
 use super::lock::only_one;
 use super::test_runtime::missing_programs;
 use super::watch::WatchArgs;
-use super::{Command, CommandGroup, Outcome, RunCommand, mpi, prerun};
+use super::{Outcome, RunCommand, mpi, prerun};
 use scr_engine::Error;
 use scr_engine::job::node_name;
 use scr_jobs::hostlist::compress;
@@ -26,22 +26,17 @@ use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 
-/// The command.
-pub(super) const COMMAND: Command = Command::of::<Options>(
-    "run",
-    &[
-        "scr_run",
-        "scr_srun",
-        "scr_mpirun",
-        "scr_fluxrun",
-        "scr_flux_run",
-        "scr_jsrun",
-        "scr_lrun",
-        "scr_aprun",
-    ],
-    CommandGroup::Job,
-)
-.arranged(words::arrange);
+/// The classic names.
+pub(super) const NAMES: &[&str] = &[
+    "scr_run",
+    "scr_srun",
+    "scr_mpirun",
+    "scr_fluxrun",
+    "scr_flux_run",
+    "scr_jsrun",
+    "scr_lrun",
+    "scr_aprun",
+];
 
 /// Launch a program, and again on the nodes that are left if it fails
 ///
@@ -70,7 +65,7 @@ pub(super) const COMMAND: Command = Command::of::<Options>(
 /// and the program ends with 0 without SCR_Finalize, 128 plus the number of that signal; if the
 /// watchdog ended it so, 1.
 #[derive(clap::Args)]
-struct Options {
+pub(super) struct Options {
     /// Prefix directory, instead of SCR_PREFIX or the current directory
     #[arg(short, long, value_name = "DIR")]
     prefix: Option<PathBuf>,

@@ -19,7 +19,7 @@ const COMMANDS: [(&str, &str); 4] = [
 /// Sorts the words after the command's name: our options, then the launcher and its arguments. The
 /// names `scr_srun` and similar name the launcher. Then all words belong to the launcher, except
 /// `--help` and `--version` at the beginning.
-pub(super) fn arrange(name: &str, words: &[OsString]) -> Vec<OsString> {
+pub(crate) fn arrange(name: &str, words: &[OsString]) -> Vec<OsString> {
     let launcher: &[&str] = match name {
         "scr_srun" => &["srun"],
         "scr_mpirun" => &["mpirun"],

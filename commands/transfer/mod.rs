@@ -6,7 +6,7 @@ use crate::caches::of_control;
 use crate::call::{Failure, Invocation};
 use crate::job::Job;
 use crate::list_dir::{Which, bases};
-use crate::{Command, CommandGroup, Outcome, RunCommand, place};
+use crate::{Outcome, RunCommand, place, status};
 use scr_engine::cache::layout::Layout;
 use scr_engine::daemon::control::this_process;
 use scr_engine::events::Severity;
@@ -27,10 +27,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-/// The command.
-pub(super) const COMMAND: Command =
-    Command::of::<Options>("transfer", &["scr_transfer"], CommandGroup::Nodes);
-
 /// Copy datasets from this node's cache to the prefix directory, beside the program
 ///
 /// The transfer daemon: one for each node and job, in the foreground. With SCR_FLUSH_ASYNC=1 and
@@ -46,7 +42,7 @@ pub(super) const COMMAND: Command =
 /// Exit status: 0 the daemon was told to end, or all is done; 1 a dataset could not be copied, there
 /// is a daemon already, or the control directory cannot be used.
 #[derive(clap::Args)]
-struct Options {
+pub(super) struct Options {
     /// Prefix directory, instead of SCR_PREFIX or the current directory
     #[arg(short, long, value_name = "DIR")]
     prefix: Option<PathBuf>,
@@ -159,11 +155,7 @@ impl NodeDaemon {
             Finished::ByDaemon => false,
             Finished::Here(file) => report(call, &file)?,
         };
-        Ok(if failed {
-            ExitCode::FAILURE
-        } else {
-            ExitCode::SUCCESS
-        })
+        Ok(status(!failed))
     }
 
     fn stop(&self, call: &mut Invocation) -> Outcome {

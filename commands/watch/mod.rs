@@ -14,7 +14,7 @@ use super::job::Job;
 use super::lock::only_one;
 use super::on_nodes::{control_directory, print_answer, question_for_nodes, read_answer};
 use super::stacks::{Stacks, wanted, wanted_here};
-use super::{Command, CommandGroup, Outcome, RunCommand, place};
+use super::{Outcome, RunCommand, place};
 use readers::Where;
 use scr_engine::events::Event;
 use scr_engine::job::Environment;
@@ -30,9 +30,6 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 use target::Target;
-
-/// The command.
-pub(super) const COMMAND: Command = Command::of::<Options>("watch", &[], CommandGroup::Job);
 
 /// Exit status when the job hung.
 const HUNG: u8 = 3;
@@ -56,7 +53,7 @@ const LEFT_OVER: Duration = Duration::from_secs(20);
 /// Exit status: 0 the process or step has ended by itself, 3 it hung, and has ended unless --no-kill was given, 1 it cannot be
 /// watched.
 #[derive(clap::Args)]
-struct Options {
+pub(super) struct Options {
     /// Process id on this node, or job step
     #[arg(value_name = "PID|JOBSTEP", required_unless_present = "here")]
     target: Option<String>,

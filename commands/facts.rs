@@ -1,16 +1,14 @@
-//! `scr env`: facts about the job, for job scripts.
+//! `scr env`, `scr prefix`, `scr nodes-file`: what is known of a job, for scripts.
 
 use super::call::{Failure, Invocation};
 use super::job::Job;
-use super::{Command, CommandGroup, Outcome, RunCommand};
+use super::{Outcome, RunCommand, place};
+use scr_engine::format::{self, nodes::Nodes};
 use scr_jobs::hostlist::compress;
 use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::process::ExitCode;
-
-/// The command.
-pub(super) const COMMAND: Command =
-    Command::of::<Options>("env", &["scr_env"], CommandGroup::Nodes);
 
 /// Print one fact about the job, without a newline
 ///
@@ -21,7 +19,7 @@ pub(super) const COMMAND: Command =
 /// Exit status: 0 printed, 1 not known.
 #[derive(clap::Args)]
 #[command(group = clap::ArgGroup::new("question").multiple(false).required(true))]
-struct Options {
+pub(super) struct Env {
     /// Print the user's name
     #[arg(short, long, group = "question")]
     user: bool,
@@ -48,7 +46,7 @@ struct Options {
     prefix: Option<PathBuf>,
 }
 
-impl RunCommand for Options {
+impl RunCommand for Env {
     fn run(&self, call: &mut Invocation) -> Outcome {
         let job = Job::here(self.prefix.as_deref())?;
         let answer = self.answer(&job)?;
@@ -57,7 +55,7 @@ impl RunCommand for Options {
     }
 }
 
-impl Options {
+impl Env {
     fn answer(&self, job: &Job) -> Result<String, Failure> {
         if self.user {
             job.user()
@@ -81,5 +79,39 @@ impl Options {
             })?;
             Ok(nodes.to_string())
         }
+    }
+}
+
+/// Print the prefix directory that a job started here would use
+///
+/// That is SCR_PREFIX, from the environment or a configuration file, else the current
+/// directory.
+#[derive(clap::Args)]
+pub(super) struct PrefixPath {}
+
+impl RunCommand for PrefixPath {
+    fn run(&self, call: &mut Invocation) -> Outcome {
+        let prefix = Job::here(None)?.prefix;
+        call.out.write_all(prefix.root().as_os_str().as_bytes())?;
+        writeln!(call.out)?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Print how many nodes the last run used
+///
+/// Exit status: 0 printed, 1 it is not known.
+#[derive(clap::Args)]
+pub(super) struct NodesFile {
+    #[command(flatten)]
+    dir: place::Dir,
+}
+
+impl RunCommand for NodesFile {
+    fn run(&self, call: &mut Invocation) -> Outcome {
+        let prefix = self.dir.used()?;
+        let record: Nodes = format::read(&*place::files(&prefix), &prefix.file("nodes.scr"))?;
+        writeln!(call.out, "{}", record.nodes)?;
+        Ok(ExitCode::SUCCESS)
     }
 }

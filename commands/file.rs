@@ -1,23 +1,43 @@
-//! `scr print`: prints a file of SCR as text.
+//! `scr crc32`, `scr print`: one file.
 
 use super::call::Invocation;
-use super::{Command, CommandGroup, Outcome, RunCommand, place};
+use super::{Outcome, RunCommand, place};
 use clap::ValueEnum;
 use scr_engine::format::{print, read_tree};
 use scr_engine::store::posix::Posix;
+use scr_engine::transfer::copy::Copier;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// The command.
-pub(super) const COMMAND: Command = Command::of::<Options>(
-    "print",
-    &["scr_print", TREE, "scr_print_hash_file"],
-    CommandGroup::Inspect,
-);
+/// Bytes to read at a time.
+const BUFFER: usize = 1 << 20;
+
+/// Print the CRC32 of a file
+///
+/// Prints the checksum of a file (CRC32 of IEEE 802.3, as in zlib), in hexadecimal without leading
+/// zeros. It can be compared with the CRC that SCR records for each file.
+#[derive(clap::Args)]
+pub(super) struct Crc32 {
+    /// The file
+    file: PathBuf,
+}
+
+impl RunCommand for Crc32 {
+    fn run(&self, call: &mut Invocation) -> Outcome {
+        let content = Copier::new(&Posix, BUFFER).checksum(&place::file(&self.file)?)?;
+        if let Some(crc) = content.crc {
+            writeln!(call.out, "{crc:x}")?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
 
 /// The classic name whose mode is `tree`.
 const TREE: &str = "kvtree_print";
+
+/// The classic names of `scr print`.
+pub(super) const PRINT: &[&str] = &["scr_print", TREE, "scr_print_hash_file"];
 
 /// Print a file of SCR as text
 ///
@@ -27,7 +47,7 @@ const TREE: &str = "kvtree_print";
 ///
 /// Exit status: 0 printed, 1 the file does not exist or is not a file of SCR.
 #[derive(clap::Args)]
-struct Options {
+pub(super) struct Print {
     /// tree: one line for each element; keyval: key and value on one line [default: keyval; under the
     /// name kvtree_print: tree]
     #[arg(short, long)]
@@ -42,7 +62,7 @@ enum Mode {
     Keyval,
 }
 
-impl RunCommand for Options {
+impl RunCommand for Print {
     fn run(&self, call: &mut Invocation) -> Outcome {
         let tree = read_tree(&Posix, &place::file(&self.file)?)?;
         let style = match self.mode {

@@ -1,16 +1,12 @@
-//! `scr log-event`: a line in the event log.
+//! `scr log-event`, `scr log-transfer`: a line in the event log.
 
 use super::call::{Failure, Invocation};
 use super::job::Job;
-use super::{Command, CommandGroup, Outcome, RunCommand};
+use super::{Outcome, RunCommand};
 use scr_engine::events::{Event, EventKind};
 use scr_engine::log::Record;
 use std::path::PathBuf;
 use std::process::ExitCode;
-
-/// The command.
-pub(super) const COMMAND: Command =
-    Command::of::<Options>("log-event", &["scr_log_event"], CommandGroup::Scripts);
 
 /// Write an event to the log
 ///
@@ -19,7 +15,7 @@ pub(super) const COMMAND: Command =
 ///
 /// Exit status: 0 done, 1 the log cannot be written.
 #[derive(clap::Args)]
-struct Options {
+pub(super) struct LogEvent {
     #[command(flatten)]
     of: JobOptions,
     /// The event, such as RUN_START, RUN_END, NODE_FAIL
@@ -64,7 +60,7 @@ pub(super) struct JobOptions {
     secs: Option<f64>,
 }
 
-impl RunCommand for Options {
+impl RunCommand for LogEvent {
     fn run(&self, _: &mut Invocation) -> Outcome {
         self.of.log(EventKind::Incident, &self.kind, |line| {
             line.note.clone_from(&self.note);
@@ -104,4 +100,41 @@ pub(super) fn seconds(text: &str) -> Result<f64, String> {
     number
         .filter(|n: &f64| n.is_finite() && *n >= 0.0)
         .ok_or_else(|| "it must be a number that is not negative".to_string())
+}
+
+/// Write a transfer of data to the log
+///
+/// To PREFIX/.scr/log, to syslog and to a database, as SCR_LOG_TXT_ENABLE, SCR_LOG_SYSLOG_ENABLE and
+/// SCR_LOG_DB_ENABLE say; does nothing unless SCR_LOG_ENABLE is set.
+///
+/// Exit status: 0 done, 1 the log cannot be written.
+#[derive(clap::Args)]
+pub(super) struct LogTransfer {
+    #[command(flatten)]
+    of: JobOptions,
+    /// The kind of transfer, such as FETCH, FLUSH_SYNC
+    #[arg(short = 'T', long = "type", value_name = "WORD")]
+    kind: String,
+    /// Source of the data
+    #[arg(short = 'X', long, value_name = "PATH")]
+    from: Option<String>,
+    /// Destination of the data
+    #[arg(short = 'Y', long, value_name = "PATH")]
+    to: Option<String>,
+    /// Number of bytes
+    #[arg(short = 'B', long, value_name = "N", value_parser = seconds)]
+    bytes: Option<f64>,
+    /// Number of files
+    #[arg(short = 'F', long, value_name = "N")]
+    files: Option<u64>,
+}
+
+impl RunCommand for LogTransfer {
+    fn run(&self, _: &mut Invocation) -> Outcome {
+        self.of.log(EventKind::Transfer, &self.kind, |line| {
+            line.from.clone_from(&self.from);
+            line.to.clone_from(&self.to);
+            (line.bytes, line.files) = (self.bytes, self.files);
+        })
+    }
 }
