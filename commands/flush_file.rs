@@ -2,7 +2,7 @@
 
 use super::call::{Failure, Invocation};
 use super::copy::Configured;
-use super::json::{self, FlushFileJson, FlushedJson};
+use super::json::{self, Bytes, object};
 use super::list_dir::{Which, bases};
 use super::progress::Progress;
 use super::{Outcome, RunCommand, caches, place, status};
@@ -24,6 +24,7 @@ use scr_engine::system::time::{Instant, SystemTime};
 use scr_engine::text::ranks_in_words;
 use scr_engine::transfer::copy::Copier;
 use scr_jobs::datasets::resume::resume;
+use serde::Serialize;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
@@ -154,22 +155,20 @@ impl Options {
         };
         let found = record.datasets.iter().rev().filter(wanted);
         let found = found.take(if self.latest { 1 } else { usize::MAX });
-        let mut datasets: Vec<FlushedJson> = found.map(|(id, entry)| known(*id, entry)).collect();
+        let mut found: Vec<(&u64, &FlushEntry)> = found.collect();
         if self.list_output {
-            datasets.reverse();
+            found.reverse();
         }
-        let answer = match datasets.first() {
-            None => false,
-            Some(first) if self.need_flush.is_some() => first.needs_flush,
-            Some(first) if self.location.is_some() => first.location.is_some(),
-            Some(first) if self.name.is_some() => first.name.is_some(),
-            Some(_) => true,
-        };
-        let root = prefix.root().as_os_str().as_bytes();
-        let list = FlushFileJson {
-            prefix: json::text(root),
-            prefix_hex: json::hex(root),
-            datasets,
+        let answer = found.first().is_some_and(|(_, first)| {
+            let unknown = self.need_flush.is_some() && !first.needs_flush()
+                || self.location.is_some() && location(first).is_none()
+                || self.name.is_some() && first.own_name().is_none();
+            !unknown
+        });
+        let list = object! {
+            #[serde(flatten)]
+            prefix: Bytes("prefix", Some(prefix.root().as_os_str().as_bytes())),
+            datasets: found.into_iter().map(known).collect::<Vec<_>>(),
         };
         json::print(call, "flush-file", list)?;
         Ok(status(answer))
@@ -185,17 +184,16 @@ impl Options {
     }
 }
 
-fn known(id: u64, entry: &FlushEntry) -> FlushedJson {
-    let (name, name_hex) = json::named(entry.own_name());
+fn known((id, entry): (&u64, &FlushEntry)) -> impl Serialize {
     let places = entry.locations.iter().map(Name::as_bytes);
-    FlushedJson {
-        id,
-        name,
-        name_hex,
+    object! {
+        id: *id,
+        #[serde(flatten)]
+        name: Bytes("name", entry.own_name().map(Name::as_bytes)),
         checkpoint: entry.ckpt,
         output: entry.output,
         location: location(entry),
-        locations: places.map(json::text).collect(),
+        locations: places.map(json::text).collect::<Vec<_>>(),
         needs_flush: entry.needs_flush(),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::call::{Failure, Invocation};
 use super::details::{Details, Times, is_saved, kind};
-use super::json::{self, IndexJson, IndexedJson};
+use super::json::{self, Bytes, object};
 use super::place;
 use super::terminal::{HEADING, Line, WRONG};
 use clap::builder::styling::Style;
@@ -106,21 +106,20 @@ pub(super) fn list_json(
     };
     let one = |(at, (&id, entry)): (usize, (&u64, &IndexEntry))| {
         let details = known.get(at);
-        let (name, name_hex) = json::named(index.name(id));
         let dataset = entry.dataset.as_ref();
         let words = |name: &Name| json::text(name.as_bytes());
         let given = |name: &&Name| !name.is_empty();
-        IndexedJson {
-            id,
-            name,
-            name_hex,
+        object! {
+            id: id,
+            #[serde(flatten)]
+            name: Bytes("name", index.name(id).map(Name::as_bytes)),
             checkpoint: entry.is_checkpoint(),
             output: dataset.is_some_and(|d| d.flag_output),
             valid: entry.is_good(),
             complete: entry.complete,
             current: current == Some(id),
             flushed: entry.flushed.as_ref().map(words),
-            fetched: entry.fetched.iter().map(words).collect(),
+            fetched: entry.fetched.iter().map(words).collect::<Vec<_>>(),
             failed: entry.failed.as_ref().map(words),
             created: dataset.map(|d| d.created).filter(|time| *time > 0),
             files: dataset.and_then(|d| d.files),
@@ -134,11 +133,12 @@ pub(super) fn list_json(
         }
     };
     let root = prefix.root().as_os_str().as_bytes();
-    let list = IndexJson {
-        prefix: json::text(root),
-        prefix_hex: json::hex(root),
-        current,
-        datasets: index.datasets().iter().rev().enumerate().map(one).collect(),
+    let datasets = index.datasets().iter().rev().enumerate().map(one);
+    let list = object! {
+        #[serde(flatten)]
+        prefix: Bytes("prefix", Some(root)),
+        current: current,
+        datasets: datasets.collect::<Vec<_>>(),
     };
     json::print(call, "index", list)
 }

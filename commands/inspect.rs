@@ -3,7 +3,7 @@
 use super::call::{Failure, Invocation};
 use super::details::{Checksums, Details, Times, Took, is_written, kind};
 use super::inspect_nodes::AskedNodes;
-use super::json::{self, CachedJson, InspectJson, SavedDatasetJson, SavedJson};
+use super::json::{self, Bytes, CachedJson, InspectJson, object};
 use super::terminal::Line;
 use super::{Outcome, RunCommand, caches, fields};
 use clap::builder::styling::Style;
@@ -135,16 +135,15 @@ impl Options {
         };
         if self.json {
             let root = here.job.prefix.root();
-            let name = dataset.name.as_bytes();
-            let saved = SavedJson {
+            let saved = object! {
                 prefix: root.to_string_lossy().into_owned(),
-                dataset: SavedDatasetJson {
+                dataset: object! {
                     id: dataset.id,
-                    name: json::text(name),
-                    name_hex: json::hex(name),
-                    ranks,
-                    state,
-                    rebuild_ranks: rebuild.to_vec(),
+                    #[serde(flatten)]
+                    name: Bytes("name", Some(dataset.name.as_bytes())),
+                    ranks: ranks,
+                    state: state,
+                    rebuild_ranks: rebuild,
                 },
             };
             json::print(call, "inspect", saved)?;

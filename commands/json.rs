@@ -10,7 +10,8 @@ use scr_engine::events::EventKind;
 use scr_engine::format::Name;
 use scr_engine::log::Record;
 use scr_engine::text::is_hidden;
-use serde::{Deserialize, Serialize};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -18,6 +19,38 @@ use std::io::Write as _;
 /// The version of all outputs. It grows if a key goes, or its type or meaning changes; new keys do not
 /// change it.
 const VERSION: u32 = 1;
+
+/// An object with these keys, in this order. So a fact goes into the JSON from the type that has it.
+macro_rules! object {
+    ($($(#[$how:meta])* $key:ident: $value:expr),* $(,)?) => {{
+        // A key names the type of its value, too.
+        #[allow(non_camel_case_types)]
+        let object = {
+            #[derive(serde::Serialize)]
+            struct Object<$($key),*> {
+                $($(#[$how])* $key: $key),*
+            }
+            Object { $($key: $value),* }
+        };
+        object
+    }};
+}
+pub(crate) use object;
+
+/// Bytes under a key, and beside it under `KEY_hex` if they are not UTF-8; null if they are not known. For `#[serde(flatten)]`.
+pub(super) struct Bytes<'a>(pub &'static str, pub Option<&'a [u8]>);
+
+impl Serialize for Bytes<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let Bytes(key, bytes) = self;
+        let mut keys = to.serialize_map(None)?;
+        keys.serialize_entry(key, &bytes.map(text))?;
+        if let Some(digits) = bytes.and_then(hex) {
+            keys.serialize_entry(&format!("{key}_hex"), &digits)?;
+        }
+        keys.end()
+    }
+}
 
 #[derive(Serialize)]
 struct Document<'a, T> {
@@ -134,41 +167,6 @@ pub(super) fn named(name: Option<&Name>) -> (Option<String>, Option<String>) {
     (bytes.map(text), bytes.and_then(hex))
 }
 
-/// `scr index --json`
-#[derive(Serialize)]
-pub(super) struct IndexJson {
-    pub prefix: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub prefix_hex: Option<String>,
-    pub current: Option<u64>,
-    pub datasets: Vec<IndexedJson>,
-}
-
-#[derive(Serialize)]
-pub(super) struct IndexedJson {
-    pub id: u64,
-    pub name: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub name_hex: Option<String>,
-    pub checkpoint: bool,
-    pub output: bool,
-    pub valid: bool,
-    pub complete: bool,
-    pub current: bool,
-    pub flushed: Option<String>,
-    pub fetched: Vec<String>,
-    pub failed: Option<String>,
-    pub created: Option<u64>,
-    pub files: Option<u64>,
-    pub bytes: Option<u64>,
-    pub user: Option<String>,
-    pub job: Option<String>,
-    pub ranks: Option<u64>,
-    pub seconds: Option<f64>,
-    pub bytes_per_second: Option<f64>,
-    pub checksums: Option<Checksums>,
-}
-
 /// `scr inspect --json`
 #[derive(Serialize, Deserialize)]
 pub(super) struct InspectJson {
@@ -191,24 +189,6 @@ pub(super) struct CachedJson {
     pub seconds: Option<f64>,
     pub bytes_per_second: Option<f64>,
     pub checksums: Option<Checksums>,
-}
-
-/// `scr inspect --id ID --json`
-#[derive(Serialize)]
-pub(super) struct SavedJson {
-    pub prefix: String,
-    pub dataset: SavedDatasetJson,
-}
-
-#[derive(Serialize)]
-pub(super) struct SavedDatasetJson {
-    pub id: u64,
-    pub name: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub name_hex: Option<String>,
-    pub ranks: u64,
-    pub state: &'static str,
-    pub rebuild_ranks: Vec<usize>,
 }
 
 /// `scr inspect --fields DATASET --json`
@@ -288,28 +268,6 @@ pub(super) struct GreatestJson {
     pub ulp: Option<u128>,
 }
 
-/// `scr flush-file --json`
-#[derive(Serialize)]
-pub(super) struct FlushFileJson {
-    pub prefix: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub prefix_hex: Option<String>,
-    pub datasets: Vec<FlushedJson>,
-}
-
-#[derive(Serialize)]
-pub(super) struct FlushedJson {
-    pub id: u64,
-    pub name: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub name_hex: Option<String>,
-    pub checkpoint: bool,
-    pub output: bool,
-    pub location: Option<&'static str>,
-    pub locations: Vec<String>,
-    pub needs_flush: bool,
-}
-
 /// `scr halt --list --json`
 #[derive(Serialize)]
 pub(super) struct HaltsJson {
@@ -328,20 +286,6 @@ pub(super) struct HaltJson {
     pub exit_after: Option<i64>,
     pub exit_before: Option<i64>,
     pub halt_seconds: Option<i64>,
-}
-
-/// `scr list-down-nodes --json`
-#[derive(Serialize)]
-pub(super) struct NodesJson {
-    pub tested: Vec<String>,
-    pub down: Vec<DownJson>,
-    pub not_tested: Vec<String>,
-}
-
-#[derive(Serialize)]
-pub(super) struct DownJson {
-    pub node: String,
-    pub reason: String,
 }
 
 /// `scr params --json`
@@ -463,6 +407,35 @@ pub(super) struct ProblemJson {
     pub remedy: Option<String>,
 }
 
+/// A record of `scr log --json`.
+pub(super) fn record(record: &Record) -> impl Serialize {
+    object! {
+        time: record.time,
+        host: &record.host,
+        job: &record.job,
+        kind: match record.event.kind() {
+            EventKind::Incident => "event",
+            EventKind::Transfer => "transfer",
+        },
+        #[serde(rename = "type")]
+        event: record.event.name(),
+        processes: record.procs,
+        nodes: record.nodes,
+        note: record.note.as_deref(),
+        from: record.from.as_deref(),
+        to: record.to.as_deref(),
+        dataset: record.dset,
+        name: record.name.as_deref(),
+        seconds: record.secs,
+        bytes: record.bytes,
+        files: record.files,
+        bytes_per_second: record.rate(),
+        user: record.user.as_deref(),
+        job_name: record.jobname.as_deref(),
+        job_start: record.start,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{hex, text, visible};
@@ -479,59 +452,5 @@ mod tests {
             "{shown}"
         );
         assert_eq!(serde_json::from_str::<String>(&shown).unwrap(), hostile);
-    }
-}
-
-/// A record of `scr log --json`
-#[derive(Serialize)]
-pub(super) struct RecordJson<'a> {
-    pub time: i64,
-    pub host: &'a str,
-    pub job: &'a str,
-    pub kind: &'static str,
-    #[serde(rename = "type")]
-    pub event: &'a str,
-    pub processes: Option<u64>,
-    pub nodes: Option<u64>,
-    pub note: Option<&'a str>,
-    pub from: Option<&'a str>,
-    pub to: Option<&'a str>,
-    pub dataset: Option<u64>,
-    pub name: Option<&'a str>,
-    pub seconds: Option<f64>,
-    pub bytes: Option<f64>,
-    pub files: Option<u64>,
-    pub bytes_per_second: Option<f64>,
-    pub user: Option<&'a str>,
-    pub job_name: Option<&'a str>,
-    pub job_start: Option<i64>,
-}
-
-impl<'a> RecordJson<'a> {
-    pub(super) fn of(record: &'a Record) -> Self {
-        RecordJson {
-            time: record.time,
-            host: &record.host,
-            job: &record.job,
-            kind: match record.event.kind() {
-                EventKind::Incident => "event",
-                EventKind::Transfer => "transfer",
-            },
-            event: record.event.name(),
-            processes: record.procs,
-            nodes: record.nodes,
-            note: record.note.as_deref(),
-            from: record.from.as_deref(),
-            to: record.to.as_deref(),
-            dataset: record.dset,
-            name: record.name.as_deref(),
-            seconds: record.secs,
-            bytes: record.bytes,
-            files: record.files,
-            bytes_per_second: record.rate(),
-            user: record.user.as_deref(),
-            job_name: record.jobname.as_deref(),
-            job_start: record.start,
-        }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::call::{Failure, Invocation};
 use super::job::Job;
-use super::json::{self, DownJson, NodesJson};
+use super::json::{self, object};
 use super::{Outcome, RunCommand, check_node, failed_nodes};
 use scr_engine::config::table;
 use scr_engine::events::Event;
@@ -73,14 +73,10 @@ impl RunCommand for Options {
         let avoided = failed_nodes::avoided(&job, &up, nodes.len())?;
         let listed = || report.down.iter().chain(&avoided);
         if self.json {
-            let down = listed().map(|down| DownJson {
-                node: down.node.clone(),
-                reason: down.reason.clone(),
-            });
-            let found = NodesJson {
+            let found = object! {
                 tested: nodes,
-                down: down.collect(),
-                not_tested: report.notes.clone(),
+                down: listed().collect::<Vec<_>>(),
+                not_tested: &report.notes,
             };
             json::print(call, "list-down-nodes", found)?;
         } else if self.reason {

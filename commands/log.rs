@@ -1,7 +1,7 @@
 //! `scr log`: shows the event log.
 
 use super::call::{Failure, Invocation};
-use super::json::{self, RecordJson};
+use super::json;
 use super::log_source::LogSource;
 use super::{Outcome, RunCommand};
 use scr_engine::job::clock;
@@ -101,7 +101,7 @@ impl Printed {
     fn add(&mut self, call: &mut Invocation, record: &Record) -> Result<(), Failure> {
         match self {
             Printed::Lines => writeln!(call.out, "{}", escaped(&record.to_string()))?,
-            Printed::Json(stream) => stream.add(call, &RecordJson::of(record))?,
+            Printed::Json(stream) => stream.add(call, &json::record(record))?,
         }
         Ok(())
     }

@@ -15,6 +15,7 @@ use scr_engine::job::{Environment, Lookup};
 use scr_engine::system::thread;
 use scr_engine::text::excerpt;
 use scr_engine::{Error, Result};
+use serde::Serialize;
 use std::ffi::OsString;
 use std::time::Duration;
 
@@ -70,7 +71,7 @@ pub const GIVEN: &str = "Specified as down";
 pub const EXCLUDED: &str = "User excluded via SCR_EXCLUDE_NODES";
 
 /// A node that must not be used.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Down {
     /// Its name.
     pub node: String,

@@ -6,11 +6,12 @@ use super::failed::FailedOperation;
 use super::history::History;
 use super::lost;
 use super::run::{Activity, Ending, Phase, Run};
+use serde::Serialize;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::AddAssign;
 
 /// Where the time of runs went, seconds. The parts make up the total.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub(super) struct TimeUse {
     pub total: f64,
     /// Computation whose result was not lost.

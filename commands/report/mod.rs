@@ -69,7 +69,7 @@ impl RunCommand for Options {
             write_page(file, &findings)?;
         }
         if self.json {
-            super::json::print(call, "report", json::ReportJson::of(&findings))?
+            super::json::print(call, "report", json::report(&findings))?
         } else {
             call.show(&text::lines(&findings))?
         }
