@@ -17,6 +17,8 @@ fn main() {
     println!("cargo::rerun-if-changed=include/scr.h");
     println!("cargo::rerun-if-env-changed=MPICC");
 
+    #[cfg(all(feature = "any-mpi", not(feature = "mpi")))]
+    library_of_c(&["library/capi/configf.c"]).compile("scr_c");
     #[cfg(feature = "mpi")]
     {
         let mpi = build_probe_mpi::probe();
@@ -39,15 +41,11 @@ fn main() {
 
 #[cfg(feature = "mpi")]
 fn compile_c(mpi: Option<&build_probe_mpi::Library>) {
-    let mut build = cc::Build::new();
-    build
-        .files([
-            "library/capi/configf.c",
-            "library/comm/mpi/built_with.c",
-            "library/comm/mpi/failure.c",
-        ])
-        .include("include")
-        .std("c99");
+    let mut build = library_of_c(&[
+        "library/capi/configf.c",
+        "library/comm/mpi/built_with.c",
+        "library/comm/mpi/failure.c",
+    ]);
     // By the search of the bindings, so that it is their MPI.
     if let Some(mpi) = mpi {
         match &mpi.mpicc {
@@ -56,4 +54,11 @@ fn compile_c(mpi: Option<&build_probe_mpi::Library>) {
         };
     }
     build.compile("scr_c");
+}
+
+#[cfg(any(feature = "mpi", feature = "any-mpi"))]
+fn library_of_c(files: &[&str]) -> cc::Build {
+    let mut build = cc::Build::new();
+    build.files(files).include("include").std("c99");
+    build
 }

@@ -48,9 +48,13 @@ set(SCR_CARGO_TARGET_DIR ${_scr_default} CACHE PATH
 # cargo takes a relative one from the directory in which it runs; what copies its products runs elsewhere.
 get_filename_component(SCR_CARGO_TARGET_DIR "${SCR_CARGO_TARGET_DIR}" ABSOLUTE
     BASE_DIR ${PROJECT_SOURCE_DIR})
-string(SHA256 _scr_mpi_hash "${MPI_C_COMPILER};${MPI_C_LIBRARIES}")
-string(SUBSTRING "${_scr_mpi_hash}" 0 8 _scr_mpi_hash)
-set(SCR_CARGO_MPI_DIRECTORY "mpi-${_scr_mpi_hash}")
+if(SCR_MPI STREQUAL "found")
+    set(SCR_CARGO_MPI_DIRECTORY any-mpi)
+else()
+    string(SHA256 _scr_mpi_hash "${MPI_C_COMPILER};${MPI_C_LIBRARIES}")
+    string(SUBSTRING "${_scr_mpi_hash}" 0 8 _scr_mpi_hash)
+    set(SCR_CARGO_MPI_DIRECTORY "mpi-${_scr_mpi_hash}")
+endif()
 
 # The profiles of Cargo.toml, each built in the directory of its name, but dev in debug.
 string(TOLOWER "${CMAKE_BUILD_TYPE}" _scr_type)
@@ -85,7 +89,7 @@ set(SCR_CARGO_ENVIRONMENT
     --unset=MPI_PKG_CONFIG
     CC=${CMAKE_C_COMPILER}
     "CFLAGS=${_scr_c_flags}"
-    MPICC=${MPI_C_COMPILER}
+    MPICC=${SCR_MPI_C_COMPILER}
     SCR_MPI_FAMILY=${SCR_MPI_FAMILY}
     SCR_DEFAULT_CACHE_BASE=${SCR_CACHE_BASE}
     SCR_DEFAULT_CNTL_BASE=${SCR_CNTL_BASE}

@@ -31,7 +31,8 @@ install(DIRECTORY examples/ DESTINATION ${CMAKE_INSTALL_DATADIR}/scr/examples
 # What a static link needs, in the words of a command line. Where there is no shared library, it is
 # what each link needs.
 list(JOIN SCR_MPI_LIBRARIES " " _scr_private)
-set(SCR_PC_PRIVATE " ${MPI_C_LINK_FLAGS} ${_scr_private} -pthread -ldl -lm")
+list(JOIN SCR_MPI_LINK_FLAGS " " _scr_flags)
+set(SCR_PC_PRIVATE " ${_scr_flags} ${_scr_private} -pthread -ldl -lm")
 string(REGEX REPLACE "  +" " " SCR_PC_PRIVATE "${SCR_PC_PRIVATE}")
 set(SCR_PC_PUBLIC "")
 if(NOT BUILD_SHARED_LIBS)
@@ -59,6 +60,10 @@ endforeach()
 # For `module use <prefix>/share/scr/modulefiles; module load scr`.
 set(_scr_modules ${CMAKE_INSTALL_DATADIR}/scr/modulefiles/scr)
 _scr_path_to_prefix(SCR_MODULE_PREFIX ${_scr_modules})
+set(SCR_MODULE_MPI "Programs must use the MPI that it was built with: ${SCR_MPI_C_COMPILER}")
+if(SCR_MPI STREQUAL "found")
+    set(SCR_MODULE_MPI "Programs may use any MPI.")
+endif()
 set(SCR_MODULE_PYTHON "")
 if(SCR_ENABLE_PYTHON AND BUILD_SHARED_LIBS)
     set(SCR_MODULE_PYTHON "prepend-path PYTHONPATH \$prefix/${CMAKE_INSTALL_DATADIR}/scr/python")

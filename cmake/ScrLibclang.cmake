@@ -1,6 +1,9 @@
 # libclang, which makes the bindings to MPI while the library is compiled, is looked for where the
 # crate clang-sys looks for it, so that its absence is said here and not in the middle of the build.
 
+if(SCR_MPI STREQUAL "found")
+    return()
+endif()
 set(SCR_LIBCLANG_PATH "$ENV{LIBCLANG_PATH}" CACHE PATH
     "Directory of libclang.so; if empty, it is looked for")
 if(SCR_LIBCLANG_PATH)

@@ -1,6 +1,9 @@
 # libscr.so and libscr.a, both from the static library that cargo makes.
 
 set(_scr_features mpi)
+if(SCR_MPI STREQUAL "found")
+    set(_scr_features any-mpi)
+endif()
 if(SCR_ENABLE_MYSQL)
     list(APPEND _scr_features mysql)
 endif()
@@ -60,7 +63,9 @@ if(CMAKE_STRIP AND SCR_CARGO_PROFILE MATCHES "^(release|minsizerel)$")
         -R .llvmbc -R .llvmcmd $<TARGET_FILE:scr_static> VERBATIM)
 endif()
 set_target_properties(scr_static PROPERTIES LINKER_LANGUAGE C)
-target_link_libraries(scr_static INTERFACE $<INSTALL_INTERFACE:MPI::MPI_C>)
+if(SCR_MPI STREQUAL "linked")
+    target_link_libraries(scr_static INTERFACE $<INSTALL_INTERFACE:MPI::MPI_C>)
+endif()
 foreach(_scr_library IN LISTS SCR_MPI_LIBRARIES)
     target_link_libraries(scr_static INTERFACE $<BUILD_INTERFACE:${_scr_library}>)
 endforeach()
@@ -69,26 +74,31 @@ foreach(_scr_flag IN LISTS SCR_MPI_LINK_FLAGS)
 endforeach()
 target_link_libraries(scr_static INTERFACE ${SCR_SYSTEM_LIBRARIES})
 
-if(BUILD_SHARED_LIBS)
-    set(_scr_exports ${PROJECT_SOURCE_DIR}/cmake/libscr.map)
-    add_library(scr_shared SHARED $<TARGET_OBJECTS:scr_empty>)
-    _scr_common(scr_shared scr)
-    set_target_properties(scr_shared PROPERTIES
+# scr_shared_library(<target> <archive> <source> [<MPI library>...]): a libscr.so of an archive.
+function(scr_shared_library target archive source)
+    set(exports ${PROJECT_SOURCE_DIR}/cmake/libscr.map)
+    add_library(${target} SHARED ${source})
+    set_target_properties(${target} PROPERTIES OUTPUT_NAME scr
         VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
-        LINKER_LANGUAGE C LINK_DEPENDS "${_scr_exports};${SCR_RUST_ARCHIVE}")
+        LINKER_LANGUAGE C LINK_DEPENDS "${exports};${archive}")
     # MPI_Finalize and signal handlers call into it, so it cannot be unloaded.
-    target_link_options(scr_shared PRIVATE -Wl,--version-script=${_scr_exports}
-        -Wl,-z,nodelete -Wl,--gc-sections ${SCR_MPI_LINK_FLAGS})
+    target_link_options(${target} PRIVATE -Wl,--version-script=${exports}
+        -Wl,-z,nodelete -Wl,--gc-sections)
     if(SCR_CARGO_PROFILE MATCHES "^(release|minsizerel)$")
-        target_link_options(scr_shared PRIVATE -Wl,--strip-debug)
+        target_link_options(${target} PRIVATE -Wl,--strip-debug)
     endif()
     # clang links the library of a sanitizer into programs only.
     if(NOT "${CMAKE_C_FLAGS} ${CMAKE_SHARED_LINKER_FLAGS}" MATCHES "-fsanitize=")
-        target_link_options(scr_shared PRIVATE -Wl,-z,defs)
+        target_link_options(${target} PRIVATE -Wl,-z,defs)
     endif()
-    target_link_libraries(scr_shared PRIVATE
-        -Wl,--whole-archive ${SCR_RUST_ARCHIVE} -Wl,--no-whole-archive
-        ${SCR_MPI_LIBRARIES} ${SCR_SYSTEM_LIBRARIES})
+    target_link_libraries(${target} PRIVATE
+        -Wl,--whole-archive ${archive} -Wl,--no-whole-archive ${ARGN} ${SCR_SYSTEM_LIBRARIES})
+endfunction()
+
+if(BUILD_SHARED_LIBS)
+    scr_shared_library(scr_shared ${SCR_RUST_ARCHIVE} $<TARGET_OBJECTS:scr_empty> ${SCR_MPI_LIBRARIES})
+    _scr_common(scr_shared scr)
+    target_link_options(scr_shared PRIVATE ${SCR_MPI_LINK_FLAGS})
 else()
     add_library(scr::scr ALIAS scr_static)
 endif()

@@ -1,4 +1,5 @@
-# Finds MPI, and sees to it that compilers and launcher are of one MPI.
+# Finds MPI, and sees to it that compilers and launcher are of one MPI. With SCR_MPI=found the libraries need none, but
+# tests and examples do.
 #
 # Debian installs several MPIs side by side as mpicc.mpich, mpicc.openmpi and so on. FindMPI
 # takes MPI_C_COMPILER from the user but would still pick the launcher and the compilers of
@@ -78,10 +79,15 @@ if(_scr_programs)
     endif()
 endif()
 # A project that SCR is a part of may have chosen its MPI already.
-if(SCR_TOP_LEVEL OR _scr_programs OR NOT TARGET MPI::MPI_C)
+if(_scr_programs OR (SCR_MPI STREQUAL "linked" AND (SCR_TOP_LEVEL OR NOT TARGET MPI::MPI_C)))
     find_package(MPI REQUIRED COMPONENTS ${_scr_mpi_components})
 endif()
-message(STATUS "SCR: MPI through ${MPI_C_COMPILER}, launched by ${MPIEXEC_EXECUTABLE}")
+if(SCR_MPI STREQUAL "found")
+    message(STATUS "SCR: the libraries find MPI at run time")
+endif()
+if(_scr_programs OR SCR_MPI STREQUAL "linked")
+    message(STATUS "SCR: MPI through ${MPI_C_COMPILER}, launched by ${MPIEXEC_EXECUTABLE}")
+endif()
 
 # SCR_FORTRAN_PROGRAMS: whether tests and examples in Fortran are built. libscrf itself needs no MPI.
 set(SCR_FORTRAN_PROGRAMS OFF)
@@ -96,11 +102,18 @@ endif()
 
 # What a program needs that has the static library. MPI::MPI_C is not known to a project that SCR is a
 # part of, but paths are.
+# And SCR_MPI_C_COMPILER, that of the MPI that the libraries are for. All of it is empty if they are for any.
 set(SCR_MPI_LIBRARIES ${MPI_C_LIBRARIES})
 separate_arguments(SCR_MPI_LINK_FLAGS UNIX_COMMAND "${MPI_C_LINK_FLAGS}")
-
+set(SCR_MPI_C_COMPILER ${MPI_C_COMPILER})
 # SCR_MPI_FAMILY: MPICH, also for what is made of it, or OPENMPI; empty for another. The commands compare launchers with it.
 set(SCR_MPI_FAMILY "")
+if(SCR_MPI STREQUAL "found")
+    set(SCR_MPI_LIBRARIES "")
+    set(SCR_MPI_LINK_FLAGS "")
+    set(SCR_MPI_C_COMPILER "")
+    return()
+endif()
 foreach(_scr_macro IN ITEMS OPEN_MPI MPICH_VERSION I_MPI_VERSION)
     set(_scr_family "${PROJECT_BINARY_DIR}/CMakeFiles/scr_mpi_family.c")
     file(WRITE ${_scr_family} "#include <mpi.h>\n#ifndef ${_scr_macro}\n#error \"another MPI\"\n#endif\n"

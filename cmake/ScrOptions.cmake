@@ -45,6 +45,12 @@ set(SCR_USE_CORROSION AUTO CACHE STRING
     "Import the crate by Corrosion: ON, OFF, or AUTO, with which an installed one is used")
 set_property(CACHE SCR_USE_CORROSION PROPERTY STRINGS AUTO ON OFF)
 
+set(SCR_MPI linked CACHE STRING
+    "linked: the libraries are for the MPI they are built with; found: for any, which they find at run time")
+set_property(CACHE SCR_MPI PROPERTY STRINGS linked found)
+if(NOT SCR_MPI MATCHES "^(linked|found)$")
+    message(FATAL_ERROR "SCR_MPI is ${SCR_MPI}, but must be linked or found.")
+endif()
 set(SCR_EXPECTED_MPI "" CACHE STRING
     "Stop if MPI is not this one: MPICH (and what is made of it) or OPENMPI; empty for any")
 

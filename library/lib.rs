@@ -45,7 +45,7 @@
 //! (`capi`) and the commands (`cli`). What only commands need of a job is in the package `scr-jobs`. `docs/architecture.md` says what each module does, and `docs/glossary.md`
 //! what the words mean.
 
-#[cfg(feature = "mpi")]
+#[cfg(any(feature = "mpi", feature = "any-mpi"))]
 pub mod capi;
 pub mod comm;
 

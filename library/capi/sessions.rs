@@ -5,10 +5,9 @@
 
 use super::table::{self, refuse};
 use super::{FAILURE, SCR_SUCCESS, code, guard::guard, routine, text};
-use crate::comm::mpi::Mpi;
+use crate::comm::mpi::{MPI_Comm, Mpi};
 use crate::job::session_name;
 use crate::{Error, Result};
-use mpi::ffi::MPI_Comm;
 use std::ffi::{c_char, c_int};
 
 /// The session of MPI_COMM_WORLD: that of all calls without a session.

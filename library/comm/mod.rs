@@ -1,6 +1,6 @@
 //! Ranks that talk to each other: in a single process, and over MPI.
 
-#[cfg(feature = "mpi")]
+#[cfg(any(feature = "mpi", feature = "any-mpi"))]
 pub mod mpi;
 
 #[doc(inline)]

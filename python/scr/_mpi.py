@@ -15,9 +15,12 @@ _MPICH_WORLD = 0x44000000
 
 def ensure() -> None:
     """Starts MPI unless the program did. SCR needs it from the first collective call on."""
+    mpi4py = sys.modules.get("mpi4py.MPI")
+    if _brings_none():
+        _of_mpi4py()
+        return
     if _asked("MPI_Initialized"):
         return
-    mpi4py = sys.modules.get("mpi4py.MPI")
     if mpi4py is not None and mpi4py.Is_initialized():
         # Two MPIs in one process: SCR would see each process as a job of its own.
         raise Error(
@@ -33,12 +36,35 @@ def ensure() -> None:
 
 def rank() -> int:
     """This process's number in MPI_COMM_WORLD."""
+    if _brings_none():
+        return int(_of_mpi4py().COMM_WORLD.Get_rank())
     return _of_world("MPI_Comm_rank")
 
 
 def ranks() -> int:
     """The number of processes in MPI_COMM_WORLD."""
+    if _brings_none():
+        return int(_of_mpi4py().COMM_WORLD.Get_size())
     return _of_world("MPI_Comm_size")
+
+
+def _brings_none() -> bool:
+    """Is libscr built without an MPI? It takes the one that the program has loaded then."""
+    return not hasattr(library(), "MPI_Initialized")
+
+
+def _of_mpi4py() -> Any:
+    """The module of mpi4py, with its MPI started."""
+    mpi4py = sys.modules.get("mpi4py.MPI")
+    if mpi4py is None:
+        raise Error(
+            "SCR_Init",
+            reason=f"{library()._name} is built without an MPI, and takes that of mpi4py: put `from mpi4py import MPI` "
+            "before the first call of scr",
+        )
+    if not mpi4py.Is_initialized():
+        mpi4py.Init()
+    return mpi4py
 
 
 def _finalize() -> None:

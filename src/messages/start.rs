@@ -142,6 +142,15 @@ explained! {
          into all of them, and name it in `SCR_CACHE_BASE` and `SCR_CNTL_BASE`. Where each container is to count as a node of \
          its own, give each its `SCR_NODE_NAME`: then the loss of one container is survived, and that of the machine is not.",
     }
+    NO_USABLE_MPI = 120 {
+        title: "No MPI is found that SCR can use",
+        text: "this process has loaded no MPI: link the program with MPI, and call MPI_Init first",
+        cause: "This SCR is not built with an MPI, and takes the one that the program has loaded. There is none, there are \
+         two, or the message says why SCR cannot use it: it is older than MPI 3.0, lacks a function, or is of no family that \
+         SCR knows (MPICH and what is made of it, Open MPI, the ABI of MPI 5).",
+        remedy: "`ldd` of the program shows its MPI, and `LD_LIBRARY_PATH` and the loaded modules decide which one it is. \
+         A program that is linked statically, or has another MPI, needs an SCR that was built with it.",
+    }
     WAITS_FOR_ALL = 140 {
         title: "A start waits for other processes",
         text: "rank ... (process ...) waits in its first call of SCR for other processes",

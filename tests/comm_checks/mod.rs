@@ -160,9 +160,10 @@ fn wrong_length(comm: &dyn Communicator) -> Check {
     let (me, size) = (comm.rank(), comm.size());
     let (to, from) = ((me + 1) % size, (me + size - 1) % size);
     for (sent, expected) in [(10, 20), (20, 10)] {
-        let receive = comm.irecv(from, 6, vec![0; expected]).map_err(text)?;
+        // MPICH 3.4 tells at once, if the message is there already.
+        let receive = comm.irecv(from, 6, vec![0; expected]);
         let send = comm.isend(to, 6, vec![1; sent]).map_err(text)?;
-        let result = receive.wait();
+        let result = receive.and_then(|receive| receive.wait());
         ensure!(
             matches!(result, Err(Error::Comm { .. })),
             "{sent} for {expected}: {result:?}"

@@ -1,16 +1,21 @@
 //! Calls of MPI: from which thread, with what result.
 
-use crate::{Error, Result};
-use mpi::ffi::{
-    MPI_Count, MPI_Error_string, MPI_Finalized, MPI_Get_elements_x, MPI_Query_thread, MPI_Status,
-    RSMPI_THREAD_SERIALIZED, RSMPI_UINT8_T,
+use super::raw::{
+    MPI_Comm_get_parent, MPI_Comm_size, MPI_Count, MPI_Error_string, MPI_Finalized,
+    MPI_Get_elements_x, MPI_Get_library_version, MPI_Query_thread, MPI_Status, comm_null,
+    comm_world, thread_serialized, uint8,
 };
+use super::version_text::short;
+use crate::{Error, Result};
 use std::ffi::{c_char, c_int};
 use std::mem::MaybeUninit;
 use std::thread::ThreadId;
 
 /// Room for any MPI's error text (MPI_MAX_ERROR_STRING is 256 or 512).
 const ERROR_TEXT: usize = 4096;
+
+/// Room for any MPI's version text (MPI_MAX_LIBRARY_VERSION_STRING is 256 or 8192).
+const VERSION_TEXT: usize = 16384;
 
 /// The thread that may call MPI; `None` if any may.
 #[derive(Clone, Copy)]
@@ -21,8 +26,7 @@ impl MpiThread {
         let mut level: c_int = 0;
         // SAFETY: MPI is initialised; the pointer is to a live local.
         check("MPI_Query_thread", unsafe { MPI_Query_thread(&mut level) })?;
-        // SAFETY: constant of the C library.
-        let many = level >= unsafe { RSMPI_THREAD_SERIALIZED };
+        let many = level >= thread_serialized();
         Ok(MpiThread((!many).then(|| std::thread::current().id())))
     }
 
@@ -48,7 +52,7 @@ pub(super) fn received(status: &MPI_Status) -> Result<usize> {
     let mut count: MPI_Count = 0;
     // SAFETY: a status that MPI filled in, and a live local.
     check(CALL, unsafe {
-        MPI_Get_elements_x(status, RSMPI_UINT8_T, &mut count)
+        MPI_Get_elements_x(status, uint8(), &mut count)
     })?;
     usize::try_from(count).map_err(|_| failure(CALL, "the message's length is undefined"))
 }
@@ -66,6 +70,33 @@ pub(super) fn flag(
 
 pub(super) fn finalized() -> Result<bool> {
     flag("MPI_Finalized", MPI_Finalized)
+}
+
+/// The text of `MPI_Get_library_version`.
+pub(super) fn running() -> Result<String> {
+    let mut text = vec![0_u8; VERSION_TEXT];
+    let mut length: c_int = 0;
+    // SAFETY: the call is allowed at any time and takes no handle, so it may be that of any MPI; the
+    // buffer is larger than MPI_MAX_LIBRARY_VERSION_STRING.
+    check("MPI_Get_library_version", unsafe {
+        MPI_Get_library_version(text.as_mut_ptr().cast::<c_char>(), &mut length)
+    })?;
+    text.truncate(usize::try_from(length).unwrap_or(0));
+    Ok(String::from_utf8_lossy(&text).into_owned())
+}
+
+/// The name of the MPI, if this process is the only one in its MPI_COMM_WORLD and no other has spawned it. Local; MPI can be
+/// called.
+pub(super) fn alone_in() -> Option<String> {
+    let mut size: c_int = 0;
+    let mut parent = comm_null();
+    // SAFETY: the pointers are to live locals.
+    unsafe {
+        check("MPI_Comm_size", MPI_Comm_size(comm_world(), &mut size)).ok()?;
+        check("MPI_Comm_get_parent", MPI_Comm_get_parent(&mut parent)).ok()?;
+    }
+    let alone = size == 1 && parent == comm_null();
+    alone.then(|| running().map(|version| short(&version)).ok())?
 }
 
 /// MPI_SUCCESS is 0 by the standard (section 8.4); any other code becomes MPI's words.

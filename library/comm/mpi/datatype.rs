@@ -1,11 +1,11 @@
 //! Counts and types of messages of any length.
 
 use super::calls::{check, too_long};
-use crate::Result;
-use mpi::ffi::{
+use super::raw::{
     MPI_Aint, MPI_Datatype, MPI_Type_commit, MPI_Type_contiguous, MPI_Type_create_struct,
-    MPI_Type_free, RSMPI_DATATYPE_NULL, RSMPI_UINT8_T,
+    MPI_Type_free, datatype_null, uint8,
 };
+use crate::Result;
 use std::ffi::c_int;
 
 /// Count and type of a buffer.
@@ -20,8 +20,7 @@ impl MpiBuffer {
     /// Exactly `length` bytes, as a count and a type: plain bytes up to `block` of them, else
     /// blocks of that size and a rest, since MPI counts with an `int`.
     pub(super) fn of(block: usize, length: usize) -> Result<MpiBuffer> {
-        // SAFETY: constant of the C library.
-        let byte = unsafe { RSMPI_UINT8_T };
+        let byte = uint8();
         if length <= block {
             let count = c_int::try_from(length).map_err(|_| too_long(length))?;
             return Ok(MpiBuffer {
@@ -35,16 +34,14 @@ impl MpiBuffer {
         let tail = c_int::try_from(length % block).map_err(|_| too_long(length))?;
         let tail_at = MPI_Aint::try_from(length - length % block);
         let tail_at = tail_at.map_err(|_| too_long(length))?;
-        // SAFETY: constant of the C library.
-        let null = unsafe { RSMPI_DATATYPE_NULL };
         let mut whole = MpiBuffer {
             count: 1,
-            datatype: null,
+            datatype: datatype_null(),
             ours: true,
         };
         let mut one = MpiBuffer {
             count: 1,
-            datatype: null,
+            datatype: datatype_null(),
             ours: true,
         };
         // SAFETY: the arrays have the two elements announced; types are committed before
@@ -73,7 +70,7 @@ impl Drop for MpiBuffer {
         // SAFETY: a type that we made and that nobody else holds. MPI keeps it alive for
         // transfers under way.
         unsafe {
-            if self.ours && self.datatype != RSMPI_DATATYPE_NULL {
+            if self.ours && self.datatype != datatype_null() {
                 MPI_Type_free(&mut self.datatype);
             }
         }

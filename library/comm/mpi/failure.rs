@@ -4,23 +4,14 @@
 //! it waits. A rank that waits for one that is alive, but has left the call, would else wait for ever.
 
 use super::calls::check;
-use crate::{Error, Result};
-use mpi::ffi::{
-    MPI_Comm, MPI_Comm_free, MPI_Comm_group, MPI_Group, MPI_Group_free, MPI_Group_size,
-    MPI_Group_translate_ranks, RSMPI_COMM_NULL, RSMPI_GROUP_NULL,
+use super::raw::{
+    self, Comm, MPI_Comm_free, MPI_Comm_group, MPI_Group, MPI_Group_free, MPI_Group_size,
+    MPI_Group_translate_ranks, comm_null, group_null, has_ulfm, is_failure,
 };
+use crate::{Error, Result};
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
-
-unsafe extern "C" {
-    // Defined in `failure.c`.
-    fn scr_ulfm_is_there() -> c_int;
-    fn scr_ulfm_is_failure(code: c_int) -> c_int;
-    fn scr_ulfm_revoke(comm: MPI_Comm);
-    fn scr_ulfm_is_revoked(comm: MPI_Comm) -> c_int;
-    fn scr_ulfm_failed(comm: MPI_Comm, group: *mut MPI_Group) -> c_int;
-}
 
 /// How often a rank that waits looks whether a process has failed.
 const LOOK: Duration = Duration::from_millis(20);
@@ -31,21 +22,9 @@ const YOUNG: Duration = Duration::from_millis(300);
 /// So many failed ranks are named.
 const NAMED: usize = 8;
 
-/// True if the library was built with an MPI that has ULFM. Local.
-pub(super) fn is_there() -> bool {
-    // SAFETY: takes nothing, and returns a constant.
-    unsafe { scr_ulfm_is_there() != 0 }
-}
-
-/// True if a call returned this code because a process has failed.
-fn is_failure(code: c_int) -> bool {
-    // SAFETY: takes any code.
-    code != 0 && unsafe { scr_ulfm_is_failure(code) != 0 }
-}
-
 /// A communicator of our own, and whether it can still be used.
 pub(super) struct Handle {
-    pub comm: MPI_Comm,
+    pub comm: Comm,
     broken: AtomicBool,
     /// All ranks are known to have made it.
     complete: AtomicBool,
@@ -58,7 +37,7 @@ unsafe impl Sync for Handle {}
 
 impl Handle {
     /// Takes a communicator over, or MPI_COMM_NULL.
-    pub fn new(comm: MPI_Comm) -> Self {
+    pub fn new(comm: Comm) -> Self {
         Handle {
             comm,
             broken: AtomicBool::new(false),
@@ -100,29 +79,31 @@ impl Handle {
     /// Makes all calls of all ranks on it fail from now on. Local.
     pub fn revoke(&self) {
         if !self.broken.swap(true, Relaxed) && self.is_made() {
-            if is_there() && !self.complete.load(Relaxed) {
+            if has_ulfm() && !self.complete.load(Relaxed) {
                 std::thread::sleep(YOUNG);
             }
             // SAFETY: the communicator is ours and alive.
-            unsafe { scr_ulfm_revoke(self.comm) };
+            unsafe { raw::revoke(self.comm) };
         }
     }
 
     /// The ranks that are known to have failed. Local.
     pub fn failed(&self) -> Vec<usize> {
-        let mut group = null_group();
-        // SAFETY: the communicator is ours and alive; the pointer is to a live local.
-        if !self.is_made() || unsafe { scr_ulfm_failed(self.comm, &mut group) } == 0 {
+        if !self.is_made() {
             return Vec::new();
         }
+        // SAFETY: the communicator is ours and alive.
+        let Some(group) = (unsafe { raw::failed(self.comm) }) else {
+            return Vec::new();
+        };
         let failed = Group(group);
         failed.ranks_in(self.comm).into_iter().flatten().collect()
     }
 
     /// The ranks of this communicator that have not failed and are not in `other`. None if failed ones are not known.
     /// Local.
-    pub fn missing_in(&self, other: MPI_Comm) -> Vec<usize> {
-        if !is_there() || !self.is_made() {
+    pub fn missing_in(&self, other: Comm) -> Vec<usize> {
+        if !has_ulfm() || !self.is_made() {
             return Vec::new();
         }
         let Some(ours) = Group::of(self.comm) else {
@@ -136,8 +117,7 @@ impl Handle {
     }
 
     fn is_made(&self) -> bool {
-        // SAFETY: constant of the C library.
-        self.comm != unsafe { RSMPI_COMM_NULL }
+        self.comm != comm_null()
     }
 
     /// The error of a call after a process has failed.
@@ -189,12 +169,12 @@ impl<'a> Watch<'a> {
     /// # Errors
     /// A process of the communicator has failed.
     pub fn look(&mut self) -> Result<()> {
-        if !is_there() || Instant::now() < self.next {
+        if !has_ulfm() || Instant::now() < self.next {
             return Ok(());
         }
         self.next = Instant::now() + LOOK;
         // SAFETY: the communicator is ours and alive.
-        let revoked = unsafe { scr_ulfm_is_revoked(self.handle.comm) } != 0;
+        let revoked = unsafe { raw::is_revoked(self.handle.comm) };
         if revoked || !self.handle.failed().is_empty() {
             self.handle.revoke();
         }
@@ -205,14 +185,9 @@ impl<'a> Watch<'a> {
 /// A group that is freed when it is dropped.
 struct Group(MPI_Group);
 
-fn null_group() -> MPI_Group {
-    // SAFETY: constant of the C library.
-    unsafe { RSMPI_GROUP_NULL }
-}
-
 impl Group {
-    fn of(comm: MPI_Comm) -> Option<Group> {
-        let mut group = null_group();
+    fn of(comm: Comm) -> Option<Group> {
+        let mut group = group_null();
         // SAFETY: the pointer is to a live local.
         let code = unsafe { MPI_Comm_group(comm, &mut group) };
         (code == 0).then_some(Group(group))
@@ -220,7 +195,7 @@ impl Group {
 
     /// The ranks that its processes have in a communicator; `None` for one that is not in it, and no entry at all if MPI
     /// does not tell.
-    fn ranks_in(&self, comm: MPI_Comm) -> Vec<Option<usize>> {
+    fn ranks_in(&self, comm: Comm) -> Vec<Option<usize>> {
         let mut size: c_int = 0;
         // SAFETY: the pointer is to a live local.
         let sized = unsafe { MPI_Group_size(self.0, &mut size) };
@@ -244,7 +219,7 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        if self.0 != null_group() {
+        if self.0 != group_null() {
             // SAFETY: the group is ours, and freed once.
             unsafe { MPI_Group_free(&mut self.0) };
         }

@@ -6,31 +6,44 @@
 //! represents its handles.
 
 mod at_finalize;
+mod attribute;
 mod calls;
 mod datatype;
 mod failure;
+#[cfg(feature = "mpi")]
 mod family;
+#[cfg(not(feature = "mpi"))]
+mod found;
+#[cfg(feature = "mpi")]
+mod linked;
 mod poll;
 mod reduce;
 mod request;
+mod version_text;
 
 use self::calls::{MpiThread, check, empty_status, failure, finalized, flag, received, too_long};
 use self::datatype::MpiBuffer;
 use self::failure::{Handle, Watch};
+#[cfg(feature = "mpi")]
 use self::family::check_family;
+#[cfg(not(feature = "mpi"))]
+use self::found as raw;
+#[cfg(not(feature = "mpi"))]
+use self::found::check_family;
+#[cfg(feature = "mpi")]
+use self::linked as raw;
+use self::raw::{
+    MPI_Abort, MPI_Comm_dup, MPI_Comm_get_errhandler, MPI_Comm_rank, MPI_Comm_set_errhandler,
+    MPI_Comm_size, MPI_Comm_test_inter, MPI_Datatype, MPI_Errhandler_free, MPI_Iallreduce,
+    MPI_Ibarrier, MPI_Improbe, MPI_Imrecv, MPI_Initialized, MPI_Irecv, MPI_Isend, MPI_Op,
+    MPI_Op_create, MPI_Op_free, MPI_Type_commit, MPI_Type_contiguous, MPI_Type_free, any_source,
+    comm_null, comm_world, datatype_null, errors_return, int64, message_null, op_max,
+};
 use self::reduce::{Pair, combine_pairs, decode, encode};
 use self::request::{Request, WorldErrorsReturn};
 use super::solo::Solo;
 use super::{Communicator, Pending, Tag, Term, check_rank};
 use crate::{Error, Result};
-use mpi::ffi::{
-    MPI_Abort, MPI_Comm, MPI_Comm_dup, MPI_Comm_get_errhandler, MPI_Comm_rank,
-    MPI_Comm_set_errhandler, MPI_Comm_size, MPI_Comm_test_inter, MPI_Datatype, MPI_Errhandler_free,
-    MPI_Finalize, MPI_Iallreduce, MPI_Ibarrier, MPI_Improbe, MPI_Imrecv, MPI_Initialized,
-    MPI_Irecv, MPI_Isend, MPI_Op, MPI_Op_create, MPI_Op_free, MPI_Type_commit, MPI_Type_contiguous,
-    MPI_Type_free, RSMPI_ANY_SOURCE, RSMPI_COMM_NULL, RSMPI_COMM_WORLD, RSMPI_DATATYPE_NULL,
-    RSMPI_ERRORS_RETURN, RSMPI_INT64_T, RSMPI_MAX, RSMPI_MESSAGE_NULL,
-};
 use scr_engine::messages::MPI_IS_OVER;
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
@@ -38,10 +51,9 @@ use std::sync::Arc;
 /// MPI counts are `int`: longer messages travel as a derived type of blocks of this size.
 const BLOCK: usize = 1 << 30;
 
-unsafe extern "C" {
-    /// Defined in `failure.c`.
-    fn scr_comm_of_fortran(comm: c_int) -> MPI_Comm;
-}
+/// `MPI_Comm` of C.
+#[allow(non_camel_case_types)]
+pub type MPI_Comm = raw::Comm;
 
 /// A communicator of our own over MPI ranks.
 ///
@@ -78,8 +90,7 @@ impl Mpi {
         usable("SCR_Init")?;
         // Another thread may wait for a request of its session, and would take our handler for the program's.
         let _errors_return = WorldErrorsReturn::new()?;
-        // SAFETY: constant of the C library.
-        Mpi::dup_usable("SCR_Init", unsafe { RSMPI_COMM_WORLD })
+        Mpi::dup_usable("SCR_Init", comm_world())
     }
 
     /// Duplicates a communicator of the program for `call`, with an error handler that returns. Collective over the
@@ -89,8 +100,8 @@ impl Mpi {
     /// As [`Mpi::dup_world`]. It is MPI_COMM_NULL, an inter-communicator, or none that MPI knows.
     pub fn dup(call: &'static str, comm: MPI_Comm) -> Result<Mpi> {
         usable(call)?;
-        // SAFETY: constant of the C library.
-        if comm == unsafe { RSMPI_COMM_NULL } {
+        let comm = raw::of_caller(comm);
+        if comm == comm_null() {
             let what = "the communicator is MPI_COMM_NULL: give one that this process is in, or leave out the call";
             return Err(Error::usage(call, what));
         }
@@ -111,8 +122,7 @@ impl Mpi {
 
     /// The handle of a communicator that Fortran knows by a number. Local.
     pub fn of_fortran(comm: c_int) -> MPI_Comm {
-        // SAFETY: MPI takes any number; one that it does not know gives a handle that it refuses.
-        unsafe { scr_comm_of_fortran(comm) }
+        raw::of_fortran(comm)
     }
 
     /// A communicator over the same ranks, for use instead of this one. Collective. It is the same one where processes
@@ -133,15 +143,14 @@ impl Mpi {
 
     /// Makes a communicator over the ranks of another one, for `call`. Collective.
     fn dup_usable(call: &str, comm: MPI_Comm) -> Result<Mpi> {
-        // SAFETY: constant of the C library, never written.
-        let mut made = unsafe { RSMPI_COMM_NULL };
+        let mut made = comm_null();
         // SAFETY: MPI is initialised and not finalised; all pointers are to live locals or
         // fields of the type MPI expects. The handler is a reference of ours, to be freed once (MPI 3.1, section 8.3.4).
         unsafe {
-            let mut handler = RSMPI_ERRORS_RETURN;
+            let mut handler = errors_return();
             let got = MPI_Comm_get_errhandler(comm, &mut handler);
             check("MPI_Comm_get_errhandler", got)?;
-            MPI_Comm_set_errhandler(comm, RSMPI_ERRORS_RETURN);
+            MPI_Comm_set_errhandler(comm, errors_return());
             let code = MPI_Comm_dup(comm, &mut made);
             MPI_Comm_set_errhandler(comm, handler);
             MPI_Errhandler_free(&mut handler);
@@ -159,11 +168,11 @@ impl Mpi {
         // SAFETY: MPI is usable, and the communicator is alive; all pointers are to live locals or fields of the type
         // MPI expects.
         unsafe {
-            let handler = MPI_Comm_set_errhandler(made, RSMPI_ERRORS_RETURN);
+            let handler = MPI_Comm_set_errhandler(made, errors_return());
             check("MPI_Comm_set_errhandler", handler)?;
             check("MPI_Comm_rank", MPI_Comm_rank(made, &mut rank))?;
             check("MPI_Comm_size", MPI_Comm_size(made, &mut size))?;
-            let pair = MPI_Type_contiguous(2, RSMPI_INT64_T, &mut ours.pair);
+            let pair = MPI_Type_contiguous(2, int64(), &mut ours.pair);
             check("MPI_Type_contiguous", pair)?;
             check("MPI_Type_commit", MPI_Type_commit(&mut ours.pair))?;
             check(
@@ -180,10 +189,9 @@ impl Mpi {
     fn without_terms(handle: Arc<Handle>) -> Result<Mpi> {
         Ok(Mpi {
             handle,
-            // SAFETY: constant of the C library, never written; stands in until there is an operation of our own.
-            combine: unsafe { RSMPI_MAX },
-            // SAFETY: as above.
-            pair: unsafe { RSMPI_DATATYPE_NULL },
+            // Stands in until there is an operation of our own.
+            combine: op_max(),
+            pair: datatype_null(),
             rank: 0,
             size: 1,
             block: BLOCK,
@@ -192,15 +200,15 @@ impl Mpi {
         })
     }
 
-    /// True if the library can see that processes fail while others go on: the MPI of its build has ULFM. Local.
+    /// True if the library can see that processes fail while others go on: the MPI has ULFM. Local.
     pub fn sees_failures() -> bool {
-        failure::is_there()
+        raw::has_ulfm()
     }
 
     /// The ranks of MPI_COMM_WORLD that have not failed, as far as is known, and are not in a communicator. Local.
     pub fn missing_of_world(comm: &Mpi) -> Vec<usize> {
-        // SAFETY: constant of the C library. A handle that is dropped frees nothing.
-        let world = Handle::new(unsafe { RSMPI_COMM_WORLD });
+        // A handle that is dropped frees nothing.
+        let world = Handle::new(comm_world());
         world.missing_in(comm.handle.comm)
     }
 
@@ -219,7 +227,7 @@ impl Mpi {
     pub fn abort(code: i32) -> ! {
         if Mpi::can_abort() {
             // SAFETY: MPI is usable, and the handle is one of this MPI.
-            unsafe { MPI_Abort(RSMPI_COMM_WORLD, code) };
+            unsafe { MPI_Abort(comm_world(), code) };
         }
         std::process::exit(code)
     }
@@ -228,8 +236,7 @@ impl Mpi {
     /// processes if one ends without it. Collective.
     pub fn leave_other_mpi() {
         if check_family().is_err() {
-            // SAFETY: the call takes no handle, so it may be that of any MPI.
-            unsafe { MPI_Finalize() };
+            raw::leave_other();
         }
     }
 
@@ -278,8 +285,7 @@ impl Mpi {
     /// rank of its sender, too.
     fn receive(&self, peer: c_int, name: String, tag: Tag) -> Result<(usize, Vec<u8>)> {
         let call = format!("MPI_Improbe from {name}");
-        // SAFETY: constant of the C library.
-        let mut message = unsafe { RSMPI_MESSAGE_NULL };
+        let mut message = message_null();
         let mut status = empty_status();
         let comm = self.handle.comm;
         let mut watch = Watch::new(&self.handle, &call);
@@ -295,7 +301,7 @@ impl Mpi {
                 _ => Ok(true),
             }
         })?;
-        let from = usize::try_from(status.MPI_SOURCE)
+        let from = usize::try_from(raw::source(&status))
             .map_err(|_| failure(&call, "the message has no sender"))?;
         let length = received(&status)?;
         let mut buffer = Vec::new();
@@ -321,17 +327,18 @@ impl Mpi {
 /// Checks that MPI can be called, and is the one of the build. Local; the same on all ranks.
 fn usable(call: &'static str) -> Result<()> {
     check_family()?;
-    if !flag("MPI_Initialized", MPI_Initialized)? {
-        return Err(Error::usage(
-            call,
-            "MPI is not initialised; call MPI_Init first",
-        ));
-    }
+    // First, because MPICH 3.4 does not say after its end that it has begun.
     if Mpi::is_finalized() {
         let what = format!(
             "MPI is finalised already; call SCR between MPI_Init and MPI_Finalize ({MPI_IS_OVER})"
         );
         return Err(Error::usage(call, what));
+    }
+    if !flag("MPI_Initialized", MPI_Initialized)? {
+        return Err(Error::usage(
+            call,
+            "MPI is not initialised; call MPI_Init first",
+        ));
     }
     Ok(())
 }
@@ -344,10 +351,10 @@ impl Drop for Mpi {
         // SAFETY: MPI is usable from this thread; what was never made is still the constant
         // that it was initialised with. There is nobody to tell of an error any more.
         unsafe {
-            if self.combine != RSMPI_MAX {
+            if self.combine != op_max() {
                 MPI_Op_free(&mut self.combine);
             }
-            if self.pair != RSMPI_DATATYPE_NULL {
+            if self.pair != datatype_null() {
                 MPI_Type_free(&mut self.pair);
             }
         }
@@ -436,9 +443,7 @@ impl Communicator for Mpi {
 
     fn recv_any(&self, tag: Tag) -> Result<(usize, Vec<u8>)> {
         self.ready("MPI_Improbe")?;
-        // SAFETY: constant of the C library.
-        let any = unsafe { RSMPI_ANY_SOURCE };
-        self.receive(any, "any rank".to_string(), tag)
+        self.receive(any_source(), "any rank".to_string(), tag)
     }
 
     fn barrier(&self) -> Result<()> {
@@ -506,7 +511,7 @@ impl Communicator for Mpi {
     }
 
     fn alone_in(&self) -> Option<String> {
-        (self.size == 1).then(family::alone_in).flatten()
+        (self.size == 1).then(calls::alone_in).flatten()
     }
 
     fn abort(&self, code: i32) -> ! {

@@ -1,7 +1,7 @@
 //! Terms of different kinds in one reduction.
 
+use super::raw::MPI_Datatype;
 use crate::comm::Term;
-use mpi::ffi::MPI_Datatype;
 use std::ffi::{c_int, c_void};
 
 pub(super) type Pair = [i64; 2];

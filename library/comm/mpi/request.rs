@@ -3,13 +3,12 @@
 use super::calls::{MpiThread, check, empty_status, finalized, received};
 use super::failure::{Handle, Watch};
 use super::poll;
+use super::raw::{
+    MPI_Cancel, MPI_Comm_get_errhandler, MPI_Comm_set_errhandler, MPI_Errhandler,
+    MPI_Errhandler_free, MPI_Request, MPI_Test, MPI_Wait, comm_world, errors_return, request_null,
+};
 use crate::Result;
 use crate::comm::{Pending, Tag, check_length};
-use mpi::ffi::{
-    MPI_Cancel, MPI_Comm_get_errhandler, MPI_Comm_set_errhandler, MPI_Errhandler,
-    MPI_Errhandler_free, MPI_Request, MPI_Test, MPI_Wait, RSMPI_COMM_WORLD, RSMPI_ERRORS_RETURN,
-    RSMPI_REQUEST_NULL, RSMPI_STATUS_IGNORE,
-};
 use std::ffi::c_int;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -36,10 +35,8 @@ impl Request {
         thread: MpiThread,
         communicator: Arc<Handle>,
     ) -> Self {
-        // SAFETY: constant of the C library.
-        let handle = unsafe { RSMPI_REQUEST_NULL };
         Request {
-            handle,
+            handle: request_null(),
             buffer,
             call,
             receive,
@@ -92,14 +89,13 @@ impl WorldErrorsReturn {
     pub(super) fn new() -> Result<Self> {
         let mut alive = WORLD_ERRORS.lock().unwrap_or_else(PoisonError::into_inner);
         if alive.0 == 0 {
-            // SAFETY: the thread was checked by the caller; constants of the C library, and a
-            // pointer to a live local.
+            // SAFETY: the thread was checked by the caller; the pointer is to a live local.
             unsafe {
-                let mut handler = RSMPI_ERRORS_RETURN;
-                let got = MPI_Comm_get_errhandler(RSMPI_COMM_WORLD, &mut handler);
+                let mut handler = errors_return();
+                let got = MPI_Comm_get_errhandler(comm_world(), &mut handler);
                 check("MPI_Comm_get_errhandler", got)?;
                 alive.1 = Some(Handler(handler));
-                let set = MPI_Comm_set_errhandler(RSMPI_COMM_WORLD, RSMPI_ERRORS_RETURN);
+                let set = MPI_Comm_set_errhandler(comm_world(), errors_return());
                 check("MPI_Comm_set_errhandler", set)?;
             }
         }
@@ -118,7 +114,7 @@ impl Drop for WorldErrorsReturn {
             // SAFETY: the handler is the reference that MPI_Comm_get_errhandler gave us, to
             // be freed once (MPI 3.1, section 8.3.4).
             unsafe {
-                MPI_Comm_set_errhandler(RSMPI_COMM_WORLD, handler);
+                MPI_Comm_set_errhandler(comm_world(), handler);
                 MPI_Errhandler_free(&mut handler);
             }
         }
@@ -132,23 +128,22 @@ impl Drop for WorldErrorsReturn {
 impl Drop for Request {
     fn drop(&mut self) {
         let usable = || self.thread.check("MPI_Cancel").is_ok() && matches!(finalized(), Ok(false));
-        // SAFETY: constant of the C library.
-        let null = unsafe { RSMPI_REQUEST_NULL };
         let whole = self.communicator.usable("MPI_Cancel").is_ok();
-        if self.handle != null && whole && usable() {
+        if self.handle != request_null() && whole && usable() {
             let mut done: c_int = 0;
+            let mut status = empty_status();
             let _errors_return = WorldErrorsReturn::new();
             // SAFETY: the handle is of an active request of ours. Cancel and wait end a
             // receive for good: either it was cancelled, or its message is coming in.
             unsafe {
                 if self.receive.is_none() {
-                    MPI_Test(&mut self.handle, &mut done, RSMPI_STATUS_IGNORE);
+                    MPI_Test(&mut self.handle, &mut done, &mut status);
                 } else if MPI_Cancel(&mut self.handle) == 0 {
-                    MPI_Wait(&mut self.handle, RSMPI_STATUS_IGNORE);
+                    MPI_Wait(&mut self.handle, &mut status);
                 }
             }
         }
-        if self.handle != null {
+        if self.handle != request_null() {
             std::mem::forget(std::mem::take(&mut self.buffer));
         }
     }

@@ -1,0 +1,3 @@
+//! The C interface.
+
+pub use scr::capi;
