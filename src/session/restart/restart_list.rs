@@ -123,7 +123,7 @@ impl Session {
     /// From now on this restart reads its files in the prefix directory, where it has no copies of them on the node:
     /// for a reader that reads only parts of files, and each part once. Local.
     pub fn read_in_place(&mut self) {
-        self.node_copies.leave_out();
+        self.reading.node_copies.leave_out();
     }
 
     /// The files that rank `rank` of the run that wrote the checkpoint has written
