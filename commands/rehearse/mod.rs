@@ -1,8 +1,8 @@
 //! `scr rehearse`: kills a program on emulated nodes, restarts it, and compares how it ends.
 //!
 //! [`plan`] says on which node each rank is and what is killed when, [`stage`] carries out one launch, [`seen`] reads what
-//! the event logs have of it, [`checkpoints`] compares those of two runs, [`proof`] finds out whether it went on from a checkpoint, and [`judge`] says whether the program has
-//! recovered, and if not, why.
+//! the event logs have of it, [`checkpoints`] compares those of two runs, [`proof`] finds out whether it went on from a
+//! checkpoint, and [`judge`] says whether the program has recovered, and if not, why.
 
 mod agent;
 mod checkpoints;
@@ -17,6 +17,7 @@ mod stage;
 use super::call::{Failure, Invocation};
 use super::run::Signals;
 use super::{Outcome, RunCommand, status};
+use checkpoints::Checkpoints;
 use plan::{Placement, Strike, Victim};
 use rehearsal::{Comparison, Rehearsal, Unsteady};
 use scr_engine::job::Environment;
@@ -189,8 +190,9 @@ impl Options {
                 same,
             });
         }
-        // A tolerance for results says nothing of checkpoints.
-        if ended && self.compare_with.is_none() {
+        // A tolerance for results says nothing of checkpoints. Other ranks have other files and fields of their own.
+        let as_many = self.restart_ranks.is_none_or(|ranks| ranks == self.ranks);
+        if ended && as_many && self.compare_with.is_none() {
             let after = found.launches.get(1..).unwrap_or_default();
             found.checkpoints = Checkpoints::compare(&whole, &struck, after)?;
         }
