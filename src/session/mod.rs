@@ -129,7 +129,7 @@ impl Session {
         }
     }
 
-    /// See [`Flush::finish_background`]. Collective.
+    /// Waits until nothing goes on in the background but the deletion of evicted datasets. Collective.
     ///
     /// # Errors
     /// Only those of the transport. A flush that failed is told.
@@ -142,7 +142,7 @@ impl Session {
         self.calls.add(&self.run);
     }
 
-    /// See [`Statistics::add_blocked`]. Local.
+    /// Counts the time since `begun` as time in which the program waited for SCR. Local.
     pub fn add_blocked(&mut self, begun: Instant) {
         self.statistics.add_blocked(begun);
     }

@@ -145,12 +145,13 @@ fn confirm(
     if full.on_any() {
         return Ok(());
     }
-    let seen = shared.iter().try_for_each(|(store, descriptor)| {
-        let same = |found: Vec<u8>| found == text(store);
-        if files.read(&path(store), 64).is_ok_and(same) {
-            return Ok(());
-        }
-        Err(error(store, descriptor))
-    });
+    let seen =
+        shared
+            .iter()
+            .try_for_each(|(store, descriptor)| match files.read(&path(store), 64) {
+                Ok(found) if found == text(store) => Ok(()),
+                Err(failed) if !failed.is_not_found() => Err(failed),
+                _ => Err(error(store, descriptor)),
+            });
     run.agree(seen)
 }

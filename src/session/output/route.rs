@@ -55,8 +55,8 @@ impl Session {
         Ok(path)
     }
 
-    /// Moves this rank's file of a dataset that was evicted for the open one to `path`; see
-    /// [`OpenDataset::reuse_file`]. Local, before any other rank can have completed the open dataset.
+    /// Moves this rank's file of a dataset that was evicted for the open one to `path`, so that it is
+    /// written over. Local, before any other rank can have completed the open dataset.
     pub fn reuse_file(&mut self, name_in: impl Fn(&Name) -> PathBuf, path: &Path) {
         if let Some(open) = &mut self.open {
             open.reuse_file(&self.run, &self.cwd, name_in, path);

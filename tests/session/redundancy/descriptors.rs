@@ -3,8 +3,11 @@
 
 use crate::checkpoints::double_nodes;
 use crate::site::{Site, nodes, of_run};
+use scr::store::posix::Posix;
+use scr_testing::faulty::Faulty;
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A site that is configured by lines.
 fn site(lines: &str) -> Site {
@@ -447,6 +450,23 @@ fn a_store_that_is_said_to_be_shared_and_is_not_stops_the_start() {
     site.configure(&shared(&site, "GROUP=WORLD"));
     site.run(&nodes(3), |rank| rank.checkpoint("ck.1").unwrap());
     site.expect_restart(&["n2", "n0", "n1"], Some("ck.1"));
+}
+
+#[test]
+fn an_error_of_a_shared_store_is_not_taken_for_another_directory() {
+    let mut site = Site::new().set("SCR_COPY_TYPE", "FILE");
+    site.configure(&shared(&site, "GROUP=WORLD"));
+    let files = Faulty::new(Posix);
+    files
+        .faults()
+        .fail_reads(Some((PathBuf::from(".scr.shared"), libc::EIO)));
+    site.files = Arc::new(files);
+    let text = refused(&site, &nodes(2));
+    assert!(
+        text.contains("rank 0") && text.contains("/.scr.shared: "),
+        "{text}"
+    );
+    assert!(!text.contains("same directory"), "{text}");
 }
 
 #[test]
