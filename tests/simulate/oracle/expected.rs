@@ -74,6 +74,11 @@ impl Oracle {
         (window > 0 && gone.count() >= window).then_some(Excuse::Window)
     }
 
+    /// It is in the cache, and can be read or rebuilt there.
+    pub(super) fn is_in_cache(&self, at: usize) -> bool {
+        self.excuse_in_cache(at).is_none()
+    }
+
     /// It may have left the cache, or cannot be read or rebuilt there.
     fn excuse_in_cache(&self, at: usize) -> Option<Excuse> {
         let (one, places) = (&self.datasets[at], &self.all_runs.places);

@@ -378,13 +378,17 @@ impl Oracle {
             let key = (one.is_whole() && all == 1).then_some(one.key);
             let window = self.all_runs.window;
             let newer = self.datasets.iter().skip(at + 1);
+            // A newer one that was flushed does not help: the name is of this one.
+            let in_prefix = one.saved && self.is_in_prefix(at);
+            // In the cache alone it is known only as long as nothing newer is in the prefix directory.
+            let saved = |one: &super::Dataset| one.checkpoint && one.saved;
+            let alone = !self.is_due(at) && !newer.clone().any(saved);
+            let in_cache = alone && self.is_in_cache(at);
             let newer = newer
                 .filter(|one| one.checkpoint && one.is_finished())
                 .count();
-            // In the cache alone it is known only as long as nothing newer is in the prefix directory.
-            let saved = |one: &super::Dataset| one.checkpoint && one.saved;
-            let alone = self.is_in_prefix(at) || !self.datasets.iter().skip(at + 1).any(saved);
-            let known = self.is_promised(at) && alone && (window == 0 || newer < window);
+            let known =
+                self.is_promised(at) && (in_prefix || in_cache) && (window == 0 || newer < window);
             self.goes_on_from(Some(at), self.datasets.len());
             if self.plan.is_set("SCR_DROP_AFTER_CURRENT") {
                 let newer = self.datasets.iter_mut().skip(at + 1);
