@@ -151,6 +151,7 @@ fn with_too_little_time_for_a_restart_and_a_checkpoint_there_is_no_other_launch(
     let sandbox = Sandbox::empty();
     let programs = launcher("");
     fs::create_dir(sandbox.path().join(".scr")).unwrap();
+    let begin = now() - 1000;
     for (second, event) in [
         (0, "RUN_START"),
         (10, "COMPUTE_START"),
@@ -160,7 +161,7 @@ fn with_too_little_time_for_a_restart_and_a_checkpoint_there_is_no_other_launch(
         (80, "COMPUTE_START"),
         (90, "RUN_END"),
     ] {
-        let time = (now() - 1000 + second).to_string();
+        let time = (begin + second).to_string();
         let args = ["log-event", "-i", "1", "-T", event, "-S", &time];
         programs.run(&sandbox, &LOG, &args).out();
     }
