@@ -63,7 +63,7 @@ excuses! {
     Uneven "stores or descriptors that protect differently"
         "With several schemes in one store of 2: while the next one is being written, the newest of the safest ones that completed.";
     OnTheWay "older ones that are being flushed in the background stay in the cache"
-        "What is being flushed stays until it is safe in the prefix directory, and the newest checkpoint does not go in its place";
+        "A dataset that is being flushed stays until it is safe in the prefix directory, and the newest checkpoint does not go in its place";
     NoRoom "too little space"
         "older checkpoints make way";
     GlobalRestart "SCR_GLOBAL_RESTART"
@@ -97,9 +97,9 @@ excuses! {
     OlderInTheWay "plain files of an older dataset of the name are where containers are read in place"
         "the plain files of the older one are in the way: `SCR_Have_restart` fails and says what to do.";
     TakenOut "a person takes the dataset away meanwhile"
-        "Who drops or deletes a dataset that a run reads or writes takes it away from that run, whose calls for it may fail.";
+        "Whoever drops or deletes a dataset that a run reads or writes takes it away from that run, whose calls for it may fail.";
     Broken "processes of the run have died"
-        "A failing process ends the MPI job.";
+        "A failing process ends the MPI job, unless the program";
     NotWritten "the program could not write a file"
         "all ranks agree that their files exist and that all passed `valid`. If not, the dataset is dropped.";
     Bad "a rank calls the dataset bad"
