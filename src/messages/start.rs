@@ -145,8 +145,8 @@ explained! {
     NO_USABLE_MPI = 120 {
         title: "No MPI is found that SCR can use",
         text: "this process has loaded no MPI: link the program with MPI, and call MPI_Init first",
-        cause: "This SCR is not built with an MPI, and takes the one that the program has loaded. There is none, there are \
-         two, or the message says why SCR cannot use it: it is older than MPI 3.0, lacks a function, or is of no family that \
+        cause: "This SCR uses the MPI that the program has loaded. The program has loaded no MPI, or two, or one that SCR \
+         cannot use for the reason in the message: it is older than MPI 3.0, lacks a function, or is of no family that \
          SCR knows (MPICH and what is made of it, Open MPI, the ABI of MPI 5).",
         remedy: "`ldd` of the program shows its MPI, and `LD_LIBRARY_PATH` and the loaded modules decide which one it is. \
          A program that is linked statically, or has another MPI, needs an SCR that was built with it.",

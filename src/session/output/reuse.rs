@@ -24,6 +24,10 @@ impl OpenDataset {
         let Location::Cache(store) = self.target.location else {
             return;
         };
+        // It is compared with its checksum before it is deleted.
+        if run.settings.crc_on_delete {
+            return;
+        }
         let layout = &run.stores[store].layout;
         for evicted in self.evicted.drain(..) {
             let Ok(name) = run.prefix.relative(&name_in(&evicted.name), cwd) else {

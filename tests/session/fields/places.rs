@@ -64,6 +64,20 @@ fn the_fields_of_an_evicted_checkpoint_are_written_over() {
     }
 }
 
+/// A file that is written over can no longer be compared.
+#[test]
+fn the_fields_of_an_evicted_checkpoint_are_compared_if_asked_for() {
+    let site = Site::new().set("SCR_CACHE_SIZE", "1").set("SCR_FLUSH", "0");
+    let site = site.set("SCR_CRC_ON_DELETE", "1");
+    site.run(&nodes(2), |rank| {
+        for at in 0..3 {
+            inode_of(rank, &format!("ck.{at}"), 20_000);
+        }
+        rank.finalize().unwrap();
+    });
+    assert_eq!(site.heard("SCR_CRC_ON_DELETE"), Vec::<String>::new());
+}
+
 /// A checkpoint that fails after others were evicted for it costs nothing else. The error says why it has failed, and not
 /// that a file is missing therefore.
 #[test]

@@ -86,7 +86,7 @@ impl Observer for Reads {
     fn written(&self, _: &Path, _: u64) {}
 }
 
-/// Each byte of a field is read once, whoever needs it, also where files that are fetched go to the caches.
+/// Each byte of a field is read by one rank and once, also where files that are fetched go to the caches.
 #[test]
 fn no_more_is_read_than_the_field_has() {
     let whole = [64i64, 64, 64];

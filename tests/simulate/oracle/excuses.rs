@@ -97,7 +97,7 @@ excuses! {
     OlderInTheWay "plain files of an older dataset of the name are where containers are read in place"
         "the plain files of the older one are in the way: `SCR_Have_restart` fails and says what to do.";
     TakenOut "a person takes the dataset away meanwhile"
-        "Whoever drops or deletes a dataset that a run reads or writes takes it away from that run, whose calls for it may fail.";
+        "If a person drops or deletes a dataset that a run reads or writes, calls of the run for this dataset may fail.";
     Broken "processes of the run have died"
         "A failing process ends the MPI job, unless the program";
     NotWritten "the program could not write a file"

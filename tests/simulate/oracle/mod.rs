@@ -301,7 +301,8 @@ impl Oracle {
         let of_session = |one: &&Dataset| one.key >> 8 == key >> 8;
         let until = self.datasets.iter().rev().skip_while(|one| one.key != key);
         let row = until.take_while(of_session).filter(|one| one.checkpoint);
-        let row = row.take_while(|one| one.good == one.ranks());
+        // The flush of one whose call has failed may have failed, also if a restart has shown that it is complete.
+        let row = row.take_while(|one| one.good == one.ranks() && one.failed == 0);
         let mut row: Vec<Key> = row.take(flush).map(|one| one.key).collect();
         row.reverse();
         if row.len() == flush
