@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Usage: tests/scaling/model.py [COUNTS]
 
-Makes tables and the picture of docs/scaling.md: how long the calls take with more ranks than anybody here has.
+Makes the tables of tests/scaling/model.md and the picture of docs/scaling.md: how long the calls take with more ranks
+than anybody here has.
 COUNTS is the page with the table of counts, tests/scaling/counts.md if none is named. Needs nothing but Python.
 
 How often ranks talk and how much they send was counted (COUNTS). How it grows is fitted to that: a + b log P + c P,
@@ -17,12 +18,12 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 DOCS = HERE.parent.parent / "docs"
-PAGE = DOCS / "scaling.md"
+PAGE = HERE / "model.md"
 SIZES = [64, 1024, 4096, 24576, 131072, 1048576]
 
 # Seconds for a message: up to how many ranks apart it takes how long, the last one for all others. Then seconds
 # from one message to the next at one rank, bytes a second of a rank's messages, bytes a second that rank 0 takes apart,
-# and operations a second on files. docs/scaling.md says where each is from.
+# and operations a second on files. model.md says where each is from.
 SLINGSHOT = dict(latency=[(8, 0.5e-6), (0, 2.0e-6)], gap=0.3e-6, bandwidth=25e9, reading=0.3e9)
 TOFU = dict(latency=[(8, 0.5e-6), (0, 1.2e-6)], gap=0.5e-6, bandwidth=6.8e9, reading=0.1e9)
 MACHINES = {
@@ -218,11 +219,11 @@ def main():
     forms = {call: {kind: fit(values) for kind, values in kinds.items()} for call, kinds in counted.items()}
     sizes = sorted({p for kinds in counted.values() for values in kinds.values() for p in values})
     told = ", ".join(str(p) for p in sizes)
-    text = ["### How the counts grow", "", f"Counted with {told} ranks, 8 on a node. All that is beyond is the form.", ""]
+    text = ["## How the counts grow", "", f"Counted with {told} ranks, 8 on a node. All that is beyond is the form.", ""]
     text.append(table(["call", "rounds", "messages of a rank", "bytes that a rank sends", "bytes that rank 0 reads"],
                       [[call] + [formula(form[kind]) for kind in ("rounds", "messages", "sent", "read")]
                        for call, form in forms.items()]))
-    text += ["### Seconds", "", "With 24,576 and 1,048,576 ranks, what takes most of the time with the latter, and the number of ranks "
+    text += ["## Seconds", "", "With 24,576 and 1,048,576 ranks, what takes most of the time with the latter, and the number of ranks "
              "with which the call takes more than ten seconds on each machine:", ""]
     rows = []
     for call, form in forms.items():
@@ -238,8 +239,8 @@ def main():
     curves = [(call.replace("SCR_", ""), [(p, sum(seconds(call, form, MACHINES["Frontier"], p).values())) for p in SIZES])
               for call, form in forms.items() if call not in ("SCR_Start_output", "SCR_Finalize")]
     picture(DOCS / "images/scaling.svg", "Seconds of the calls on Frontier", curves)
-    text += ["![Seconds of each call on Frontier, by the number of ranks.](images/scaling.svg)", ""]
-    text += ["### How wrong it is", ""]
+    text += ["![Seconds of each call on Frontier, by the number of ranks.](../../docs/images/scaling.svg)", ""]
+    text += ["## How wrong it is", ""]
     title = "Simulated with SMPI, in brackets by how much the model differs:"
     text.append(compared(title, forms, SIMULATED, lines(HERE / "simulated.txt")))
     enter("model", "\n".join(text))
