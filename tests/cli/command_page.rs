@@ -12,9 +12,9 @@ SCR_WRITE_DOCS=1 cargo test --no-default-features --features cli --test cli -- c
 
 One program without MPI, `scr`, for login nodes, job scripts and epilogs. Each command is also installed under its
 names in SCR v3.1.0. The text below is from `scr COMMAND --help`. That, and the manual page (`man scr-index`,
-`man scr_index`), also has the options of commands for job scripts and nodes. Each command takes `-h`, `--help`, `-V` and
-`--version`, and where it uses a prefix directory `-p DIR`, `--prefix DIR` (default: `SCR_PREFIX`, else the current
-directory).
+`man scr_index`), also has the options and examples of commands for job scripts and nodes. Each command takes `-h`,
+`--help`, `-V` and `--version`, and where it uses a prefix directory `-p DIR`, `--prefix DIR` (default: `SCR_PREFIX`, else the
+current directory).
 ";
 
 /// The option that the head of the page tells for all commands.
@@ -37,8 +37,8 @@ fn row(command: &Command) -> String {
     format!("| [`scr {name}`](#scr-{name}) | {classic} | {about} |\n")
 }
 
-/// The help without what the page tells elsewhere: the first line, which is in the table, the common
-/// option, and the options of a command for scripts or nodes.
+/// The help without what the page tells elsewhere: the first line, which is in the table, and the common
+/// option. A command for scripts or nodes has neither options nor examples on the page.
 fn shortened(command: &Command, help: &str) -> String {
     let (_, help) = help.split_once("\n\n").unwrap();
     let help = help.replace(PREFIX, "");
@@ -46,13 +46,17 @@ fn shortened(command: &Command, help: &str) -> String {
         Some(at) => help.split_at(at),
         None => return help,
     };
-    let examples = options.find("\nExamples:").map(|at| &options[at..]);
-    let no_options = options.starts_with("\nOptions:\n\nExamples:");
-    let for_scripts = [CommandGroup::Scripts, CommandGroup::Nodes].contains(&command.group);
-    if for_scripts || no_options {
-        return before.to_string() + examples.unwrap_or_default();
+    if [CommandGroup::Scripts, CommandGroup::Nodes].contains(&command.group) {
+        // This usage says nothing.
+        let usage = format!("\n\nUsage: scr {} [OPTIONS]", command.name);
+        let before = before.trim_end();
+        return before.strip_suffix(&usage).unwrap_or(before).to_string();
     }
-    help
+    let examples = options.find("\nExamples:").map(|at| &options[at..]);
+    match options.starts_with("\nOptions:\n\nExamples:") {
+        true => before.to_string() + examples.unwrap_or_default(),
+        false => help,
+    }
 }
 
 fn page() -> String {
