@@ -1,5 +1,5 @@
 //! What the calls cost in synchronising rounds, whatever the machine: gates for changes. The table
-//! in `docs/architecture.md` is compared row by row.
+//! in `tests/scaling/rounds.md` is compared row by row.
 
 use crate::site::{Site, nodes};
 use scr::config::Config;
@@ -374,7 +374,7 @@ fn evaluated(text: &str, n: u64) -> u64 {
 fn every_row_of_the_table_is_what_the_calls_cost() {
     // How many datasets the index has beside the one that is deleted.
     let n = 2;
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/architecture.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scaling/rounds.md");
     let text = std::fs::read_to_string(path).unwrap();
     let table = text
         .lines()
