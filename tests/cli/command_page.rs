@@ -12,9 +12,9 @@ SCR_WRITE_DOCS=1 cargo test --no-default-features --features cli --test cli -- c
 
 One program without MPI, `scr`, for login nodes, job scripts and epilogs. Each command is also installed under its
 names in SCR v3.1.0. The text below is from `scr COMMAND --help`. That, and the manual page (`man scr-index`,
-`man scr_index`), also has the options and examples of commands for job scripts and nodes. Each command takes `-h`,
-`--help`, `-V` and `--version`, and where it uses a prefix directory `-p DIR`, `--prefix DIR` (default: `SCR_PREFIX`, else the
-current directory).
+`man scr_index`), also has examples, and the options of commands for job scripts and nodes. Each command takes `-h`, `--help`,
+`-V` and `--version`, and where it uses a prefix directory `-p DIR`, `--prefix DIR` (default: `SCR_PREFIX`, else the current
+directory).
 ";
 
 /// The option that the head of the page tells for all commands.
@@ -37,26 +37,21 @@ fn row(command: &Command) -> String {
     format!("| [`scr {name}`](#scr-{name}) | {classic} | {about} |\n")
 }
 
-/// The help without what the page tells elsewhere: the first line, which is in the table, and the common
-/// option. A command for scripts or nodes has neither options nor examples on the page.
+/// The help without what the page tells elsewhere, which are the first line and the common option, and without
+/// examples. A command for scripts or nodes has no options on the page.
 fn shortened(command: &Command, help: &str) -> String {
     let (_, help) = help.split_once("\n\n").unwrap();
     let help = help.replace(PREFIX, "");
-    let (before, options) = match help.find("\nArguments:").or(help.find("\nOptions:")) {
-        Some(at) => help.split_at(at),
-        None => return help,
-    };
-    if [CommandGroup::Scripts, CommandGroup::Nodes].contains(&command.group) {
-        // This usage says nothing.
-        let usage = format!("\n\nUsage: scr {} [OPTIONS]", command.name);
-        let before = before.trim_end();
-        return before.strip_suffix(&usage).unwrap_or(before).to_string();
+    let help = help.split("\nExamples:").next().unwrap_or_default();
+    let help = help.trim_end().trim_end_matches("\nOptions:").trim_end();
+    if ![CommandGroup::Scripts, CommandGroup::Nodes].contains(&command.group) {
+        return help.to_string();
     }
-    let examples = options.find("\nExamples:").map(|at| &options[at..]);
-    match options.starts_with("\nOptions:\n\nExamples:") {
-        true => before.to_string() + examples.unwrap_or_default(),
-        false => help,
-    }
+    let end = help.find("\nArguments:").or(help.find("\nOptions:"));
+    let help = help[..end.unwrap_or(help.len())].trim_end();
+    // This usage says nothing.
+    let usage = format!("\n\nUsage: scr {} [OPTIONS]", command.name);
+    help.strip_suffix(&usage).unwrap_or(help).to_string()
 }
 
 fn page() -> String {
