@@ -50,10 +50,12 @@ pub enum Difference {
     CountedAnew,
     /// The newest checkpoint is flushed before output that is no checkpoint takes its place in the cache.
     DisplacedByOutput,
+    /// Without fetches the newest checkpoint that has left the cache and is in the prefix directory counts as cached.
+    DisplacedCounts,
 }
 
 impl Difference {
-    pub const ALL: [Difference; 22] = [
+    pub const ALL: [Difference; 23] = [
         Difference::WrongState,
         Difference::FailedPhase,
         Difference::UnknownCurrent,
@@ -76,6 +78,7 @@ impl Difference {
         Difference::FlushedAtEnd,
         Difference::CountedAnew,
         Difference::DisplacedByOutput,
+        Difference::DisplacedCounts,
     ];
 
     /// The behaviour of v3.1.0: the left cell of its row.
@@ -131,6 +134,9 @@ impl Difference {
             Difference::DisplacedByOutput => {
                 "output that is no checkpoint pushes the newest checkpoint out of a full cache, though that is nowhere \
                  else"
+            }
+            Difference::DisplacedCounts => {
+                "with `SCR_FETCH=0` a checkpoint that leaves the cache for a new dataset is not offered any more"
             }
             Difference::FlushedAtEnd => {
                 "`SCR_Finalize` flushes nothing if the last checkpoint was invalid, deleted or rejected"

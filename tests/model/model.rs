@@ -44,6 +44,10 @@ pub struct Model {
     /// The start that wrote the files of each directory in the prefix directory.
     files: BTreeMap<String, u64>,
     cache: Vec<Cached>,
+    /// The newest checkpoint, which has left the cache and is in the prefix directory.
+    displaced: Option<Dataset>,
+    /// Those of earlier runs; whether the flush file says so still.
+    left: Vec<(Dataset, bool)>,
     phase: Option<Phase>,
     /// The checkpoint that is offered.
     loaded: Option<Dataset>,
@@ -73,6 +77,8 @@ impl Model {
             index: Index::default(),
             files: BTreeMap::new(),
             cache: Vec::new(),
+            displaced: None,
+            left: Vec::new(),
             phase: None,
             loaded: None,
             asked: None,
@@ -249,6 +255,7 @@ impl Model {
             let known = |c: &Cached| index.entries.get(&c.dataset.id).is_some_and(Entry::is_good);
             self.cache.retain(|c| !fetch && known(c));
         }
+        self.keep_left();
         (self.phase, self.loaded, self.asked) = (None, None, None);
         let (ids, needs) = if counts_on {
             (self.ids, self.needs)
@@ -279,6 +286,22 @@ impl Model {
 
     fn count_from(&mut self, dataset: &Dataset) {
         self.ids = (dataset.id, dataset.ckpt.unwrap_or(self.ids.1));
+    }
+
+    /// What has left the cache of the last run counts as what that wrote in bypass.
+    fn keep_left(&mut self) {
+        self.left.retain(|(_, is_noted)| *is_noted);
+        let cached = |one: &Dataset| self.cache.iter().any(|c| c.dataset.serial == one.serial);
+        let displaced = self.displaced.take().filter(|one| !cached(one));
+        if self.config.bypass {
+            self.cache.extend(displaced.map(|dataset| Cached {
+                dataset,
+                flushed: true,
+                earlier: true,
+            }));
+        } else {
+            self.left.extend(displaced.map(|dataset| (dataset, true)));
+        }
     }
 
     /// The ids that are in use now are known for the rest of the run.

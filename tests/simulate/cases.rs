@@ -59,6 +59,41 @@ fn output_does_not_push_out_the_only_checkpoint() {
     });
 }
 
+/// Without fetches, a saved checkpoint that had left a cache of one dataset for one that came to nothing was not used any
+/// more: an older one in bypass was, or none.
+#[test]
+fn without_fetches_a_displaced_checkpoint_counts_until_the_next_is_complete() {
+    all_keep_their_promises(10, |plan| {
+        undisturbed(plan, &[(2, Loss::Nothing), (0, Loss::Nothing)]);
+        (plan.flush, plan.background, plan.fetch) = (1, false, false);
+        plan.more.clear();
+        let first = Scheme {
+            interval: 1,
+            output: false,
+            bypass: true,
+            store: 0,
+            ..plan.places.schemes[0]
+        };
+        let second = Scheme {
+            interval: 2,
+            bypass: false,
+            output: true,
+            ..first
+        };
+        (plan.places.lines, plan.places.stores[0].count) = (true, 1);
+        plan.places.stores.truncate(1);
+        plan.places.schemes = vec![first, second];
+        plan.runs[0].finalizes = false;
+        plan.runs[0].acts.push(Act::Write(Output {
+            checkpoint: false,
+            output: true,
+            bad: Some(0),
+            ..Output::checkpoint("bad".to_string())
+        }));
+        plan.runs[0].acts.push(Act::Look);
+    });
+}
+
 /// The newest checkpoint, saved because it is output, too, had left a full store. An older one of another
 /// store, which was flushed later, became current.
 #[test]

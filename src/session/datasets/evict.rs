@@ -4,6 +4,7 @@ use crate::Result;
 use crate::cache::plan::Slot;
 use crate::events::{Event, Severity};
 use crate::format::Dataset;
+use crate::format::flush_file::{self, FlushEntry};
 use crate::policy::eviction::{EvictionCandidate, Kind, PrefixCopy, select_evicted};
 use crate::session::datasets::cached::{CachedDataset, CachedDatasets, Reuse, note};
 use crate::session::datasets::location::Location;
@@ -73,7 +74,10 @@ impl CachedDatasets {
         ids.retain(|id| self.slots_of_id(*id).is_empty());
         search.forget(gone, &ids);
         note(run, |record| {
-            record.datasets.retain(|id, _| !ids.contains(id));
+            // What goes on to count stands there without the cache.
+            let stays = |entry: &FlushEntry| !entry.is_at(flush_file::CACHE);
+            let datasets = &mut record.datasets;
+            datasets.retain(|id, entry| !ids.contains(id) || stays(entry));
         });
         // Only now: as long as the flush file has it, the trash shows the next run that it was evicted.
         self.led.deletion.start(run, trash);
@@ -144,6 +148,48 @@ impl CachedDatasets {
             .is_empty()
     }
 
+    /// True if a checkpoint with a higher id is here and whole.
+    pub fn has_newer_whole(&self, id: u64) -> bool {
+        let mut checkpoints = self.entries.iter().filter(|c| c.dataset.is_checkpoint());
+        checkpoints.any(|c| c.is_whole() && c.dataset.id > id)
+    }
+
+    /// With `SCR_FETCH=0`: the newest checkpoint goes on to count as cached if a dataset that is written `to` its store
+    /// takes its place and it is in the prefix directory. Collective; without a round if nothing in a cache is concerned.
+    pub fn keep_displaced(
+        &self,
+        run: &Run,
+        search: &mut RestartSearch,
+        to: Location,
+        more: usize,
+    ) -> Result<()> {
+        if run.settings.fetch {
+            return Ok(());
+        }
+        let gone = self.victims(run, &search.offer, to, more);
+        let stays = |c: &&CachedDataset| !gone.contains(&c.slot());
+        let checkpoints = self.entries.iter().filter(|c| c.dataset.is_checkpoint());
+        let (staying, leaving): (Vec<_>, Vec<_>) = checkpoints.partition(stays);
+        let saved = leaving.into_iter().filter(|c| c.prefix.is_saved());
+        let Some(newest) = saved.map(|c| &c.dataset).max_by_key(|d| d.id) else {
+            return Ok(());
+        };
+        let newer = |c: &&CachedDataset| c.is_whole() && c.dataset.id > newest.id;
+        if staying.iter().any(newer) {
+            return Ok(());
+        }
+        if let Some(survey) = search.survey.get_mut() {
+            let key = (newest.id, newest.created);
+            survey.last_run.displace(run, key);
+        }
+        // No rank removes its part before the flush file says so.
+        if to.is_bypass() {
+            Ok(())
+        } else {
+            run.comm.barrier()
+        }
+    }
+
     /// Notes that a dataset is deleted from the cache to make room, or, in bypass, forgotten. Local; the same on
     /// all ranks.
     pub fn note_evicted(&self, run: &Run, slot: &Slot) {
@@ -185,7 +231,6 @@ impl CachedDatasets {
 mod tests {
     use super::*;
     use crate::cache::plan::Slot;
-    use crate::format::flush_file;
     use crate::session::datasets::prefix_state::PrefixState;
     use crate::session::testing::{cached, ids_in_flush_file, recovered, run_in};
 

@@ -4,6 +4,7 @@
 use crate::Result;
 use crate::cache::plan::{Candidate, Slot};
 use crate::events::Severity;
+use crate::format::flush_file::{self, FlushEntry};
 use crate::format::index::{Index, IndexEntry};
 use crate::format::{Dataset, Name};
 use crate::prefix::index;
@@ -77,6 +78,9 @@ pub(in crate::session) struct LastRun {
     pub interrupted: BTreeSet<DatasetKey>,
     /// The datasets that it wrote in bypass in this job. They have no record in a cache.
     pub in_bypass: BTreeMap<DatasetKey, Name>,
+    /// With `SCR_FETCH=0`: the newest checkpoint of this job, which has left the cache of this run and is in the prefix
+    /// directory. It counts as cached until a newer one is complete.
+    pub displaced: Option<DatasetKey>,
 }
 
 /// The state of a cached dataset in the prefix directory.
@@ -209,9 +213,11 @@ impl Survey {
 
     /// The newest good checkpoint in the prefix directory that was created after `dataset`
     /// and was not tried yet. A cached dataset that is older than it was left by an earlier job, and
-    /// must not be used. `None` if `dataset` is current in the index: the user has chosen it. Local.
+    /// must not be used. With `SCR_FETCH=0` only what counts as the cache of this job is looked at. `None` if `dataset` is
+    /// current in the index: the user has chosen it. Local.
     pub fn newer_in_prefix(&self, run: &Run, dataset: &Dataset) -> Result<Option<Dataset>> {
-        if !run.settings.fetch {
+        let fetch = run.settings.fetch;
+        if !fetch && self.last_run.has_none_in_prefix() {
             return Ok(None);
         }
         let index = index::read(&*run.files, &run.prefix)?;
@@ -230,6 +236,7 @@ impl Survey {
             .filter(|(id, entry)| entry.is_good() && entry.is_checkpoint() && untried(id));
         let newest = good
             .filter_map(|(_, entry)| entry.dataset.as_ref())
+            .filter(|other| fetch || self.last_run.has_in_prefix(other))
             .max_by_key(|other| other.created);
         let newer = newest.filter(|other| other.created > dataset.created);
         Ok(newer.cloned())
@@ -251,6 +258,45 @@ impl Survey {
 }
 
 impl LastRun {
+    /// True for a dataset in the prefix directory that counts as the cache of this job.
+    pub fn has_in_prefix(&self, dataset: &Dataset) -> bool {
+        let key = (dataset.id, dataset.created);
+        self.in_bypass.contains_key(&key) || self.displaced == Some(key)
+    }
+
+    fn has_none_in_prefix(&self) -> bool {
+        self.in_bypass.is_empty() && self.displaced.is_none()
+    }
+
+    /// A checkpoint that is in the prefix directory is about to leave the cache: it goes on to count, unless a newer one
+    /// does. The flush file tells the next run. Local.
+    pub fn displace(&mut self, run: &Run, key: DatasetKey) {
+        match self.displaced {
+            Some((id, _)) if id > key.0 => return,
+            // It was fetched since.
+            Some(same) if same == key => {}
+            _ => self.forget_displaced(run),
+        }
+        self.displaced = Some(key);
+        note(run, |record| {
+            if let Some(entry) = record.datasets.get_mut(&key.0) {
+                entry.locations.remove(&flush_file::CACHE.into());
+            }
+        });
+    }
+
+    /// A newer checkpoint is complete: what has left the cache before it does not count any more. Local.
+    pub fn forget_displaced(&mut self, run: &Run) {
+        if let Some(key) = self.displaced.take()
+            && !self.in_bypass.contains_key(&key)
+        {
+            note(run, |record| {
+                let stays = |entry: &FlushEntry| entry.is_at(flush_file::CACHE);
+                record.datasets.retain(|id, e| *id != key.0 || stays(e));
+            });
+        }
+    }
+
     /// Datasets that it wrote in bypass count as cached, as long as the count of
     /// the store has room for them beside the datasets of this run. The others are forgotten, and
     /// any of the name `name`, whose files are about to be overwritten. Local.
@@ -267,7 +313,20 @@ impl LastRun {
         let oldest = others
             .get(..others.len().saturating_sub(room))
             .unwrap_or_default();
-        self.forget_bypass(run, |id| oldest.contains(&id) || same.contains(&id));
+        let newest = oldest.last().filter(|_| !run.settings.fetch);
+        let newest = newest.and_then(|id| self.in_bypass.keys().find(|(other, _)| other == id));
+        if let Some(key) = newest.copied()
+            && !cached.has_newer_whole(key.0)
+        {
+            self.displace(run, key);
+        }
+        // The flush file keeps that one.
+        let displaced = self.displaced;
+        self.in_bypass.retain(|key, _| displaced != Some(*key));
+        self.forget_bypass(run, |id| {
+            let stays = displaced.is_some_and(|(other, _)| other == id);
+            (oldest.contains(&id) && !stays) || same.contains(&id)
+        });
     }
 
     /// The ids of what it wrote in bypass under such names, ascending.
@@ -278,11 +337,14 @@ impl LastRun {
             .collect()
     }
 
-    /// Some of what it wrote in bypass no longer counts as cached. Local.
+    /// Some of what is in the prefix directory no longer counts as cached. Local.
     pub fn forget_bypass(&mut self, run: &Run, gone: impl Fn(u64) -> bool) {
         let mut ids = self.bypass_ids(|_| true);
         ids.retain(|id| gone(*id));
         self.in_bypass.retain(|(id, _), _| !ids.contains(id));
+        if let Some((id, _)) = self.displaced.take_if(|(id, _)| gone(*id)) {
+            ids.push(id);
+        }
         if !ids.is_empty() {
             note(run, |record| {
                 record.datasets.retain(|id, _| !ids.contains(id));

@@ -249,6 +249,12 @@ impl Session {
             Err(error) if bypass && !self.is_flushed(dataset.id) => self.disown(&dataset, error),
             _ => {}
         }
+        if dataset.is_checkpoint()
+            && self.cached.get(dataset.id).is_some()
+            && let Some(survey) = self.search.survey.get_mut()
+        {
+            survey.last_run.forget_displaced(&self.run);
+        }
         // In bypass all ranks take part, also those without a file.
         if bypass || without_checksums {
             let checksums = &mut self.background.checksums;

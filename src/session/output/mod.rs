@@ -398,6 +398,7 @@ impl Session {
             files: request.file.is_some(),
         });
         let more = wait.get().more();
+        self.cached.keep_displaced(run, search, location, more)?;
         let mut evicted = self.cached.evict(run, search, location, more, reuse);
         if !reuse.is_some_and(|reuse| reuse.files) {
             evicted.clear();

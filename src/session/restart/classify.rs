@@ -119,13 +119,15 @@ impl LastRun {
             saved: keys(&|entry| !purged && !entry.needs_flush()),
             interrupted: keys(&|entry| entry.is_interrupted()),
             in_bypass: in_prefix_of_last_run(run, flush_file),
+            displaced: None,
         }
     }
 }
 
 /// Rank 0: what the last run of this job wrote in bypass, for datasets that this run writes in
 /// bypass, too. SCR v3.1.0 has records of them in the cache, and restarts from them without a fetch.
-/// With `SCR_FETCH=0` also what that run has removed from its cache in `SCR_Finalize`.
+/// With `SCR_FETCH=0` also what that run has removed from its cache in `SCR_Finalize`, and the newest checkpoint that has
+/// left it for another dataset.
 fn in_prefix_of_last_run(run: &Run, flush_file: &FlushFile) -> BTreeMap<DatasetKey, Name> {
     if run.settings.cache_purge || !run.settings.distribute {
         return BTreeMap::new();

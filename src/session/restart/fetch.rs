@@ -106,7 +106,8 @@ impl Planner<'_> {
     }
 
     /// The ids that a search tries, in order. With `SCR_FETCH=0` these are the checkpoints
-    /// that the last run of this job wrote in bypass, since they count as its cache.
+    /// that the last run of this job wrote in bypass, and the newest that has left the cache, since they count as its
+    /// cache.
     fn fetch_order(&self, index: &Index) -> Vec<u64> {
         if self.run.settings.fetch {
             return index.candidates();
@@ -114,12 +115,7 @@ impl Planner<'_> {
         let is_of_last_run = |id: &u64| {
             let entry = index.get(*id).filter(|entry| entry.is_good());
             let dataset = entry.and_then(|entry| entry.dataset.as_ref());
-            let known = |d: &Dataset| {
-                self.survey
-                    .last_run
-                    .in_bypass
-                    .contains_key(&(d.id, d.created))
-            };
+            let known = |d: &Dataset| self.survey.last_run.has_in_prefix(d);
             dataset.is_some_and(|d| known(d) && d.is_checkpoint())
         };
         let ids = index.datasets().keys().rev().copied();
@@ -459,7 +455,10 @@ impl Restart<'_> {
         run.keep_record(|| {
             index::update(&*run.files, &run.prefix, |index| {
                 current = index.current().cloned();
-                index.mark_good(dataset.id);
+                // Without fetches an older one than the current may be all that this job has in bypass.
+                if run.settings.fetch || !index.has_newer_checkpoint(dataset.id) {
+                    index.mark_good(dataset.id);
+                }
                 Ok(())
             })
         });

@@ -31,6 +31,8 @@ impl Model {
         };
         (self.loaded, self.last) = (None, dataset.id);
         self.cache.retain(|c| c.dataset.id <= dataset.id);
+        self.displaced.take_if(|one| one.id > dataset.id);
+        self.left.retain(|(one, _)| one.id <= dataset.id);
         self.count_from(&dataset);
         let first = self.differs(Difference::CurrentFirst);
         self.asked = first.then_some(dataset.id);

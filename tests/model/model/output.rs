@@ -33,7 +33,9 @@ impl Model {
         if !checkpoint && self.differs(Difference::DisplacedByOutput) {
             self.save_displaced();
         }
+        let before = self.cache.clone();
         self.make_room();
+        self.displace(before);
         if checkpoint {
             self.last = id;
         }
@@ -43,6 +45,49 @@ impl Model {
         let missing = false;
         self.phase = Some(Phase { dataset, missing });
         Answer::Ok
+    }
+
+    /// Of what was in the cache `before`, and is not any more, the newest checkpoint goes on to count without fetches.
+    fn displace(&mut self, before: Vec<Cached>) {
+        if self.config.fetch || !self.differs(Difference::DisplacedCounts) {
+            return;
+        }
+        let stays = |c: &Cached| {
+            self.cache
+                .iter()
+                .any(|s| s.dataset.serial == c.dataset.serial)
+        };
+        let gone = before.into_iter().filter(|c| !stays(c));
+        let gone: Vec<Dataset> = gone.map(|c| c.dataset).collect();
+        for dataset in &gone {
+            self.note_left(dataset.serial, false);
+        }
+        let newest = gone
+            .into_iter()
+            .filter(|d| d.ckpt.is_some() && self.index.has(d));
+        let Some(newest) = newest.max_by_key(|d| d.id) else {
+            return;
+        };
+        let mut staying = self.cache.iter().filter(|c| c.dataset.ckpt.is_some());
+        if staying.any(|c| c.dataset.id > newest.id) {
+            return;
+        }
+        if self
+            .displaced
+            .as_ref()
+            .is_none_or(|one| one.id <= newest.id)
+        {
+            self.note_left(newest.serial, true);
+            self.displaced = Some(newest);
+        }
+    }
+
+    /// Whether the flush file has what an earlier run has left in the prefix directory.
+    pub(super) fn note_left(&mut self, serial: u64, noted: bool) {
+        let mut left = self.left.iter_mut();
+        if let Some((_, is_noted)) = left.find(|(dataset, _)| dataset.serial == serial) {
+            *is_noted = noted;
+        }
     }
 
     pub(super) fn end_offer(&mut self) {
@@ -175,6 +220,9 @@ impl Model {
         let counts = |ckpt: u64| every > 0 && ckpt.is_multiple_of(every);
         let due = self.config.bypass || dataset.output || dataset.ckpt.is_some_and(counts);
         let id = dataset.id;
+        if dataset.ckpt.is_some() {
+            self.displaced = None;
+        }
         self.cache.push(Cached {
             dataset,
             flushed: false,

@@ -25,6 +25,9 @@ impl Model {
         if self.cache.iter().any(|c| Some(c.dataset.id) == asked) {
             return self.take_cached(asked?);
         }
+        if let Some(left) = self.best_left().filter(|left| Some(left.id) == asked) {
+            return self.fetch_left(left);
+        }
         // The checkpoint that the user has named comes before the cache, if it can be fetched.
         let mut prefix_first = asked.is_some() && self.config.fetch;
         let mut marker = self.index.current.clone();
@@ -32,6 +35,9 @@ impl Model {
         loop {
             if !prefix_first && let Some(id) = self.best_cached(below) {
                 return self.take_cached(id);
+            }
+            if let Some(left) = self.best_left() {
+                return self.fetch_left(left);
             }
             prefix_first = false;
             if !self.config.fetch {
@@ -62,6 +68,48 @@ impl Model {
         None
     }
 
+    /// The newest checkpoint that counts as cached and is in the prefix directory alone.
+    fn best_left(&self) -> Option<Dataset> {
+        let all = self.left.iter().map(|(dataset, _)| dataset);
+        let all = all.chain(&self.displaced);
+        let good = |d: &&Dataset| {
+            let entry = self.index.entries.get(&d.id);
+            entry.is_some_and(|entry| entry.is_good() && entry.dataset.serial == d.serial)
+        };
+        let all = all.filter(good);
+        all.filter(|_| !self.config.fetch)
+            .max_by_key(|d| d.id)
+            .cloned()
+    }
+
+    /// Reads it in the prefix directory. One that is current and newer stays so.
+    fn fetch_left(&mut self, dataset: Dataset) -> Option<Dataset> {
+        let current = self.index.current.clone();
+        let found = self.fetch(dataset.id);
+        self.note_left(dataset.serial, false);
+        if self.newer_is_current(current.as_ref(), &dataset) {
+            self.index.current = current;
+        }
+        found
+    }
+
+    /// A good checkpoint that is newer was current; where none was, any that is newer.
+    fn newer_is_current(&self, current: Option<&String>, dataset: &Dataset) -> bool {
+        let is_good = |id: &u64| {
+            let entry = self.index.entries.get(id);
+            entry.is_some_and(|entry| entry.is_good() && entry.dataset.ckpt.is_some())
+        };
+        let current = current.and_then(|name| self.index.id(name));
+        match current.filter(is_good) {
+            Some(current) => current > dataset.id,
+            None => self
+                .index
+                .entries
+                .keys()
+                .any(|id| *id > dataset.id && is_good(id)),
+        }
+    }
+
     /// The id of the newest checkpoint in the cache. A fetch has been tried of those not `below`.
     fn best_cached(&mut self, below: Option<u64>) -> Option<u64> {
         self.pass_over_output();
@@ -69,6 +117,9 @@ impl Model {
         let untried = |entry: &Entry| below.is_none_or(|below| entry.dataset.id < below);
         let newer = |entry: &Entry| entry.is_good() && entry.dataset.serial > cached.serial;
         let current = self.index.current.as_ref() == Some(&cached.name) && self.index.has(cached);
+        if !current && self.best_left().is_some_and(|left| left.id > cached.id) {
+            return None;
+        }
         let differs = self.differs(Difference::OldCacheLoses) && self.config.fetch && !current;
         let mut entries = self.index.entries.values();
         if differs && entries.any(|entry| newer(entry) && untried(entry)) {

@@ -3,7 +3,7 @@
 use super::dataset::{Dataset, Fate};
 use super::{Excuse, Oracle};
 use crate::places::Place;
-use crate::plan::Run;
+use crate::plan::{Loss, Run};
 
 impl Oracle {
     /// The position of the oldest checkpoint that may be offered now; `None` if nothing must be.
@@ -115,7 +115,7 @@ impl Oracle {
         if global && (!newest || one.damaged) {
             return Some(Excuse::GlobalRestart);
         }
-        if after == 0 {
+        if after == 0 || (newest && self.stays_without_fetch(one)) {
             return None;
         }
         // The oldest leaves first, where all are protected alike, and none is being flushed.
@@ -137,6 +137,16 @@ impl Oracle {
         let stays = older.filter(|older| !older.saved && older.fate != Fate::Gone);
         let stays = if background { stays.count() } else { 0 };
         (after + stays >= count).then_some(Excuse::OnTheWay)
+    }
+
+    /// It is saved, and the newest. Runs that do not fetch go on to use it when it has left the cache for a dataset that
+    /// is not complete, if they could note that, and nothing has happened to what they noted.
+    fn stays_without_fetch(&self, one: &Dataset) -> bool {
+        let since = self.plan.runs.get(one.run..=self.run).unwrap_or_default();
+        let earlier = self.plan.runs.get(one.run..self.run).unwrap_or_default();
+        let fetches = |run: &Run| self.plan.fetch_in(run) || run.repairs.is_some();
+        let loses = |run: &Run| !matches!(run.loss, Loss::Nothing);
+        one.saved && !since.iter().any(fetches) && !earlier.iter().any(loses) && self.is_clear()
     }
 
     /// With the nodes of this run it cannot be rebuilt in a store.
