@@ -73,6 +73,7 @@ mod transfer;
 mod watch;
 mod watchdog;
 
+pub use explain::{Explanation, SECTIONS, Section, all_explanations};
 pub use help::definition;
 pub use import_config::imported;
 pub use manual::{MANUALS, Manual, manual};

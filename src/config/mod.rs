@@ -14,7 +14,6 @@
 mod call;
 pub mod describe;
 pub mod descriptors;
-pub mod docs;
 mod env_conf;
 mod expand;
 mod file;

@@ -32,6 +32,7 @@ mod man;
 mod message_page;
 mod nodes;
 mod notices;
+mod parameter_page;
 mod params;
 mod postrun;
 mod rebuild;

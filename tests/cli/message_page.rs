@@ -2,14 +2,14 @@
 
 use crate::sandbox::Sandbox;
 use proc_macro2::{TokenStream, TokenTree};
-use scr_engine::messages::{Explanation, SECTIONS, all};
+use scr::cli::{Explanation, SECTIONS, all_explanations};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 const HEAD: &str = "\
 # Questions and answers
 
-<!-- Made from src/messages. After a change there:
+<!-- Made from commands/explain. After a change there:
 SCR_WRITE_DOCS=1 cargo test --no-default-features --features cli --test cli -- current -->
 
 By what you see: the message, its cause, and the remedy. In the messages here `...` stands for names and numbers. Messages
@@ -90,7 +90,7 @@ fn collect(code: TokenStream, found: &mut Vec<String>) {
     }
 }
 
-/// All string literals of the library, but for the table of messages itself, and the texts of the build.
+/// All string literals of the library, and the texts of the build.
 fn literals() -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut all = Vec::new();
@@ -98,9 +98,6 @@ fn literals() -> Vec<String> {
         .map(|folder| root.join(folder))
         .into();
     while let Some(path) = open.pop() {
-        if path == root.join("src/messages") {
-            continue;
-        }
         if let Ok(entries) = fs::read_dir(&path) {
             open.extend(entries.map(|entry| entry.unwrap().path()));
         } else if path.extension().is_some_and(|end| end == "rs") {
@@ -135,7 +132,8 @@ fn messages_are_printed_as_they_are_quoted_and_with_their_code() {
     let literals = literals();
     // The words of a state come from a table of states.
     let elsewhere = ["CALL_ORDER"];
-    let quoted = all().filter(|row| !row.text.is_empty() && !elsewhere.contains(&row.name));
+    let quoted =
+        all_explanations().filter(|row| !row.text.is_empty() && !elsewhere.contains(&row.name));
     let wrong: Vec<&str> = quoted
         .filter(|row| !is_printed(row, &literals))
         .map(|row| row.name)
@@ -151,7 +149,7 @@ fn messages_are_printed_as_they_are_quoted_and_with_their_code() {
 fn explain_prints_cause_and_remedy_of_each_code() {
     let sandbox = Sandbox::empty();
     let list = sandbox.run(&["explain"]).out();
-    for row in all() {
+    for row in all_explanations() {
         let code = row.code.to_string();
         assert!(list.contains(&format!("{code}  {}", row.title)), "{code}");
         let told = sandbox.run(&["explain", &code]).out();

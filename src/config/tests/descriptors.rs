@@ -339,9 +339,3 @@ fn the_number_of_lines_is_bounded() {
     let lines: String = (0..300).map(|n| format!("STORE=/s{n}\n")).collect();
     assert!(error(&(lines + "CKPT=0")).contains("more than 256 STORE lines"));
 }
-
-#[test]
-fn the_page_of_parameters_lists_all_schemes() {
-    let page = crate::config::docs::parameters();
-    assert!(page.contains(&format!("Redundancy scheme: {}.", Scheme::list_words())));
-}

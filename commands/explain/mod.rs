@@ -1,9 +1,17 @@
 //! `scr explain`: cause and remedy of a message, by its code.
 
+mod build;
+mod checkpoint;
+mod restart;
+mod start;
+mod stop;
+mod table;
+
+pub use table::{Explanation, SECTIONS, Section, all_explanations};
+
 use super::call::{Failure, Invocation};
 use super::terminal::{HEADING, Line};
 use super::{Outcome, RunCommand};
-use scr_engine::messages::{self, Explanation, SECTIONS};
 use std::process::ExitCode;
 
 /// Explain a message by its code
@@ -22,7 +30,7 @@ impl RunCommand for Options {
     fn run(&self, call: &mut Invocation) -> Outcome {
         let lines = match &self.code {
             None => list(),
-            Some(code) => match messages::find(code) {
+            Some(code) => match table::find(code) {
                 Some(row) => explain(row),
                 None => {
                     let what = "no message has this code; `scr explain` lists all codes";

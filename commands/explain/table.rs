@@ -1,39 +1,14 @@
-//! Messages with a code, such as `SCR-105`: what each says, its cause and its remedy. `scr explain` prints them,
-//! and `docs/faq.md` is made from them.
-//!
-//! A message carries its code as [`Code`], in parentheses after the text that the table quotes.
+//! The explanations of all messages that have a code. `docs/faq.md` is made from them, too.
 
-mod build;
-mod checkpoint;
-mod restart;
-mod start;
-mod stop;
-
-pub use build::*;
-pub use checkpoint::*;
-pub use restart::*;
-pub use start::*;
-pub use stop::*;
-
-use std::fmt;
-
-/// The code of a message. The number never changes, and is not given again to another message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Code(u16);
-
-/// `SCR-105`.
-impl fmt::Display for Code {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "SCR-{}", self.0)
-    }
-}
+use super::{build, checkpoint, restart, start, stop};
+use scr_engine::messages::Code;
 
 /// The meaning of a code. Title, cause and remedy are in Markdown.
 #[derive(Debug)]
 pub struct Explanation {
     /// The code.
     pub code: Code,
-    /// The name of the constant in this module.
+    /// The name of the constant in `scr_engine::messages`.
     pub name: &'static str,
     /// The symptom, in a few words.
     pub title: &'static str,
@@ -64,29 +39,30 @@ pub const SECTIONS: [&Section; 5] = [
 ];
 
 /// All rows of [`SECTIONS`].
-pub fn all() -> impl Iterator<Item = &'static Explanation> {
+pub fn all_explanations() -> impl Iterator<Item = &'static Explanation> {
     SECTIONS.into_iter().flat_map(|section| section.rows)
 }
 
 /// The explanation of a code: `SCR-105`, `scr-105` or `105`.
-pub fn find(code: &str) -> Option<&'static Explanation> {
+pub(super) fn find(code: &str) -> Option<&'static Explanation> {
     let code = code.trim().to_ascii_uppercase();
-    let number = code.strip_prefix("SCR-").unwrap_or(&code);
-    all().find(|row| row.code.0.to_string() == number)
+    let code = match code.starts_with("SCR-") {
+        true => code,
+        false => format!("SCR-{code}"),
+    };
+    all_explanations().find(|row| row.code.to_string() == code)
 }
 
-/// Makes a section, and a constant for each of its codes.
+/// Makes a section.
 macro_rules! explained {
-    ($section:ident = $heading:literal; $($name:ident = $code:literal {
+    ($section:ident = $heading:literal; $($name:ident {
         title: $title:literal, text: $text:literal, cause: $cause:literal, remedy: $remedy:literal,
     })*) => {
-        $(#[doc = $title] pub const $name: Code = Code($code);)*
-
         #[doc = $heading]
-        pub const $section: Section = Section {
+        pub(super) const $section: Section = Section {
             title: $heading,
             rows: &[$(Explanation {
-                code: $name,
+                code: messages::$name,
                 name: stringify!($name),
                 title: $title,
                 text: $text,
@@ -96,21 +72,20 @@ macro_rules! explained {
         };
     };
 }
-use explained;
+pub(super) use explained;
 
 #[cfg(test)]
 mod tests {
-    use super::{PREFIX_IN_USE, SECTIONS, all, find};
-    use std::collections::BTreeSet;
+    use super::{all_explanations, find};
+    use scr_engine::messages::{self, PREFIX_IN_USE};
 
     #[test]
-    fn each_code_is_given_once_and_found_by_all_its_spellings() {
-        let codes: Vec<String> = all().map(|row| row.code.to_string()).collect();
-        let set: BTreeSet<&String> = codes.iter().collect();
-        assert_eq!(set.len(), codes.len());
-        for section in SECTIONS {
-            assert!(section.rows.is_sorted_by_key(|row| row.code.0));
-        }
+    fn each_code_has_one_explanation_in_the_order_of_the_codes() {
+        assert!(all_explanations().map(|row| &row.code).eq(messages::ALL));
+    }
+
+    #[test]
+    fn a_code_is_found_by_all_its_spellings() {
         for spelling in ["SCR-105", "scr-105", " 105 "] {
             assert_eq!(find(spelling).map(|row| row.code), Some(PREFIX_IN_USE));
         }

@@ -1,30 +1,31 @@
 //! Messages of the build.
 
-use super::{Code, Explanation, Section, explained};
+use super::table::{Explanation, Section, explained};
+use scr_engine::messages;
 
 explained! {
     BUILD = "It does not build";
-    NO_LIBCLANG = 501 {
+    NO_LIBCLANG {
         title: "libclang is missing",
         text: "libclang was not found",
         cause: "The bindings to MPI are made by libclang while SCR is compiled.",
         remedy: "`apt-get install libclang-dev`, `dnf install clang-libs`, or the directory of `libclang.so` in \
          `-DSCR_LIBCLANG_PATH=`.",
     }
-    NO_CARGO = 502 {
+    NO_CARGO {
         title: "Rust is missing or too old",
         text: "cargo was not found.",
         cause: "The library is written in Rust.",
         remedy: "Install it from <https://rustup.rs>, without root; or name the cargo of another place in \
          `-DSCR_CARGO_EXECUTABLE=`.",
     }
-    NO_FORTRAN_COMPILER = 503 {
+    NO_FORTRAN_COMPILER {
         title: "There is no Fortran compiler",
         text: "No Fortran compiler was found.",
         cause: "`SCR_ENABLE_FORTRAN=ON` asks for one.",
         remedy: "Name it in `-DCMAKE_Fortran_COMPILER=`, or leave Fortran out with `-DSCR_ENABLE_FORTRAN=OFF`.",
     }
-    MOD_FILE = 504 {
+    MOD_FILE {
         title: "The .mod file does not fit",
         text: "",
         cause: "Your compiler says that it cannot read `scrf.mod`, or that it is of another version. A `.mod` file fits one \

@@ -1,11 +1,23 @@
-//! The texts that are made from the table of parameters: their manual page, and a sample of a configuration file.
+//! `docs/parameters.md` and `docs/scr.conf.sample` are made from the table of parameters.
 
-use super::table::{Effect, MULTIS, PARAMETERS, Parameter, ReadBy};
-use super::warnings::EARLY;
+use scr::Config;
+use scr::config::table::{Effect, MULTIS, PARAMETERS, Parameter, ReadBy};
+use scr::format::Scheme;
+use scr::job::Environment;
 use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+/// Parameters that the user configuration file cannot set: the sample does not have them.
+const NOT_IN_FILES: [&str; 4] = [
+    "SCR_SITE_ONLY",
+    "SCR_ALLOWED_BASES",
+    "SCR_SYSTEM_CONF",
+    "SCR_CONF_FILE",
+];
 
 /// Text of `docs/parameters.md`.
-pub fn parameters() -> String {
+fn parameters() -> String {
     let mut out = String::from(HEAD);
     for p in PARAMETERS {
         let default = match p.default {
@@ -70,7 +82,7 @@ fn values(allowed: &str) -> String {
 }
 
 /// Text of `docs/scr.conf.sample`: every parameter with its meaning and default, as a comment.
-pub fn sample() -> String {
+fn sample() -> String {
     let mut out = String::from(SAMPLE);
     for p in PARAMETERS.iter().filter(|p| is_for_files(p)) {
         out.push('\n');
@@ -100,9 +112,8 @@ pub fn sample() -> String {
     out
 }
 
-/// False for a parameter that names a configuration file, which no such file can set.
 fn is_for_files(p: &Parameter) -> bool {
-    EARLY.iter().all(|(name, _)| *name != p.name)
+    !NOT_IN_FILES.contains(&p.name)
 }
 
 /// Without the marks of a page.
@@ -221,59 +232,58 @@ const MIDDLE: &str = "
 ## Parameters with several items
 ";
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::config::Config;
-    use crate::job::Environment;
-    use std::path::Path;
-
-    #[test]
-    fn the_committed_files_are_current() {
-        for (name, text) in [
-            ("parameters.md", parameters()),
-            ("scr.conf.sample", sample()),
-        ] {
-            let path = format!("{}/../docs/{name}", env!("CARGO_MANIFEST_DIR"));
-            if std::env::var_os("SCR_WRITE_DOCS").is_some() {
-                std::fs::write(&path, &text).unwrap();
-            }
-            let committed = std::fs::read_to_string(&path).unwrap_or_default();
-            assert!(
-                committed == text,
-                "{name} is stale: run SCR_WRITE_DOCS=1 cargo test, and commit"
-            );
+#[test]
+fn the_committed_files_of_parameters_are_current() {
+    for (name, text) in [
+        ("parameters.md", parameters()),
+        ("scr.conf.sample", sample()),
+    ] {
+        let path = format!("{}/docs/{name}", env!("CARGO_MANIFEST_DIR"));
+        if std::env::var_os("SCR_WRITE_DOCS").is_some() {
+            fs::write(&path, &text).unwrap();
         }
+        let committed = fs::read_to_string(&path).unwrap_or_default();
+        assert!(
+            committed == text,
+            "{name} is stale: run SCR_WRITE_DOCS=1 cargo test --no-default-features --features cli --test cli -- \
+                 current, and commit"
+        );
     }
+}
 
-    /// What a system file with this text gives: the settings, and the warnings.
-    fn loaded(text: &str) -> (Config, Vec<String>) {
-        let mut config = Config::new();
-        let read = |path: &Path| Ok(path.ends_with("scr.conf").then(|| text.as_bytes().to_vec()));
-        config
-            .load(Environment::empty(), Path::new("/cwd"), &read)
-            .unwrap();
-        let warnings = config.take_warnings();
-        (config, warnings)
-    }
+/// What a system file with this text gives: the settings, and the warnings.
+fn loaded(text: &str) -> (Config, Vec<String>) {
+    let mut config = Config::new();
+    let read = |path: &Path| Ok(path.ends_with("scr.conf").then(|| text.as_bytes().to_vec()));
+    config
+        .load(Environment::empty(), Path::new("/cwd"), &read)
+        .unwrap();
+    let warnings = config.take_warnings();
+    (config, warnings)
+}
 
-    #[test]
-    fn the_sample_sets_nothing_and_each_line_can_be_taken() {
-        let (config, warnings) = loaded(&sample());
-        assert_eq!(warnings, [""; 0]);
-        let mut taken = 0;
-        for p in PARAMETERS.iter().filter(|p| is_for_files(p)) {
-            assert!(config.find(p.name).is_none(), "{}", p.name);
-            let line = format!("\n#{}={}\n", p.name, p.default);
-            assert!(sample().contains(&line), "{line}");
-            let (config, _) = loaded(line.trim_start_matches(['\n', '#']));
-            match p.default {
-                "" => assert!(config.find(p.name).is_none(), "{line}"),
-                _ => assert!(config.typed(p).unwrap().is_some(), "{line}"),
-            }
-            taken += 1;
+#[test]
+fn the_sample_sets_nothing_and_each_line_can_be_taken() {
+    let (config, warnings) = loaded(&sample());
+    assert_eq!(warnings, [""; 0]);
+    let mut taken = 0;
+    for p in PARAMETERS.iter().filter(|p| is_for_files(p)) {
+        assert!(config.find(p.name).is_none(), "{}", p.name);
+        let line = format!("\n#{}={}\n", p.name, p.default);
+        assert!(sample().contains(&line), "{line}");
+        let (config, _) = loaded(line.trim_start_matches(['\n', '#']));
+        match p.default {
+            "" => assert!(config.find(p.name).is_none(), "{line}"),
+            _ => assert!(config.typed(p).unwrap().is_some(), "{line}"),
         }
-        assert!(taken > 50, "{taken}");
-        assert!(MULTIS.iter().all(|m| config.items(m.name).len() == 0));
+        taken += 1;
     }
+    assert!(taken > 50, "{taken}");
+    assert!(MULTIS.iter().all(|m| config.items(m.name).len() == 0));
+}
+
+#[test]
+fn the_page_of_parameters_lists_all_schemes() {
+    let text = format!("Redundancy scheme: {}.", Scheme::list_words());
+    assert!(parameters().contains(&text));
 }
