@@ -13,7 +13,7 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=library/capi/configf.c");
     println!("cargo::rerun-if-changed=library/comm/mpi/built_with.c");
-    println!("cargo::rerun-if-changed=library/comm/mpi/failure.c");
+    println!("cargo::rerun-if-changed=library/comm/mpi/linked.c");
     println!("cargo::rerun-if-changed=include/scr.h");
     println!("cargo::rerun-if-env-changed=MPICC");
 
@@ -23,14 +23,15 @@ fn main() {
     {
         let mpi = build_probe_mpi::probe();
         compile_c(mpi.as_ref().ok());
-        #[cfg(feature = "fortran")]
-        match mpi {
-            Ok(mpi) => {
-                if let Err(why) = fortran::build(&mpi) {
-                    println!("cargo::error=feature `fortran`: {why}");
-                }
-            }
+        match &mpi {
+            Ok(mpi) => link_with(mpi),
             Err(_) => println!("cargo::error=no MPI was found; name its C compiler in MPICC"),
+        }
+        #[cfg(feature = "fortran")]
+        if let Ok(mpi) = mpi
+            && let Err(why) = fortran::build(&mpi)
+        {
+            println!("cargo::error=feature `fortran`: {why}");
         }
     }
     #[cfg(not(feature = "fortran"))]
@@ -44,9 +45,9 @@ fn compile_c(mpi: Option<&build_probe_mpi::Library>) {
     let mut build = library_of_c(&[
         "library/capi/configf.c",
         "library/comm/mpi/built_with.c",
-        "library/comm/mpi/failure.c",
+        "library/comm/mpi/linked.c",
     ]);
-    // By the search of the bindings, so that it is their MPI.
+    // By the search of the crate `mpi`, so that it is the MPI of a program that uses that crate, too.
     if let Some(mpi) = mpi {
         match &mpi.mpicc {
             Some(mpicc) => build.compiler(mpicc),
@@ -54,6 +55,16 @@ fn compile_c(mpi: Option<&build_probe_mpi::Library>) {
         };
     }
     build.compile("scr_c");
+}
+
+#[cfg(feature = "mpi")]
+fn link_with(mpi: &build_probe_mpi::Library) {
+    for directory in &mpi.lib_paths {
+        println!("cargo::rustc-link-search=native={}", directory.display());
+    }
+    for library in &mpi.libs {
+        println!("cargo::rustc-link-lib={library}");
+    }
 }
 
 #[cfg(any(feature = "mpi", feature = "any-mpi"))]

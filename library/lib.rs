@@ -24,7 +24,7 @@
 //! signals; a program that catches one passes it to [`set_signal`](Session::set_signal).
 //!
 //! A whole program, `examples/heat.rs`; `mpiexec -n 4 target/debug/examples/heat` runs it after
-//! `cargo build --example heat`:
+//! `cargo build --example heat --features rsmpi`:
 //!
 //! ```text
 #![doc = include_str!("../examples/heat.rs")]

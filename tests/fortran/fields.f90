@@ -49,9 +49,9 @@ end module fields_object
 program fields
     use, intrinsic :: iso_fortran_env, only: int32, int64, output_unit, real32, real64
     use fields_object
+    use mpi
     use scrf
     implicit none
-    include "mpif.h"
 
     integer :: rank, ranks, old_ranks, number, case, calls, ierror
     integer(int32) :: step

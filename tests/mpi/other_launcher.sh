@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Usage: other_launcher.sh SCR LOOK STOPS|"" PROGRAM... -- LAUNCHER...
+# Usage: other_launcher.sh SCR|- LOOK STOPS|- PROGRAM... -- LAUNCHER...
 # Programs under the launcher of another MPI, where each process is alone: SCR_Init fails on all of them, one says why, and
 # nothing is written. LOOK (other_mpi.c) ends with what SCR_Init has returned, STOPS (other_mpi.f90) is ended by it, and each
-# PROGRAM goes on without SCR. What is a job of one process on purpose starts. Run through tests/in_empty_directory.sh.
+# PROGRAM goes on without SCR. What is a job of one process on purpose starts. The commands of SCR know the launchers of
+# the MPI that they were built with. Run through tests/in_empty_directory.sh.
 set -euo pipefail
 
 scr=$1 look=$2 stops=$3
@@ -58,7 +59,7 @@ starts() {
 }
 
 refused 1 "$look" look
-[[ -z $stops ]] || refused 1 "$stops"
+[[ $stops == - ]] || refused 1 "$stops"
 for program in "${programs[@]}"; do
     refused 0 "$program" size 32 steps 8
 done
@@ -79,6 +80,7 @@ SCR_SERIAL=1 starts "$other" -n 2 sh -c "$own" sh "$look" look
 starts "$other" -n 2 sh -c "$own" sh awk 'BEGIN { exit system(ARGV[1] " look") }' "$look"
 echo "ok: jobs of one process"
 
+[[ $scr != - ]] || exit 0
 # Commands say so before the launch.
 run 0 "$scr" run "$other" -n 3 true
 grep -q "warning: $other is a launcher of $theirs, but this SCR was built with $family.*(SCR-101)" log ||

@@ -12,11 +12,8 @@ mod datatype;
 mod failure;
 #[cfg(feature = "mpi")]
 mod family;
-#[cfg(not(feature = "mpi"))]
-mod found;
-#[cfg(feature = "mpi")]
-mod linked;
 mod poll;
+mod raw;
 mod reduce;
 mod request;
 mod version_text;
@@ -27,11 +24,7 @@ use self::failure::{Handle, Watch};
 #[cfg(feature = "mpi")]
 use self::family::check_family;
 #[cfg(not(feature = "mpi"))]
-use self::found as raw;
-#[cfg(not(feature = "mpi"))]
-use self::found::check_family;
-#[cfg(feature = "mpi")]
-use self::linked as raw;
+use self::raw::check_family;
 use self::raw::{
     MPI_Abort, MPI_Comm_dup, MPI_Comm_get_errhandler, MPI_Comm_rank, MPI_Comm_set_errhandler,
     MPI_Comm_size, MPI_Comm_test_inter, MPI_Datatype, MPI_Errhandler_free, MPI_Iallreduce,

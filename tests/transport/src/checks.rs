@@ -4,6 +4,8 @@
 mod comm_checks;
 #[path = "counts.rs"]
 mod counts;
+#[path = "speed.rs"]
+mod speed;
 
 use scr::comm::{Communicator, mpi::Mpi};
 use std::path::Path;
@@ -42,6 +44,11 @@ fn checked() -> Result<Option<Mpi>, String> {
         && word == "counts"
     {
         return counts::compare(&comm, Path::new(directory)).map(|()| None);
+    }
+    if arguments.get(1).is_some_and(|word| word == "speed") {
+        return speed::measure(&comm)
+            .map(|()| None)
+            .map_err(|e| e.to_string());
     }
     comm_checks::all(&comm)?;
     // Again with nearly every message longer than the largest plain one.

@@ -1,8 +1,8 @@
 //! The functions of an MPI, by names that are looked up, in the types that its family has.
 
+use super::Library;
 use super::constants::Family;
 use super::handle::Form;
-use super::search::Library;
 use super::{MPI_Aint, MPI_Count, MPI_Datatype, MPI_Status};
 use crate::Result;
 use std::ffi::{c_char, c_int, c_void};
@@ -111,8 +111,7 @@ macro_rules! table {
             pub fn of(family: Family, library: &Library) -> Result<Self> {
                 let of_fortran = match family {
                     Family::Mpich => None,
-                    Family::OpenMpi => Some(library.required("MPI_Comm_f2c")?),
-                    Family::Standard => Some(library.required("MPI_Comm_fromint")?),
+                    Family::OpenMpi | Family::Standard => Some(conversion(family, library)?),
                 };
                 let create_keyval = library.required("MPI_Comm_create_keyval")?;
                 // SAFETY: addresses of functions that have these types by the standard, or by what is proposed for it.
@@ -143,6 +142,14 @@ impl<H> Functions<H> {
     }
 }
 
+/// That of a communicator from its number in Fortran, which has another name since MPI 5.
+fn conversion(family: Family, library: &Library) -> Result<*mut c_void> {
+    const OLD: &str = "MPI_Comm_f2c";
+    let old = (family == Family::OpenMpi).then(|| library.symbol(OLD));
+    old.flatten()
+        .map_or_else(|| library.required("MPI_Comm_fromint"), Ok)
+}
+
 /// A function for processes that fail while others go on. MPICH (4.0) has those of the extension, but most devices end the
 /// program in them.
 fn rare(family: Family, library: &Library, name: &str) -> Option<*mut c_void> {
@@ -169,4 +176,15 @@ pub(super) unsafe fn function<F>(address: *mut c_void) -> F {
 pub(super) enum Forms {
     Integers(Functions<c_int>),
     Pointers(Functions<usize>),
+}
+
+impl Forms {
+    /// # Errors
+    /// The library lacks one that every MPI has.
+    pub fn of(family: Family, library: &Library) -> Result<Forms> {
+        Ok(match family {
+            Family::Mpich => Forms::Integers(Functions::of(family, library)?),
+            Family::OpenMpi | Family::Standard => Forms::Pointers(Functions::of(family, library)?),
+        })
+    }
 }

@@ -1,9 +1,8 @@
 //! The calls of MPI as the transport makes them.
 
-use super::find::found;
 use super::functions::{Combine, Forms, Functions, every_function, plain};
 use super::handle::{Form, Handle};
-use super::{MPI_Aint, MPI_Count, MPI_Status};
+use super::{MPI_Aint, MPI_Count, MPI_Status, found};
 use std::ffi::{c_char, c_int, c_void};
 
 /// What a call returns while there is no MPI: no code of success.

@@ -1,5 +1,7 @@
 //! The MPI libraries that this process has loaded.
 
+use super::constants::Family;
+use super::handle::{Form, Handle};
 use crate::{Error, Result};
 use scr_engine::messages::NO_USABLE_MPI;
 use std::ffi::{CStr, CString, c_int, c_void};
@@ -36,6 +38,24 @@ impl Library {
             refusal(format!(
                 "{self} has no {name}, which SCR needs ({NO_USABLE_MPI})"
             ))
+        })
+    }
+
+    /// A handle that is there from the beginning: the value that it has in MPICH's family and in the standard, or the
+    /// address of a variable.
+    ///
+    /// # Errors
+    /// It has no such variable.
+    pub fn handle(
+        &self,
+        family: Family,
+        (_, variable): (&str, &str),
+        (mpich, standard): (c_int, usize),
+    ) -> Result<Handle> {
+        Ok(match family {
+            Family::Mpich => mpich.handle(),
+            Family::OpenMpi => self.required(variable)?.addr().handle(),
+            Family::Standard => standard.handle(),
         })
     }
 

@@ -1,8 +1,9 @@
 //! Finding the MPI of the process, and what it is.
 
 use super::super::version_text::{self, short};
+use super::Mpi;
 use super::constants::{Family, Handles, Numbers};
-use super::functions::{Forms, Functions, function};
+use super::functions::{Forms, function};
 use super::search::{self, Library, refusal};
 use crate::Result;
 use scr_engine::messages::NO_USABLE_MPI;
@@ -11,13 +12,6 @@ use std::sync::OnceLock;
 
 /// Room for any MPI's version text (MPI_MAX_LIBRARY_VERSION_STRING is 256 or 8192).
 const VERSION_TEXT: usize = 16384;
-
-/// An MPI that was found.
-pub(super) struct Mpi {
-    pub functions: Forms,
-    pub handles: Handles,
-    pub numbers: Numbers,
-}
 
 static FOUND: OnceLock<Mpi> = OnceLock::new();
 
@@ -71,12 +65,8 @@ impl Mpi {
                  (SCR_MPI=linked) ({NO_USABLE_MPI})"
             )));
         };
-        let functions = match family {
-            Family::Mpich => Forms::Integers(Functions::of(family, &library)?),
-            Family::OpenMpi | Family::Standard => Forms::Pointers(Functions::of(family, &library)?),
-        };
         Ok(Mpi {
-            functions,
+            functions: Forms::of(family, &library)?,
             handles: Handles::of(family, &library)?,
             numbers: Numbers::of(family),
         })
@@ -136,4 +126,32 @@ fn version_text(library: &Library) -> Result<String> {
     }
     text.truncate(usize::try_from(length).unwrap_or(0));
     Ok(String::from_utf8_lossy(&text).into_owned())
+}
+
+/// Checks that the process has an MPI that can be used. Local.
+pub(in super::super) fn check_family() -> Result<()> {
+    find().map(drop)
+}
+
+/// Calls MPI_Finalize of an MPI that [`check_family`] refuses, if it has begun.
+pub(in super::super) fn leave_other() {
+    for library in search::libraries() {
+        let ask = |name| {
+            let mut flag: c_int = 0;
+            // SAFETY: the function has this type by the standard, and may be called at any time.
+            let code = library.own(name).map(|address| unsafe {
+                let ask: unsafe extern "C" fn(*mut c_int) -> c_int = function(address);
+                ask(&mut flag)
+            });
+            (code == Some(0)).then_some(flag != 0)
+        };
+        let runs = ask(c"MPI_Initialized") == Some(true) && ask(c"MPI_Finalized") == Some(false);
+        if runs && let Some(address) = library.own(c"MPI_Finalize") {
+            // SAFETY: the call takes no handle, so it may be that of any MPI.
+            unsafe {
+                let finalize: unsafe extern "C" fn() -> c_int = function(address);
+                finalize();
+            }
+        }
+    }
 }

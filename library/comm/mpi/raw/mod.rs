@@ -1,14 +1,18 @@
-//! The MPI that is found in the process when it is first needed: its functions, and the handles and constants of its
-//! family. The library is built without an MPI, and takes what the program has loaded.
+//! The functions of an MPI, and the handles and constants of its family: of the MPI that the library is linked with
+//! (feature `mpi`), or of the one that is found in the process when it is first needed (`any-mpi`).
 
 // The names of C.
 #![allow(non_camel_case_types)]
 
 mod calls;
 mod constants;
+#[cfg(not(feature = "mpi"))]
 mod find;
 mod functions;
 mod handle;
+#[cfg(feature = "mpi")]
+mod linked;
+#[cfg(not(feature = "mpi"))]
 mod search;
 
 use self::calls::{
@@ -24,11 +28,20 @@ pub(super) use self::calls::{
     MPI_Query_thread, MPI_Test, MPI_Type_commit, MPI_Type_contiguous, MPI_Type_create_struct,
     MPI_Type_free, MPI_Wait,
 };
-use self::find::{find, found};
-use self::functions::{Forms, Functions, function};
+use self::constants::{Handles, Numbers};
+#[cfg(not(feature = "mpi"))]
+use self::find::found;
+#[cfg(not(feature = "mpi"))]
+pub(super) use self::find::{check_family, leave_other};
+use self::functions::{Forms, Functions};
 use self::handle::{Form, Handle};
+#[cfg(feature = "mpi")]
+pub(super) use self::linked::leave_other;
+#[cfg(feature = "mpi")]
+use self::linked::{Library, found};
+#[cfg(not(feature = "mpi"))]
+use self::search::Library;
 use super::attribute::{copy, delete};
-use crate::Result;
 use std::ffi::c_int;
 use std::ptr;
 
@@ -47,6 +60,13 @@ pub(super) struct MPI_Status([c_int; 16]);
 
 /// Room for any MPI's error text (MPI_MAX_ERROR_STRING is 256 or 512).
 const ERROR_TEXT: usize = 4096;
+
+/// An MPI that can be called.
+struct Mpi {
+    functions: Forms,
+    handles: Handles,
+    numbers: Numbers,
+}
 
 macro_rules! handles_found {
     ($($name:ident)*) => {
@@ -178,32 +198,4 @@ pub(super) unsafe fn failed(comm: Handle) -> Option<MPI_Group> {
     let mut group = group_null();
     // SAFETY: the caller's promise; the pointer is to a live local.
     (unsafe { Comm_get_failed(comm, &mut group) } == 0).then_some(group)
-}
-
-/// Checks that the process has an MPI that can be used. Local.
-pub(super) fn check_family() -> Result<()> {
-    find().map(drop)
-}
-
-/// Calls MPI_Finalize of an MPI that [`check_family`] refuses, if it has begun.
-pub(super) fn leave_other() {
-    for library in search::libraries() {
-        let ask = |name| {
-            let mut flag: c_int = 0;
-            // SAFETY: the function has this type by the standard, and may be called at any time.
-            let code = library.own(name).map(|address| unsafe {
-                let ask: unsafe extern "C" fn(*mut c_int) -> c_int = function(address);
-                ask(&mut flag)
-            });
-            (code == Some(0)).then_some(flag != 0)
-        };
-        let runs = ask(c"MPI_Initialized") == Some(true) && ask(c"MPI_Finalized") == Some(false);
-        if runs && let Some(address) = library.own(c"MPI_Finalize") {
-            // SAFETY: the call takes no handle, so it may be that of any MPI.
-            unsafe {
-                let finalize: unsafe extern "C" fn() -> c_int = function(address);
-                finalize();
-            }
-        }
-    }
 }

@@ -1,7 +1,7 @@
 //! The constants of each family of MPIs.
 
-use super::handle::{Form, Handle};
-use super::search::Library;
+use super::Library;
+use super::handle::Handle;
 use crate::Result;
 use std::ffi::c_int;
 
@@ -26,14 +26,10 @@ macro_rules! handles {
 
         impl Handles {
             /// # Errors
-            /// The library lacks a variable.
+            /// The library lacks one.
             pub fn of(family: Family, library: &Library) -> Result<Handles> {
-                Ok(match family {
-                    Family::Mpich => Handles { $($name: <c_int as Form>::handle($mpich),)* },
-                    Family::OpenMpi => Handles {
-                        $($name: library.required($variable)?.addr().handle(),)*
-                    },
-                    Family::Standard => Handles { $($name: <usize as Form>::handle($standard),)* },
+                Ok(Handles {
+                    $($name: library.handle(family, (stringify!($name), $variable), ($mpich, $standard))?,)*
                 })
             }
         }
@@ -63,6 +59,7 @@ pub(super) struct Numbers {
     pub source_in_status: usize,
 }
 
+#[cfg(not(feature = "mpi"))]
 impl Numbers {
     pub fn of(family: Family) -> Numbers {
         let (any_source, thread_serialized, source_in_status) = match family {
