@@ -3,17 +3,18 @@
 install(FILES include/scr.h include/scr_session.h include/scr.hpp include/scr_fields.hpp include/scr_arrays.hpp
     include/scr_session.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 if(SCR_FORTRAN)
-    install(FILES include/scrf.h ${PROJECT_BINARY_DIR}/include/scrf.mod
-        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-    # A .mod file fits one compiler; with the source, users of another can make their own.
-    install(FILES fortran/scrf.F90 fortran/scrf_classic.f90
-        DESTINATION ${CMAKE_INSTALL_DATADIR}/scr/fortran)
+    install(FILES ${PROJECT_BINARY_DIR}/include/scrf.mod DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+endif()
+# A .mod file fits one compiler; with the source, users of another can make their own.
+if(SCR_FORTRAN OR SCR_FORTRAN_SOURCE)
+    install(FILES include/scrf.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+    install(FILES fortran/scrf.F90 fortran/scrf_classic.f90 ${SCR_GENERATED}/scrf.mk DESTINATION ${SCR_FORTRAN_DIR})
 endif()
 install(TARGETS ${SCR_TARGETS} EXPORT scrTargets
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT scrTargets NAMESPACE scr:: DESTINATION ${SCR_PACKAGE_DIR})
-install(FILES ${SCR_GENERATED}/scr-config.cmake ${SCR_GENERATED}/scr-config-version.cmake
+install(FILES ${SCR_GENERATED}/scr-config.cmake ${SCR_GENERATED}/scr-config-version.cmake cmake/scr-fortran.cmake
     DESTINATION ${SCR_PACKAGE_DIR})
 
 # Documentation, with the directories that links in it name. docs/scr.conf.sample has all parameters.
@@ -48,9 +49,15 @@ function(_scr_path_to_prefix result directory)
 endfunction()
 
 _scr_path_to_prefix(SCR_PC_PREFIX ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+_scr_path_to_prefix(SCR_FORTRAN_PREFIX ${SCR_FORTRAN_DIR})
 set(_scr_pc scr)
+set(SCRF_PC_LIBRARIES "")
 if(SCR_FORTRAN)
+    set(SCRF_PC_LIBRARIES " -L\${libdir} -lscrf")
+endif()
+if(SCR_FORTRAN OR SCR_FORTRAN_SOURCE)
     list(APPEND _scr_pc scrf)
+    configure_file(cmake/scrf.mk.in ${SCR_GENERATED}/scrf.mk @ONLY)
 endif()
 foreach(name IN LISTS _scr_pc)
     configure_file(cmake/${name}.pc.in ${SCR_GENERATED}/${name}.pc @ONLY)

@@ -45,9 +45,12 @@ if(SCR_ENABLE_TESTS OR SCR_ENABLE_EXAMPLES)
 endif()
 
 # SCR_FORTRAN: whether the Fortran interface is built. As a part of another project SCR does not
-# add a language to it, unless it is told to.
+# add a language to it, unless it is told to. SCR_FORTRAN_SOURCE: whether it is installed as source alone.
 set(SCR_FORTRAN OFF)
-if(SCR_ENABLE_FORTRAN STREQUAL "AUTO" AND NOT SCR_TOP_LEVEL)
+set(SCR_FORTRAN_SOURCE OFF)
+if(SCR_ENABLE_FORTRAN STREQUAL "SOURCE")
+    set(SCR_FORTRAN_SOURCE ON)
+elseif(SCR_ENABLE_FORTRAN STREQUAL "AUTO" AND NOT SCR_TOP_LEVEL)
     get_property(_scr_languages GLOBAL PROPERTY ENABLED_LANGUAGES)
     if("Fortran" IN_LIST _scr_languages)
         set(SCR_FORTRAN ON)

@@ -34,8 +34,8 @@ elseif(NOT DEFINED BUILD_SHARED_LIBS)
 endif()
 
 set(SCR_ENABLE_FORTRAN AUTO CACHE STRING
-    "The Fortran interface: ON, OFF, or AUTO, with which it is built if there is a compiler")
-set_property(CACHE SCR_ENABLE_FORTRAN PROPERTY STRINGS AUTO ON OFF)
+    "The Fortran interface: ON, OFF, SOURCE, with which its users compile it, or AUTO, with which it is built if there is a compiler")
+set_property(CACHE SCR_ENABLE_FORTRAN PROPERTY STRINGS AUTO ON OFF SOURCE)
 option(SCR_INSTALL "Build the commands, and install all" ${SCR_TOP_LEVEL})
 option(SCR_ENABLE_PYTHON "Install the Python module" ON)
 option(SCR_ENABLE_MYSQL "Write the event log to a MySQL or MariaDB database, too" OFF)

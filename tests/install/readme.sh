@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# Usage: readme.sh SOURCE BUILD CMAKE MPIFORT STATIC|SHARED LAUNCHER...
+# Usage: readme.sh SOURCE BUILD|PREFIX CMAKE MPIFORT LAUNCHER...
 # The Fortran program of the README, built from an installation in an empty directory: by the README's
 # lines of CMake, by its makefile, by the MPI compiler alone, and with the module compiled by flang, if that
-# is installed. Each is killed, and goes on. Run through tests/in_empty_directory.sh.
+# is installed. Each is killed, and goes on. BUILD is installed; PREFIX is an installation, of which a copy is used.
+# Run through tests/in_empty_directory.sh.
 set -euo pipefail
 trap 'echo "FAILED: line $LINENO"; tail -n 20 ./*.log' ERR
 
-source=$1 build=$2 cmake=$3 mpifort=$4 kind=$5
-shift 5
+source=$1 build=$2 cmake=$3 mpifort=$4
+shift 4
 launch=("$@")
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 fail() {
@@ -17,8 +18,12 @@ fail() {
 # shellcheck source=tests/killed.sh
 source "$here/../killed.sh"
 
-"$cmake" --install "$build" --prefix "$PWD/scr" >install.log
 root=$PWD/scr
+if [[ -f $build/CMakeCache.txt ]]; then
+    "$cmake" --install "$build" --prefix "$root" >install.log
+else
+    cp -a "$build" "$root"
+fi
 pkgconfig=$(dirname "$(find "$root" -name scrf.pc)")
 export PKG_CONFIG_PATH=$pkgconfig
 libdir=$(cd "$pkgconfig/.." && pwd)
@@ -49,34 +54,43 @@ goes_on() {
     echo "$1: killed, and on after step $step"
 }
 
-for program in whole endless; do
-    {
-        echo "cmake_minimum_required(VERSION 3.18)"
-        echo "project(user LANGUAGES Fortran)"
-        echo "add_executable(program survive.f90)"
-        block cmake
-        echo "set_target_properties(program PROPERTIES OUTPUT_NAME survive RUNTIME_OUTPUT_DIRECTORY" \
-            "$PWD/$program)"
-    } >"$program/CMakeLists.txt"
-    "$cmake" -S "$program" -B "$program/build" -DCMAKE_PREFIX_PATH="$root" \
-        -DMPI_Fortran_COMPILER="$mpifort" >>cmake.log 2>&1 || fail "$(tail -n 20 cmake.log)"
-    "$cmake" --build "$program/build" >>cmake.log 2>&1 || fail "$(tail -n 20 cmake.log)"
-done
+{
+    echo "cmake_minimum_required(VERSION 3.18)"
+    echo "project(user LANGUAGES Fortran)"
+    echo "add_executable(program whole/survive.f90)"
+    block cmake
+    echo "add_executable(endless endless/survive.f90)"
+    block cmake | sed -n 's/target_link_libraries(program /target_link_libraries(endless /p'
+    for program in program:whole endless:endless; do
+        echo "set_target_properties(${program%:*} PROPERTIES OUTPUT_NAME survive RUNTIME_OUTPUT_DIRECTORY" \
+            "\${CMAKE_SOURCE_DIR}/${program#*:})"
+    done
+} >CMakeLists.txt
+"$cmake" -S . -B built -DCMAKE_PREFIX_PATH="$root" -DMPI_Fortran_COMPILER="$mpifort" >cmake.log 2>&1 ||
+    fail "$(tail -n 20 cmake.log)"
+"$cmake" --build built >>cmake.log 2>&1 || fail "$(tail -n 20 cmake.log)"
 goes_on CMake
 
-if [[ $kind == SHARED && $PWD != *" "* ]] && command -v make >/dev/null && command -v pkg-config >/dev/null; then
-    block make | sed "s|mpifort|$mpifort|" >makefile
+if [[ $PWD != *" "* ]] && command -v make >/dev/null && command -v pkg-config >/dev/null; then
+    block make >makefile
     for program in whole endless; do
         rm "$program/survive"
-        make -s -C "$program" -f ../makefile
+        make -s -C "$program" -f ../makefile FC="$mpifort" SCRF_DIRECTORY=../made
     done
     goes_on make
 fi
 
+# Where there is no libscrf, the module is compiled with the program.
+module=(-I"$root/include" -lscrf)
+if [[ ! -f $libdir/libscrf.a ]]; then
+    mkdir compiled
+    (cd compiled && "$mpifort" -c "$root/share/scr/fortran"/scrf*.[fF]90)
+    module=(-Icompiled compiled/scrf.o)
+fi
 read -ra static <<<"$(PKG_CONFIG_PATH=$pkgconfig pkg-config --static --libs-only-l scr 2>/dev/null || true)"
-libraries=(-lscrf -lscr "${static[@]:1}" "-Wl,-rpath,$libdir")
+libraries=(-lscr "${static[@]:1}" "-Wl,-rpath,$libdir")
 for program in whole endless; do
-    "$mpifort" -I"$root/include" "$program/survive.f90" -o "$program/survive" -L"$libdir" "${libraries[@]}"
+    "$mpifort" "$program/survive.f90" -o "$program/survive" "${module[@]}" -L"$libdir" "${libraries[@]}"
 done
 goes_on mpifort
 
@@ -98,7 +112,7 @@ if [[ -n $flang ]]; then
             s/(MPI_Init|MPI_Finalize)\(\)/\1(status)/; s/(MPI_Comm_rank\(.*)\)$/\1, status)/' \
             "$program/survive.f90" >"$program/with_mpif_h.f90"
         "$flang" -Impif -Imodules "$program/with_mpif_h.f90" modules/scrf.o -o "$program/survive" -L"$libdir" \
-            "${libraries[@]:1}" "${mpi[@]}"
+            "${libraries[@]}" "${mpi[@]}"
     done
     goes_on flang
 else

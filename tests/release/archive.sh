@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Usage: archive.sh SOURCES
-# Makes the release archive twice, the second time from a clone, with another umask and time zone: both are
+# Makes the source archive of a release twice, the second time from a clone, with another umask and time zone: both are
 # the same. All crates for all features and tests are in it. Run through tests/in_empty_directory.sh.
 set -euo pipefail
 trap 'echo "FAILED: line $LINENO"' ERR
@@ -17,9 +17,9 @@ if ! (cd "$sources" && cargo fetch --locked) >fetch.log 2>&1; then
 fi
 
 mkdir first second
-"$sources/scripts/release" "$PWD/first"
+"$sources/scripts/release" --source "$PWD/first"
 git clone --quiet "$sources" clone
-(umask 077 && TZ=Asia/Tokyo LANG=de_DE.UTF-8 clone/scripts/release "$PWD/second")
+(umask 077 && TZ=Asia/Tokyo LANG=de_DE.UTF-8 clone/scripts/release --source "$PWD/second")
 archive=$(basename first/*.tar.gz)
 cmp "first/$archive" "second/$archive"
 
