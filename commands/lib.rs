@@ -15,6 +15,7 @@ mod ckpt_interval;
 mod clean;
 mod complete;
 mod completions;
+mod config;
 mod configuration;
 mod copy;
 mod daemons;
@@ -101,6 +102,7 @@ pub const COMMANDS: &[Command] = &[
     Command::of::<doctor::Options>("doctor", &[], Inspect),
     Command::of::<explain::Options>("explain", &[], Inspect),
     Command::of::<import_config::Options>("import-config", &[], Inspect),
+    Command::of::<config::Options>("config", &[], Inspect),
     Command::of::<file::Crc32>("crc32", &["scr_crc32"], Inspect),
     Command::of::<copy::Options>("copy", &["scr_copy"], Scripts),
     Command::of::<inspect::Options>("inspect", &["scr_inspect"], Scripts),

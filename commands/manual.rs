@@ -109,6 +109,11 @@ pub const MANUALS: &[Manual] = &[
     page("import-config", &[
         ("scr import-config config.fti", "Print a configuration of SCR for one of FTI."),
     ], &["params", "doctor"]),
+    page("config", &[
+        ("scr config", "Print where this installation is, and all else that it knows of it."),
+        ("scr config --cmake", "Print the directory in which find_package(scr) finds it."),
+        ("scr config --cflags --libs", "Print the options to compile and link a program with mpicc."),
+    ], &["params", "doctor"]),
     page("crc32", &[
         ("scr crc32 ck.100/rank.0", "Print the CRC32 of a file, as a summary has it."),
     ], &["print"]),

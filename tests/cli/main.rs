@@ -7,6 +7,7 @@ mod checkpoints;
 mod clean;
 mod command_page;
 mod completions;
+mod config;
 mod delete;
 mod diff;
 mod docs;
