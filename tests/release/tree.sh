@@ -7,6 +7,10 @@ set -euo pipefail
 
 source=$1 prefix=$2 cmake=$3
 work=$PWD
+# shellcheck source=scripts/lib.sh
+source "$source/scripts/lib.sh"
+mpi_environment
+forget_scr_settings
 fail() {
     echo "FAILED: $1"
     [[ ! -f $work/log ]] || tail -n 20 "$work/log"

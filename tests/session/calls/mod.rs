@@ -12,6 +12,7 @@ mod levels;
 mod lifecycle;
 mod log;
 mod messages;
+mod no_fetch;
 mod repair;
 mod rounds;
 mod sessions;
