@@ -22,7 +22,12 @@ fail() {
     exit 1
 }
 
-case $1 in
+kind=$1
+case $("$1" --version 2>/dev/null) in
+*HYDRA* | *Intel*) kind=mpiexec.mpich ;;
+*"Open MPI"* | *OpenRTE* | *prterun*) kind=mpiexec.openmpi ;;
+esac
+case $kind in
 *.mpich) other=mpiexec.openmpi variable=OMPI_COMM_WORLD_SIZE family=MPICH theirs="Open MPI" ;;
 *.openmpi) other=mpiexec.mpich variable=PMI_SIZE family="Open MPI" theirs=Hydra ;;
 *) other= ;;
