@@ -15,7 +15,7 @@ const EACH: Duration = Duration::from_secs(1);
 /// Least time between the first write and the second. Short runs write once, however quick the machine is.
 const AT_BEGIN: Duration = Duration::from_secs(5);
 
-/// How often a rank shows that a long call makes progress.
+/// Time between two signs by which a rank shows that a long call makes progress.
 const EACH_SIGN: Duration = Duration::from_secs(5);
 
 /// The longest count that is read, bytes.
@@ -61,8 +61,8 @@ impl CallCount {
     }
 }
 
-/// Shows that a long call makes progress: moves the count of this node, so that a long checkpoint is no hang. Every rank
-/// does, as those that share a node do not copy at the same time.
+/// Shows that a long call makes progress: raises the count of calls of this node, so that a long checkpoint does not
+/// look like a hang. Every rank does, as those that share a node do not copy at the same time.
 pub(super) struct CallSigns {
     files: Arc<dyn Files>,
     /// The count of this node; `None` on a rank without a store.

@@ -17,22 +17,22 @@ use crate::session::state::Call;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-/// What rank 0 found out about the dataset that `SCR_Current` names.
+/// Rank 0's findings about the dataset that `SCR_Current` names.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE", default)]
 struct NamedCurrent {
     /// `None` if neither index nor cache has such a checkpoint.
     id: Option<u64>,
     ckpt: Option<u64>,
-    /// True if it is that of the index.
+    /// True if the name is that of a dataset in the index.
     indexed: bool,
 }
 
-/// What rank 0 found out about the dataset that `SCR_Delete` names.
+/// Rank 0's findings about the dataset that `SCR_Delete` names.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE", default)]
 struct NamedDelete {
-    /// What goes from the prefix directory.
+    /// The files to delete in the prefix directory.
     plan: DeletionPlan,
     /// Directories in the caches that only rank 0 knows by name.
     passed_over: Vec<Slot>,
@@ -136,7 +136,7 @@ impl Session {
     /// Removes `name` with all its files from the cache and the prefix directory (`SCR_Delete`).
     /// Collective.
     ///
-    /// If there is no such dataset, a warning says so.
+    /// If the dataset does not exist, a warning says so.
     ///
     /// # Errors
     /// A file cannot be removed.

@@ -1,5 +1,5 @@
-//! The state machine of the API (SCR user API guide, "SCR API state transitions") as one
-//! pure table: which call is allowed where, and where it leads.
+//! The state machine of the API (SCR user API guide, "SCR API state transitions") as one pure
+//! table: the calls that are allowed in each state, and the next state.
 
 use crate::{Error, Result};
 

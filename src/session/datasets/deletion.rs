@@ -22,7 +22,7 @@ const MOST: usize = 4;
 pub(in crate::session) struct Trash {
     pub layout: Layout,
     pub id: u64,
-    /// Whether the prefix directory has all of it, if that is known.
+    /// True if the prefix directory has the whole dataset, if that is known.
     pub saved: Option<bool>,
 }
 
@@ -41,7 +41,7 @@ impl Trash {
 #[derive(Default)]
 pub(in crate::session) struct BackgroundDeletion {
     threads: Vec<JoinHandle<()>>,
-    /// What is deleted once the search for a restart is over.
+    /// Directories to delete once the search for a restart is over.
     postponed: Vec<Trash>,
 }
 
@@ -73,7 +73,7 @@ impl BackgroundDeletion {
         });
     }
 
-    /// Deletes a directory that is no dataset in a thread. Local.
+    /// Deletes, in a thread, a directory that is not a dataset. Local.
     pub fn start_tree(&mut self, run: &Run, path: PathBuf) {
         let files = run.files.clone();
         self.spawn(move || {
@@ -101,7 +101,7 @@ impl BackgroundDeletion {
         self.postponed.push(trash);
     }
 
-    /// Deletes what was postponed. Local.
+    /// Deletes the postponed directories. Local.
     pub fn start_postponed(&mut self, run: &Run) {
         let trash = std::mem::take(&mut self.postponed);
         self.start(run, trash);
@@ -118,7 +118,7 @@ impl BackgroundDeletion {
         self.threads.is_empty() && self.postponed.is_empty()
     }
 
-    /// Waits until everything is deleted, except what is postponed. Local.
+    /// Waits until everything is deleted, except the postponed directories. Local.
     pub fn finish(&mut self) {
         for thread in self.threads.drain(..) {
             let _ = thread.join();

@@ -1,4 +1,4 @@
-//! What rank 0 has found of datasets in the caches and in the prefix directory, for a search for a restart.
+//! Rank 0's findings about datasets in the caches and in the prefix directory, for a search for a restart.
 //! No other rank has it: they get rank 0's orders.
 
 use crate::Result;
@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// A dataset at one time of its id: id, and time of creation in microseconds since the epoch.
 pub(in crate::session) type DatasetKey = (u64, u64);
 
-/// What rank 0 has found, and what is left to try.
+/// The findings of rank 0, and the datasets that are left to try.
 #[derive(Default)]
 pub(in crate::session) struct Survey {
     /// For each store, the leader of each rank. Empty until leaders have reported, as `domains` is.
@@ -40,7 +40,7 @@ pub(in crate::session) struct Survey {
     pub failed_for_now: Vec<Candidate>,
     /// Directories with a record that cannot be read now.
     pub unread: Vec<Slot>,
-    /// Directories that no restart can use, and of which the other ranks do not know yet.
+    /// Directories that no restart can use and that the other ranks do not know yet.
     pub unusable: Vec<Slot>,
     /// The names of the datasets that were found in directories of this job, whatever became of them since.
     pub names: Vec<(Slot, Name)>,
@@ -48,7 +48,7 @@ pub(in crate::session) struct Survey {
     pub rejected: Rejected,
     /// Checkpoints that were passed over and not reported yet, newest first.
     pub passed_over: Vec<PassedOver>,
-    /// How many datasets of the cache were tried.
+    /// Number of cached datasets that were tried.
     pub rebuilds: u32,
     /// Ids in the prefix directory that were not tried yet, in the order in which they are tried.
     /// `None` until the index has been read.
@@ -82,13 +82,14 @@ pub(in crate::session) struct LastRun {
 /// The state of a cached dataset in the prefix directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::session) enum InPrefix {
-    /// All of it, and it is good.
+    /// The prefix directory has all of the dataset, and it is good.
     Complete,
-    /// It had all of it, and the user has taken it out of the index.
+    /// The prefix directory had all of the dataset, and the user has taken it out of the index.
     Dropped,
     /// Its id, or its name, belongs to another dataset now. A flush would overwrite that one.
     Superseded,
-    /// Nothing, or a part of it, or a copy that a restart could not use.
+    /// The prefix directory has nothing of the dataset, or a part of it, or a copy that a restart
+    /// could not use.
     Absent,
 }
 
@@ -161,8 +162,8 @@ impl Survey {
         }
     }
 
-    /// True if a restart may take a dataset from the prefix directory, which has all of it. What became of a copy in the
-    /// cache is then no reason for a warning. Local.
+    /// True if the prefix directory has the whole dataset and a restart may take it from there. Then a problem with a
+    /// copy in the cache needs no warning. Local.
     pub fn is_saved(&self, run: &Run, dataset: &Dataset) -> bool {
         let index = index::read(&*run.files, &run.prefix).unwrap_or_default();
         run.settings.fetch && self.find_in_prefix(&index, dataset) == InPrefix::Complete

@@ -24,7 +24,7 @@ impl OpenDataset {
         let Location::Cache(store) = self.target.location else {
             return;
         };
-        // It is compared with its checksum before it is deleted.
+        // The file is compared with its checksum before it is deleted.
         if run.settings.crc_on_delete {
             return;
         }

@@ -1,8 +1,8 @@
 //! The reports of the leaders of the stores to rank 0 for a search in the cache.
 //!
-//! The report of a leader is in parts, which name ranks by their distance from it. So the parts of intact nodes are
-//! equal, and rank 0 gets each once, with the list of the leaders: what it gets grows with what differs, not with
-//! the nodes.
+//! The report of a leader is in parts, which name ranks by their distance from it. So intact nodes have equal
+//! parts. Rank 0 gets each part once, with the list of the leaders: the amount of data grows with the differences,
+//! not with the nodes.
 
 use crate::cache::plan::{CachedRecord, Inventory};
 use crate::comm::{Alike, RankList};
@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 struct Part {
     led: Option<LedStore>,
     records: Option<AlikeRecords>,
-    /// What else it has found.
+    /// The other findings of the leader.
     inventory: Option<Inventory>,
 }
 
@@ -48,7 +48,7 @@ struct AlikeRecords {
     record: CachedRecord,
 }
 
-/// The parts of this rank's report; none if it leads no store. Local.
+/// The parts of this rank's report; empty if it leads no store. Local.
 pub(super) fn parts(run: &Run, mut inventory: Inventory) -> Result<Vec<Vec<u8>>> {
     let rank = run.rank();
     let stores = run.stores.iter().enumerate();
@@ -107,7 +107,7 @@ impl LedStore {
         }
     }
 
-    /// Tells the survey whom the rank `leader` leads, and adds these to the ranks of the store of which leaders have
+    /// Adds the ranks that rank `leader` leads to the survey, and to the ranks of the store whose leaders have
     /// `told`. Rank 0.
     fn enter(
         &self,
@@ -193,7 +193,7 @@ impl Part {
 /// The inventories in the reports of the leaders, whose `parts` come with the leaders that have sent them; the
 /// survey learns who leads whom. A leader with a part that cannot be read is reported, and has no inventory. Rank 0.
 pub(super) fn read(run: &Run, parts: Vec<Alike>, survey: &mut Survey) -> Vec<(usize, Inventory)> {
-    // A rank of which no leader has told counts as one that leads itself alone.
+    // A rank that no leader has named counts as the leader of itself alone.
     let alone: Vec<usize> = (0..run.comm.size()).collect();
     survey.leaders = vec![alone; run.stores.len()];
     survey.domains = survey.leaders.clone();

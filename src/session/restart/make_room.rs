@@ -24,8 +24,8 @@ pub(in crate::session) struct Needs<'a> {
     pub dataset: &'a Dataset,
     /// Index of the store.
     pub store: usize,
-    /// It is in the prefix directory, and all its files were found to be good there. Otherwise nothing
-    /// may go that a restart needs if this dataset proves damaged.
+    /// The checkpoint is in the prefix directory, and all its files were found to be good there.
+    /// Otherwise nothing may go that a restart needs if this dataset proves damaged.
     pub verified: bool,
 }
 
@@ -39,8 +39,8 @@ struct GivesWay {
 }
 
 impl Restart<'_> {
-    /// Makes room after a recovery or a fetch has found a store full: waits until what was deleted is
-    /// gone, or else deletes the dataset that a restart can best do without. False if there is none.
+    /// Makes room after a recovery or a fetch has found a store full: waits for deletions to end, or
+    /// else deletes the dataset that a restart needs least. False if no dataset can make room.
     /// Collective.
     pub fn make_room(&mut self, needs: Needs) -> Result<bool> {
         let run = self.run;
@@ -75,7 +75,7 @@ impl Restart<'_> {
 }
 
 impl Planner<'_> {
-    /// What goes; `None` if everything in the store may be needed. Local.
+    /// The dataset that makes room; `None` if everything in the store may be needed. Local.
     fn choose_to_go(&self, needs: Needs) -> Result<Option<GivesWay>> {
         let run = self.run;
         let found = self.rest(&BTreeSet::new())?;

@@ -55,8 +55,8 @@ impl ReadFiles {
         }
     }
 
-    /// The program has the path of a file. A copy that a node has made for its ranks is no file of the checkpoint.
-    /// Local.
+    /// The program has the path of a file. A copy that a node has made for its ranks is not a file of the
+    /// checkpoint. Local.
     pub fn add(&mut self, files: &dyn Files, offered: &RestartFiles, path: &Path) {
         if path.starts_with(&offered.root)
             && !self.stamps.contains_key(path)
@@ -134,8 +134,8 @@ impl Renewed {
         Ok(renewed)
     }
 
-    /// Changes the files of a rank's entry in the rank2file that have changed. Those without a checksum get none, and
-    /// those that containers have are extracted again. `dir` has the containers. Local.
+    /// Changes the files of a rank's entry in the rank2file that have changed. Files without a checksum get none, and
+    /// files from containers are extracted again. `dir` has the containers. Local.
     fn in_entry(
         &mut self,
         run: &Run,
@@ -174,11 +174,11 @@ impl Renewed {
 }
 
 impl ReadFiles {
-    /// The program has changed files of a checkpoint that all ranks have read and call valid: what is recorded of
-    /// them follows. Collective.
+    /// Updates the records of a checkpoint after the program has changed its files, if all ranks have read it and
+    /// call it valid. Collective.
     ///
     /// # Errors
-    /// Only those of the transport. If the records cannot follow, the warning says so.
+    /// Only errors of the transport. If the records cannot follow, the warning says so.
     pub fn keep_changed(
         &self,
         run: &Run,
@@ -360,7 +360,7 @@ fn tell_changed(run: &Run, dataset: &Dataset, found: Found) -> Result<()> {
     Ok(())
 }
 
-/// What is told of the changed files of a rank.
+/// The findings about changed files of a rank, for a message.
 struct Found {
     files: Vec<PathBuf>,
     contained: bool,

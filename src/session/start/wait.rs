@@ -44,7 +44,7 @@ impl Wait {
     fn of<T>(patience: Duration, tell: impl FnOnce() -> T + Send + 'static) -> Wait {
         let (ends, over) = channel();
         let _blocked = BlockedSignals::new();
-        // Without a thread nothing is told.
+        // Without a thread nothing is reported.
         let _ = Builder::new().spawn(move || {
             if let Err(RecvTimeoutError::Timeout) = over.recv_timeout(patience) {
                 let _told = tell();
