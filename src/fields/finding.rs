@@ -1,14 +1,14 @@
-//! What stands in the way of a restart, and what that says of the checkpoint.
+//! The obstacle to a restart, and its meaning for the checkpoint.
 
 use crate::Error;
 use crate::session::Verdict;
 
-/// Why a checkpoint is not restored, as one rank sees it.
+/// The reason why a checkpoint is not restored, as one rank sees it.
 #[derive(Debug, Clone)]
 pub struct Finding {
-    /// What that says of the checkpoint.
+    /// The meaning for the checkpoint.
     pub verdict: Verdict,
-    /// What was found.
+    /// The error that was found.
     pub error: Error,
 }
 

@@ -58,7 +58,7 @@ impl Kind {
     /// The kind of this number.
     ///
     /// # Errors
-    /// There is no such kind.
+    /// No kind has this code.
     pub fn of_code(code: u32) -> Result<Kind> {
         let kind = Kind(code);
         let class = CLASSES.into_iter().find(|c| *c as u32 == code >> SIZE_BITS);

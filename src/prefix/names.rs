@@ -1,7 +1,7 @@
 //! Names of files in messages between ranks.
 //!
-//! Each name has a rank that its hash tells. What several ranks know of a name comes together there,
-//! so that all ranks share the work, and none holds all names.
+//! Each name has a rank that its hash tells. All facts about a name come together at one rank, so
+//! that the ranks share the work, and no rank holds all names.
 
 use crate::comm::{Communicator, collective};
 use crate::format::{Name, from_message, to_message};
@@ -25,7 +25,7 @@ pub(super) struct Owners {
     pub owners: Vec<usize>,
 }
 
-/// The rank, of `size`, at which what is known of a name comes together.
+/// The rank, of `size`, at which all facts about a name come together.
 pub(super) fn rank_of(name: &Path, size: usize) -> usize {
     crc32fast::hash(name.as_os_str().as_bytes()) as usize % size
 }

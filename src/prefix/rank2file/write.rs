@@ -54,7 +54,7 @@ impl LeafCutter {
     }
 }
 
-/// Where records of a dataset are written, and who decides whether they may be.
+/// The place to which records of a dataset are written, and the check that they may be written.
 #[derive(Clone, Copy)]
 pub struct RecordTarget<'a> {
     /// The files in the prefix directory.
