@@ -1,5 +1,5 @@
-//! What the Fortran module needs beyond the C interface: errors that only it sees, the end of a
-//! program that passes no `ierror`, and memory. And whether SCR is off, for C++ and Python. Not in `scr.h`.
+//! The parts that only the Fortran module needs: errors that only it sees, the end of a program that passes
+//! no `ierror`, and memory. And whether SCR is off, for C++ and Python. Not in `scr.h`.
 
 use super::fields::SCR_State;
 use super::{calls, console, guard::guard, list::with_list, table, text};

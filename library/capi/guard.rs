@@ -1,4 +1,4 @@
-//! Where errors and panics stop before they reach C.
+//! The boundary to C, which errors and panics do not cross.
 
 use crate::Result;
 use std::cell::RefCell;

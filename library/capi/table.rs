@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::ffi::c_int;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The number of a session. It is given once in a process.
+/// The number of a session. Each number is given once in a process.
 pub(super) type Number = c_int;
 
 /// The session of MPI_COMM_WORLD.
@@ -101,7 +101,7 @@ pub(super) fn refuse(error: Error) -> Error {
     }
 }
 
-/// Called in MPI_Finalize: ends the runs for which the program has not called `SCR_Finalize`.
+/// Ends, in MPI_Finalize, the runs for which the program has not called `SCR_Finalize`.
 fn mpi_ends() {
     let table = SESSIONS.lock().unwrap_or_else(PoisonError::into_inner);
     let all: Vec<Arc<Slot>> = table.live.values().cloned().collect();
@@ -134,7 +134,7 @@ pub(super) fn forget(number: Number) {
     drop(gone);
 }
 
-/// Makes a session that of this thread's calls, and gives the one before.
+/// Makes `number` the session of this thread's calls, and returns the one before.
 pub(super) fn enter(number: Number) -> Number {
     CURRENT.replace(number)
 }

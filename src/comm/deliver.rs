@@ -42,7 +42,7 @@ pub fn deliver(
     Ok(received)
 }
 
-/// How many messages a rank sends.
+/// Number of messages that a rank sends.
 fn number(message: &[u8]) -> Result<u64> {
     let number = message.try_into().map(u64::from_le_bytes);
     number.map_err(|_| Error::comm("delivery", "a message ends too early"))

@@ -8,7 +8,7 @@ use super::table;
 use super::value::ValueKind;
 use crate::{Error, Result};
 
-/// Where settings of `SCR_Config` were set.
+/// The place of settings from `SCR_Config`, for messages.
 const PLACE: &str = "SCR_Config";
 
 impl Config {

@@ -123,7 +123,8 @@ fn note_plain(source: ConfigSource, name: &str, value: &Value) -> Option<String>
     note_effect(place, name, parameter.effect)
 }
 
-/// True if a value is the default. That needs no warning, since it has no effect in any case.
+/// True if a value is the default. Such a line needs no warning, since it has no effect in any
+/// case.
 fn is_default(kind: ValueKind, value: &Value, default: &str) -> bool {
     let default = table::parameter(default).map_or(default, |parameter| parameter.default);
     let parsed = kind.parse(&value.text);

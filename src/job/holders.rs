@@ -4,7 +4,7 @@ use std::path::Path;
 
 /// The ids of the processes that have `dir` open with an flock on it, in order. A process that a rank
 /// has forked may hold the lock of a rank that has ended, so this asks the system. Only processes of
-/// this node that this process may inspect; none if the system does not tell. Local.
+/// this node that this process may inspect; empty if the system does not tell. Local.
 pub fn holders(dir: &Path) -> Vec<u32> {
     let Ok(dir) = dir.canonicalize() else {
         return Vec::new();

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// order. A run whose START is before them gets one where they begin.
 ///
 /// # Errors
-/// There is no such file, or one cannot be read or is not a regular one.
+/// The log does not exist, or one of its files cannot be read or is not a regular file.
 pub fn read_end(
     files: &dyn Files,
     path: &Path,

@@ -9,7 +9,7 @@ use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// How many older files of a log are kept.
+/// Number of older files of a log that are kept.
 pub const OLDER: u32 = 3;
 
 /// The file of this number; 0 is the one that is written to.
@@ -57,12 +57,13 @@ pub(super) fn rotate(files: &dyn Files, log: &Path, most: u64) -> Result<()> {
 /// Opens the files of a log that there are, oldest first.
 ///
 /// # Errors
-/// There is none, one cannot be opened, or is not a regular file.
+/// The log does not exist, or one of its files cannot be opened or is not a regular file.
 pub(super) fn open_all(log: &Path) -> Result<Vec<(PathBuf, File)>> {
     let mut found: Vec<(PathBuf, File)> = Vec::new();
     let mut missing = None;
     let mut seen = Vec::new();
-    // From the newest on: if the files are renamed meanwhile, one is met twice, but none is missed.
+    // From the newest on: if the files are renamed meanwhile, one is met twice, but no file is
+    // missed.
     for number in 0..=OLDER {
         let path = numbered(log, number);
         let (file, place) = match open(&path) {

@@ -18,8 +18,8 @@ const LONGEST_QUEUE: usize = 4096;
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// Hands records to a destination, in a thread of its own. The queue is bounded: what does not fit is
-/// counted, and lost.
+/// Hands records to a destination, in a thread of its own. The queue is bounded: records that do not
+/// fit are counted, and lost.
 pub struct Writer {
     name: String,
     shared: Arc<Shared>,
@@ -137,7 +137,7 @@ fn run(mut destination: Box<dyn Destination>, shared: &Shared, tell: &Tell) {
             let first = state.error.is_none();
             state.error = Some(error.clone());
             if state.ending {
-                // There is no time to wait for better.
+                // No time is left to wait.
                 state.lost += state.queue.len() as u64;
                 state.queue.clear();
                 break;
@@ -156,7 +156,7 @@ fn run(mut destination: Box<dyn Destination>, shared: &Shared, tell: &Tell) {
         }
         let mut state = shared.lock();
         if state.closed {
-            // It has been counted as lost.
+            // The record has been counted as lost.
             break;
         }
         state.writing = false;
@@ -209,7 +209,7 @@ mod tests {
     use crate::events::Event;
     use crate::system::sync::mpsc::{Receiver, Sender, channel};
 
-    /// What the thread is to answer for each record, and the records that it was given.
+    /// The answers of the thread to each record, and the records that it was given.
     struct Scripted {
         answers: Receiver<Result<(), NotWritten>>,
         seen: Sender<u64>,
@@ -282,7 +282,7 @@ mod tests {
         answer.send(Ok(())).unwrap();
         writer.write(record(1));
         writer.write(record(2));
-        // Written before the end, after which there are no more attempts.
+        // Written before the end; after the end no attempts are made.
         for _ in 0..3 {
             assert_eq!(given.recv(), Ok(1));
         }

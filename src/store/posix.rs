@@ -24,8 +24,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Files and directories of the operating system (Linux). Modes are set through /proc if there is
-/// no other way that follows no link.
+/// Files and directories of the operating system (Linux). Modes are set through /proc if no other
+/// call avoids links.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Posix;
 
@@ -59,7 +59,7 @@ trait System: Send + Sync {
         At::find(self.roots(), action, path)
     }
 
-    /// Closes the directories that stay open. False if there was none.
+    /// Closes the directories that stay open. False if it did not exist.
     fn close_held(&self) -> bool {
         false
     }
@@ -105,8 +105,8 @@ const SAFE: OFlags = OFlags::CLOEXEC
     .union(OFlags::NOFOLLOW)
     .union(OFlags::NONBLOCK);
 
-/// How many temporary names [`Files::replace`] tries. A name is in use only if a process with the
-/// same number on another node is writing the same file, or died while it did.
+/// Number of temporary names that [`Files::replace`] tries. A name is in use only if a process with
+/// the same number on another node is writing the same file, or died while it did.
 const NAMES: u32 = 1000;
 
 /// Bytes of the target's name in a temporary name, whose limit is 255 (NAME_MAX).

@@ -24,7 +24,7 @@ pub(super) fn make(roots: &[PathBuf], base: &Path, below: &Path) -> Result<()> {
     walk(roots, base, below, true)
 }
 
-/// Checks the directories that exist, and makes none.
+/// Checks the directories that exist, and makes no directory.
 pub(super) fn check_all(roots: &[PathBuf], base: &Path, below: &Path) -> Result<()> {
     match walk(roots, base, below, false) {
         Err(error) if error.is_not_found() => Ok(()),

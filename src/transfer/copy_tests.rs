@@ -94,7 +94,7 @@ fn what_differs_from_the_record_is_refused_and_removed() {
         crc: Some(crc32fast::hash(&content)),
     };
     let mut copier = Copier::new(&Posix, 1 << 12);
-    // A recorded checksum is compared even if none was asked for.
+    // A recorded checksum is also compared if none was asked for.
     let copied = copier.copy(&from, &to, Some(&right), PLAIN);
     assert_eq!(copied, Ok(right));
     let bad = [

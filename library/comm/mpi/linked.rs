@@ -74,7 +74,7 @@ pub(super) fn of_fortran(comm: c_int) -> MPI_Comm {
     unsafe { scr_comm_of_fortran(comm) }
 }
 
-/// Makes a key of attributes, whose functions are those of `attribute`.
+/// Makes a key of attributes with the functions of `attribute`.
 ///
 /// # Safety
 /// MPI can be called.
@@ -133,6 +133,6 @@ pub(super) unsafe fn failed(comm: MPI_Comm) -> Option<MPI_Group> {
 
 /// Calls MPI_Finalize of an MPI that cannot be used.
 pub(super) fn leave_other() {
-    // SAFETY: the call takes no handle, so it may be that of any MPI.
+    // SAFETY: the call takes no handle, so it works with any MPI.
     unsafe { MPI_Finalize() };
 }

@@ -40,7 +40,7 @@ fn an_empty_variable_is_unset() {
     assert_eq!(get(&config, "SCR_FLUSH").as_deref(), Some("2"));
 }
 
-/// What load asks for, with a user file that is not there.
+/// The paths that load asks for, with a user file that does not exist.
 fn asked(config: &mut Config, env: &[(&str, &str)]) -> Vec<PathBuf> {
     let asked = RefCell::new(Vec::new());
     let env: Environment = env.iter().copied().collect();

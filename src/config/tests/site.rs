@@ -84,7 +84,7 @@ fn a_user_who_sets_the_value_of_the_site_is_not_warned() {
     assert_eq!(config.take_warnings(), [""; 0]);
 }
 
-/// A child of a line must not replace what the site has fixed.
+/// A child of a line must not replace a value that the site has fixed.
 #[test]
 fn the_children_of_lines_keep_to_the_values_of_the_site() {
     let system = "SCR_CACHE_SIZE=2\nSCR_CACHE_BASE=/site\n\

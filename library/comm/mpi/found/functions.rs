@@ -115,7 +115,7 @@ macro_rules! table {
                     Family::Standard => Some(library.required("MPI_Comm_fromint")?),
                 };
                 let create_keyval = library.required("MPI_Comm_create_keyval")?;
-                // SAFETY: addresses of functions that have these types by the standard, or by what is proposed for it.
+                // SAFETY: addresses of functions that have these types by the standard, or by the proposal for it.
                 unsafe {
                     Ok(Functions {
                         MPI_Comm_create_keyval: function(create_keyval),
@@ -143,8 +143,8 @@ impl<H> Functions<H> {
     }
 }
 
-/// A function for processes that fail while others go on. MPICH (4.0) has those of the extension, but most devices end the
-/// program in them.
+/// A function for processes that fail while others go on. MPICH (4.0) has the functions of the extension, but most
+/// devices end the program in them.
 fn rare(family: Family, library: &Library, name: &str) -> Option<*mut c_void> {
     let prefixes: &[&str] = match family {
         Family::OpenMpi => &["MPI_", "MPIX_"],

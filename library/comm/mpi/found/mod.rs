@@ -1,5 +1,5 @@
 //! The MPI that is found in the process when it is first needed: its functions, and the handles and constants of its
-//! family. The library is built without an MPI, and takes what the program has loaded.
+//! family. The library is built without an MPI, and uses the one that the program has loaded.
 
 // The names of C.
 #![allow(non_camel_case_types)]
@@ -96,7 +96,7 @@ pub(super) fn of_fortran(comm: c_int) -> Handle {
     }
 }
 
-/// Makes a key of attributes, whose functions are those of `attribute`.
+/// Makes a key of attributes with the functions of `attribute`.
 ///
 /// # Safety
 /// MPI can be called.
@@ -199,7 +199,7 @@ pub(super) fn leave_other() {
         };
         let runs = ask(c"MPI_Initialized") == Some(true) && ask(c"MPI_Finalized") == Some(false);
         if runs && let Some(address) = library.own(c"MPI_Finalize") {
-            // SAFETY: the call takes no handle, so it may be that of any MPI.
+            // SAFETY: the call takes no handle, so it works with any MPI.
             unsafe {
                 let finalize: unsafe extern "C" fn() -> c_int = function(address);
                 finalize();

@@ -11,10 +11,10 @@ const MARKS: [&CStr; 2] = [c"PMPI_Comm_size", c"MPI_Comm_size"];
 /// A library of this process, or the program itself. It stays loaded.
 pub(super) struct Library {
     handle: *mut c_void,
-    /// Where it begins in memory.
+    /// Address of its beginning in memory.
     base: usize,
     pub path: String,
-    /// What is in it, in MPI's words, as soon as that is known.
+    /// The name of the MPI in it, in MPI's words, as soon as that is known.
     pub name: String,
 }
 
@@ -30,7 +30,7 @@ impl Library {
     }
 
     /// # Errors
-    /// It has no such symbol.
+    /// The library has no such symbol.
     pub fn required(&self, name: &str) -> Result<*mut c_void> {
         self.symbol(name).ok_or_else(|| {
             refusal(format!(
@@ -66,7 +66,7 @@ pub(super) fn libraries() -> Vec<Library> {
             // SAFETY: a string; nothing is loaded by this.
             let handle =
                 unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
-            // Each library finds what those have that it needs.
+            // Each library also finds symbols of the libraries that it needs.
             match defined_by(handle, mark) {
                 Some(library) if found.iter().all(|other| other.base != library.base) => {
                     found.push(library);
@@ -92,7 +92,7 @@ pub(super) fn is_static() -> bool {
     unsafe { libc::getauxval(libc::AT_BASE) == 0 }
 }
 
-/// The paths of what is loaded; the program itself is "".
+/// The paths of the loaded libraries; the program itself is "".
 fn loaded() -> Vec<CString> {
     unsafe extern "C" fn add(
         info: *mut libc::dl_phdr_info,
@@ -109,7 +109,7 @@ fn loaded() -> Vec<CString> {
         0
     }
     let mut paths: Vec<CString> = Vec::new();
-    // SAFETY: the function takes what is given with it, which lives until the call returns.
+    // SAFETY: the function gets its data with it, which live until the call returns.
     unsafe { libc::dl_iterate_phdr(Some(add), ptr::from_mut(&mut paths).cast()) };
     paths
 }
