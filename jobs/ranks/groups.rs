@@ -23,9 +23,10 @@ pub struct Group<'a> {
     pub members: Vec<&'a RankProcess>,
 }
 
-/// Puts the processes into groups, the largest first; of groups of one size that of the lowest rank.
+/// Puts the processes into groups, the largest first; groups of one size are in the order of their
+/// lowest ranks.
 ///
-/// What a rank does within a call of MPI or of this library is left out: ranks that wait in the same call do the same,
+/// Functions within a call of MPI or of this library are left out: ranks that wait in the same call do the same,
 /// wherever in its polling loop they were seen.
 pub fn groups(processes: &[RankProcess]) -> Vec<Group<'_>> {
     let mut by_key: BTreeMap<(String, Vec<&str>), Vec<&RankProcess>> = BTreeMap::new();
@@ -45,7 +46,7 @@ pub fn groups(processes: &[RankProcess]) -> Vec<Group<'_>> {
     all
 }
 
-/// The ranks that the launcher has started, and of which there is no process.
+/// The ranks that the launcher has started and that have no process.
 pub fn missing(processes: &[RankProcess]) -> Vec<usize> {
     let ranks = processes.iter().filter_map(|one| one.ranks).max();
     let there: BTreeSet<usize> = processes.iter().filter_map(|one| one.rank).collect();
@@ -192,8 +193,9 @@ impl Group<'_> {
     }
 }
 
-/// What the ranks of a job do, in at most `most` lines: the group that most ranks are in, then those that differ, marked
-/// with a star (all of them if no group is the largest), then ranks and nodes that are not there. `silent`: nodes that did not answer, each with the reason.
+/// A summary of the ranks of a job, in at most `most` lines: the group that most ranks are in, then the others, marked
+/// with a star (all groups if no group is the largest), then missing ranks and nodes. `silent`: nodes that did not
+/// answer, each with the reason.
 pub fn summary(processes: &[RankProcess], silent: &[(String, String)], most: usize) -> Vec<String> {
     let (all, missing) = (groups(processes), missing(processes));
     let mut rest = Vec::new();

@@ -22,10 +22,10 @@ use scr_engine::job::Environment;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// How long all stacks of a node may take.
+/// Time that all stacks of a node may take.
 pub const PATIENCE: Duration = Duration::from_secs(40);
 
-/// The processes of a job on one node, and what the node has left.
+/// The processes of a job on one node, and the free resources of the node.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct NodeReport {
     /// Its name in SCR.
@@ -43,7 +43,7 @@ pub struct NodeReport {
 pub struct RankProcess {
     /// Its rank; `None` if nothing tells it.
     pub rank: Option<usize>,
-    /// How many ranks the launcher has started; `None` if nothing tells it.
+    /// Number of ranks that the launcher has started; `None` if no process tells it.
     pub ranks: Option<usize>,
     /// The name of its node in SCR.
     pub node: String,
@@ -53,13 +53,13 @@ pub struct RankProcess {
     pub program: String,
     /// Its state, as in /proc: R, S, D, T, t, Z, X.
     pub state: char,
-    /// How many threads it has.
+    /// Number of its threads.
     pub threads: u64,
     /// Memory that it occupies, bytes.
     pub memory: u64,
     /// Share of a processor that it used while it was looked at.
     pub processor: f64,
-    /// The reason for which its first thread waits, according to the kernel.
+    /// The reason why its first thread waits, according to the kernel.
     pub waits: Option<String>,
     /// The function of the kernel in which its first thread waits, on its node.
     #[serde(skip)]
@@ -77,10 +77,10 @@ pub struct RankProcess {
     /// The program that launched it on its node, in words.
     #[serde(default)]
     pub launcher: Option<String>,
-    /// How it shows that it is of the job.
+    /// The way in which it shows that it belongs to the job.
     #[serde(default)]
     pub belongs: Belongs,
-    /// Why there is no stack.
+    /// The reason why the stack is missing.
     pub no_stack: Option<String>,
 }
 

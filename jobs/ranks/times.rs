@@ -9,7 +9,7 @@ pub fn started(pid: u32) -> Option<u64> {
     (!matches!(stat.state, 'Z' | 'X')).then_some(stat.started)
 }
 
-/// How long a process has run. `None` if it does not run.
+/// The time for which a process has run. `None` if it does not run.
 pub fn age(pid: u32) -> Option<Duration> {
     let ticks = started(pid)?;
     let uptime = std::fs::read_to_string("/proc/uptime").ok()?;

@@ -41,17 +41,18 @@ const SHARE: u32 = 20;
 /// Why the daemon ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
-    /// It was told to, and left what was not done.
+    /// The daemon was told to end, and left the rest of its work.
     Told,
-    /// A signal came, and it left what was not done.
+    /// A signal came, and the daemon left the rest of its work.
     Signal,
     /// Nothing was left to do.
     Finished,
-    /// Somebody has removed its files: the next run, or who has waited too long for it.
+    /// Another process has removed its files: the next run, or a process that has waited too long
+    /// for it.
     Gone,
 }
 
-/// Where the daemon works.
+/// The places in which the daemon works.
 pub struct Daemon<'a> {
     /// Caches and prefix directories.
     pub files: &'a dyn Files,
@@ -63,7 +64,7 @@ pub struct Daemon<'a> {
     pub job: &'a str,
     /// One line for each thing that the user should know.
     pub say: &'a mut dyn FnMut(&str),
-    /// What file systems have refused to keep of files.
+    /// Attributes of files that file systems have refused to keep.
     pub unkept: &'a Unkept,
     /// True once a signal asks it to end.
     pub stop: &'a dyn Fn() -> bool,
@@ -102,7 +103,7 @@ enum Seen {
 /// The result of [`Daemon::begin`].
 enum Begun {
     Work(Box<Work>),
-    /// It has to be tried again.
+    /// The copy has to be tried again.
     Again,
     Nothing,
 }
@@ -125,8 +126,8 @@ fn next_part(file: &Transfer) -> Option<(PartId, TransferPart)> {
 }
 
 impl Daemon<'_> {
-    /// Serves until it is told to end; with `finish` until nothing is left to do. `_claim` shows that
-    /// there is no other daemon.
+    /// Serves until it is told to end; with `finish` until nothing is left to do. `_claim` proves
+    /// that no other daemon runs.
     ///
     /// # Errors
     /// The transfer file belongs to somebody else, or its directory cannot be used.
@@ -394,13 +395,13 @@ impl Daemon<'_> {
         let Some(work) = work else {
             return match self.control.read() {
                 Ok(Some(file)) if !file.is_stopped() => self.record_stopped(None),
-                // What cannot be read is dealt with where it is needed.
+                // A part that cannot be read is handled where it is needed.
                 _ => Ok(()),
             };
         };
         let_go(&work);
         match work.task.take() {
-            // It was faster.
+            // The other process was faster.
             Some(Ok(copied)) => {
                 let progress = work.shared.progress();
                 self.record(work.at, &work.part, Ok(copied), progress)
@@ -532,7 +533,7 @@ impl Daemon<'_> {
         work.recorded = (begun, begun.elapsed());
     }
 
-    /// A damaged file is put aside by the loop, and a full file system is told.
+    /// A damaged file is put aside by the loop, and a full file system is reported.
     fn tolerate(&mut self, result: Result<()>) -> Result<()> {
         match result {
             Err(error) if is_damage(&error) => Ok(()),
@@ -554,7 +555,7 @@ fn let_go(work: &Work) {
     }
 }
 
-/// The limits in the file. There are none when the program has ended.
+/// The limits in the file. The file has no orders when the program has ended.
 fn limits(file: &Transfer) -> Limits {
     if file.commands(FINISH) {
         Limits {
