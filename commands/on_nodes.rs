@@ -13,7 +13,7 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// The control directory of the job on a node whose base directories are those of this one.
+/// The control directory of the job on a node that has the base directories of this one.
 pub(super) fn control_directory(job: &Job) -> Result<PathBuf, Failure> {
     let bases = bases(job, Which::Control)?;
     let base = bases.first().cloned().unwrap_or_default();
@@ -61,8 +61,8 @@ pub(super) fn command_on_nodes(
     })
 }
 
-/// A command that tells what the processes of the job do on each node. It needs neither the prefix directory nor a configuration
-/// file there, since the file system that they are on may be what hangs.
+/// A command that tells what the processes of the job do on each node. The command needs neither the prefix directory
+/// nor a configuration file there, since their file system may be the one that hangs.
 pub(super) fn question_for_nodes(job: &Job, words: &[&str]) -> Result<RemoteCommand, Failure> {
     let command = own_command(words)?;
     // A remote command may not get the environment.
@@ -96,7 +96,7 @@ pub(super) fn message<'a>(line: &'a str, command: &str) -> Option<&'a str> {
     Some(text.strip_prefix("warning: ").unwrap_or(text))
 }
 
-/// What each part of an answer begins and ends with, so that no blank at its ends is lost.
+/// The beginning and the end of each part of an answer, so that no blank at its ends is lost.
 const PART: (&str, &str) = ("scr-answer:", "|");
 
 /// Longest part, bytes. srun --label cuts lines at 1024 bytes.

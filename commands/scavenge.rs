@@ -147,7 +147,7 @@ impl<'a> ReachedNodes<'a> {
         Ok(self.remote.run_heard(&self.up, &task, self.limit(), heard))
     }
 
-    /// How long a copy may take: to the end of the allocation.
+    /// Time that a copy may take: to the end of the allocation.
     fn limit(&self) -> Duration {
         let end = self.job.end().ok().flatten();
         let left = end.map(|end| end.saturating_sub(clock::now()));

@@ -126,7 +126,7 @@ fn fill(file: &dyn File, mut bands: Bands<'_>) -> Result<u64, Error> {
     Ok(end)
 }
 
-/// What stands before the elements: version 1.0 of the format, or 2.0 for a long text.
+/// The bytes before the elements: version 1.0 of the format, or 2.0 for a long text.
 fn header(array: &Array) -> Vec<u8> {
     let order = match array.order {
         Order::Row => "False",

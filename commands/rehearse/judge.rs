@@ -80,10 +80,10 @@ pub(super) fn lines(rehearsal: &Rehearsal) -> Vec<String> {
     lines
 }
 
-/// How many lines on parts of checkpoints that differ.
+/// Number of lines about parts of checkpoints that differ, at most.
 const MOST_PARTS: usize = 8;
 
-/// Whether the checkpoints after a kill are those of the undisturbed run.
+/// Tells whether the checkpoints after a kill are equal to those of the undisturbed run.
 fn checkpoints_in_words(rehearsal: &Rehearsal) -> Vec<String> {
     let found = &rehearsal.checkpoints;
     let mut lines = Vec::new();

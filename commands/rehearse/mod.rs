@@ -212,7 +212,7 @@ impl Options {
         Ok(found)
     }
 
-    /// Finds out what of the differences is in two undisturbed runs, too.
+    /// Finds out which differences also exist between two undisturbed runs.
     fn find_unsteady(
         &self,
         found: &mut Rehearsal,
@@ -297,7 +297,7 @@ impl Options {
     }
 }
 
-/// How long a comparison may take.
+/// Time that a comparison may take.
 const COMPARING: Duration = Duration::from_secs(3600);
 
 fn need(word: &str) -> Result<PathBuf, Failure> {

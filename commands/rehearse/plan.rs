@@ -1,4 +1,4 @@
-//! Where the ranks are, and what is killed when.
+//! The places of the ranks, and the processes to kill, with their times.
 
 use super::super::call::Failure;
 use std::fmt;
@@ -104,8 +104,8 @@ impl Strike {
         Ok(Strike { victim, moment })
     }
 
-    /// Chooses what to kill and when by random numbers, where the user has not named it. `checkpoints` and `seconds` are those
-    /// of the undisturbed run.
+    /// Chooses what to kill and when by random numbers, where the user has not named it. `checkpoints` and `seconds`
+    /// are numbers of the undisturbed run.
     pub fn settle(
         &self,
         place: &Placement,

@@ -13,7 +13,7 @@ pub(super) struct Checkpoint {
     pub at: f64,
 }
 
-/// How the program came to read a checkpoint.
+/// A restart of the program from a checkpoint.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Restart {
     pub name: String,
@@ -21,7 +21,7 @@ pub(super) struct Restart {
     pub at: f64,
     /// Why a rank could not read it.
     pub why_not: Option<String>,
-    /// How the checkpoint was brought back.
+    /// The way in which the checkpoint was brought back.
     pub from: String,
 }
 

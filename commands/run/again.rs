@@ -1,4 +1,5 @@
-//! What another launch, and another allocation, depend on beside the last launch: the time that is left, and the queue.
+//! The facts on which another launch, or another allocation, depends beside the last launch: the remaining time, and
+//! the queue.
 
 use super::super::call::Failure;
 use super::super::job::Job;
@@ -20,9 +21,9 @@ pub(super) fn too_little_time(job: &Job, end: Option<i64>) -> Option<TooLittleTi
     read.ok().and_then(|_| costs.too_little(left))
 }
 
-/// Puts the job into the queue of its scheduler again, if another allocation can bring the program further. Returns a line
-/// that says what was done, or why not. The scheduler ends this process then, too, perhaps before the line can be printed. So
-/// `say` is told before.
+/// Puts the job into the queue of its scheduler again, if another allocation can bring the program further. Returns a
+/// line that says what was done, or why nothing was done. The scheduler ends this process then, too, perhaps before the
+/// line can be printed. So `say` is called before.
 pub(super) fn put_into_queue(
     job: &Job,
     state: &LoopState,

@@ -11,7 +11,7 @@ use scr_jobs::launcher::Launcher;
 use scr_jobs::ranks::NodeSigns;
 use std::time::Duration;
 
-/// How long the nodes may take to end their processes.
+/// Time that the nodes may take to end their processes.
 const ANSWER: Duration = Duration::from_secs(20);
 
 /// A file system may keep the lock of a node that does not answer until it gives the node up.
@@ -45,7 +45,7 @@ pub(super) fn end_on(
             }),
         }
     }
-    // Where nobody answers, it may be the way to the nodes that is broken.
+    // If no node answers, the way to the nodes may be broken.
     if silent.len() < nodes.len() {
         bad.append(&mut silent);
     }

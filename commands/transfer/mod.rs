@@ -103,7 +103,7 @@ impl Options {
     }
 }
 
-/// The daemon of this node, and those of the sessions of the job.
+/// The daemon of this node for the job, and those for its sessions.
 struct NodeDaemon {
     service: Service,
     sessions: Sessions,

@@ -38,7 +38,8 @@ impl Drop for OverAtEnd<'_> {
 }
 
 impl Sessions {
-    /// Serves the sessions that are there, or come, while `of_job` runs. Each that was told to end is left alone from then on.
+    /// Serves the sessions that are there, or come, while `of_job` runs. A daemon that was told to end is left alone
+    /// from then on.
     pub fn beside<T>(&self, say: &(dyn Fn(&str) + Sync), of_job: impl FnOnce() -> T) -> T {
         let over = AtomicBool::new(false);
         let known = Mutex::default();

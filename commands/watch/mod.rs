@@ -34,7 +34,7 @@ use target::Target;
 /// Exit status when the job hung.
 const HUNG: u8 = 3;
 
-/// How long the nodes may take to say what is left of a job.
+/// Time in which the nodes must report remaining processes of a job.
 const LEFT_OVER: Duration = Duration::from_secs(20);
 
 /// Watch a job that was started without scr run, and end it when it hangs
@@ -174,7 +174,7 @@ impl WatchedJob {
         self.target.runs(&self.job.environment).unwrap_or(true)
     }
 
-    /// True if nothing of it is left; false also if that cannot be found out now.
+    /// True if no process of it is left; false also if that cannot be found out now.
     fn is_gone(&self) -> bool {
         let asked = self.asked.get();
         if asked.is_some_and(|at| at.elapsed() < self.target.interval()) {
@@ -283,7 +283,7 @@ impl WatchLock {
 
 impl Drop for WatchLock {
     fn drop(&mut self) {
-        // A file that is left behind is no lock.
+        // A file that is left behind is not a lock.
         let _ = self.files.remove_file(&self.path);
     }
 }

@@ -1,4 +1,4 @@
-//! The report as one page for a browser: no script, and no other file.
+//! The report as one page for a browser, without scripts and without other files.
 
 mod bars;
 mod curve;
@@ -40,7 +40,8 @@ pub(super) fn page(findings: &Findings) -> String {
     )
 }
 
-/// Puts values in place of their names in double braces. What a value has is not replaced again.
+/// Puts values in place of their names in double braces. Text that comes from a value is not
+/// replaced again.
 fn fill(template: &str, values: &[(&str, &str)]) -> String {
     let mut parts = template.split("{{");
     let mut out = parts.next().unwrap_or_default().to_string();
@@ -137,7 +138,7 @@ fn total_bar(time: &TimeUse) -> String {
         x += width;
     }
     let about = "Shares of the time, as in the table below";
-    // It has no text, which would be too small on a phone.
+    // The picture has no text, which would be too small on a phone.
     picture(34.0, about, &inside).replacen("\"picture\"", "\"picture whole\"", 1)
 }
 

@@ -27,7 +27,7 @@ pub(super) fn text(text: &str) -> String {
     out
 }
 
-/// A coordinate, without digits that nobody sees.
+/// A coordinate, without digits that are too small to see.
 pub(super) fn place(value: f64) -> String {
     let text = format!("{value:.1}");
     text.strip_suffix(".0").map(str::to_string).unwrap_or(text)
