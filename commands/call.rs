@@ -8,7 +8,7 @@ use std::fmt::{self, Display};
 use std::io::{self, BufWriter, ErrorKind, Stdout, Write};
 use std::process::ExitCode;
 
-/// Why a command failed.
+/// The reason why a command failed.
 #[derive(Debug)]
 pub(super) enum Failure {
     /// A message for the user; exit status 1.

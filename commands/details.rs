@@ -105,7 +105,7 @@ pub(super) fn is_saved(record: &Record) -> bool {
     }
 }
 
-/// Of how many files of a dataset the checksum is recorded.
+/// Tells of how many files of a dataset the checksum is recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Checksums {

@@ -65,7 +65,7 @@ pub(super) fn often(job: &Job) -> Result<Vec<FailedOften>, Failure> {
     }
 }
 
-/// Why a node is left out.
+/// The reason why a node is left out.
 pub(super) fn reason(one: &FailedOften) -> String {
     format!(
         "Failed in {}, and other nodes are there (SCR_NODE_FAILURES); the last time, {}: {}",

@@ -96,8 +96,8 @@ impl Stream {
         }
     }
 
-    /// Prints an element. The first one comes after the beginning of the document, so that nothing is
-    /// printed if there is an error before.
+    /// Prints an element. The first part comes after the beginning of the document, so that nothing
+    /// is printed if an error comes before.
     pub(super) fn add(
         &mut self,
         call: &mut Invocation,

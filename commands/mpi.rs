@@ -25,7 +25,7 @@ pub(super) fn difference(launcher: &Launcher) -> Option<String> {
     ))
 }
 
-/// The name of a family, if launchers of this kind start programs of another one only.
+/// The name of a family, if launchers of this kind only start programs of another family.
 fn other(kind: LauncherKind, family: &str) -> Option<&'static str> {
     match (kind, family) {
         (LauncherKind::OpenMpi, "MPICH") => Some("MPICH"),

@@ -74,7 +74,8 @@ pub(super) fn question_for_nodes(job: &Job, words: &[&str]) -> Result<RemoteComm
     })
 }
 
-/// Tells what a file system does not keep, as `scr COMMAND` has told it on one of the nodes: once, though each may have.
+/// Reports which attributes a file system does not keep, as `scr COMMAND` has reported on a node: once, though each
+/// node may have reported.
 pub(super) fn tell_unkept(call: &mut Invocation, answers: &[NodeResult], command: &str) {
     let code = format!("({NOT_KEPT})");
     let on_node = |answer: &NodeResult| {

@@ -80,7 +80,8 @@ pub(super) fn begun(call: &mut Invocation, dir: &Path) -> Result<Prefix, Failure
 }
 
 /// Gives an existing prefix directory its identity before a run does. So a search without a job id looks where the run
-/// will be. A run that is there has done it. If nothing can be written, the command goes on with a warning.
+/// will be. If a run exists there, it has done so already. If nothing can be written, the command goes on with a
+/// warning.
 pub(super) fn establish(call: &mut Invocation, prefix: &Prefix) {
     if std::fs::metadata(prefix.root()).is_ok_and(|meta| meta.is_dir())
         && let Err(error) = identity_of_own(prefix)

@@ -80,7 +80,7 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// Of work that begins now; `what` it is called, such as "copied".
+    /// The progress of work that begins now; `what` is its name, such as "copied".
     pub fn new(what: &'static str) -> Self {
         Progress {
             what,
@@ -207,7 +207,7 @@ pub(super) struct NodeProgress {
 }
 
 impl NodeProgress {
-    /// Of so many nodes, which begin now.
+    /// The progress on so many nodes, which begin now.
     pub fn new(nodes: usize) -> Self {
         let done = Arc::new(Mutex::new((0, 0)));
         let (shared, total) = (done.clone(), nodes as u64);

@@ -27,8 +27,8 @@ pub struct RemoteCommand {
     pub command: Vec<OsString>,
     /// Variables that it needs there; only srun and flux bring the whole environment along.
     pub set: Vec<(String, String)>,
-    /// It runs in the root directory, if the way to the nodes can say so, since the current one may be on a file system
-    /// that hangs.
+    /// The command runs in the root directory, if the way to the nodes allows it, since the current directory may be on
+    /// a file system that hangs.
     pub in_root: bool,
 }
 

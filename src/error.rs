@@ -85,7 +85,7 @@ pub enum Error {
         id: u64,
         /// Its name, if known.
         name: String,
-        /// Why it cannot be used.
+        /// The reason why it cannot be used.
         what: String,
     },
     /// The collective verdict of a step that failed on some rank.

@@ -17,7 +17,7 @@ const MOST: u64 = 16 << 20;
 struct LastRun {
     succeeded: usize,
     failed: usize,
-    /// Why the last flush of a dataset has failed, by dataset id.
+    /// The reason why the last flush of a dataset has failed, by dataset id.
     reasons: BTreeMap<u64, String>,
     /// The last reason.
     reason: Option<String>,

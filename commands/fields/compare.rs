@@ -34,7 +34,7 @@ pub(crate) struct Side<'a> {
 /// The difference of a field between two datasets.
 #[derive(Debug)]
 pub(crate) enum Difference {
-    /// The types or the extents are others, or the number of ranks that have their own: as each dataset has it.
+    /// The types or extents differ, or the number of ranks that have their own: in words for each dataset.
     Shape(String, String),
     /// Elements differ.
     Elements(Elements),

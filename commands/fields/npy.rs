@@ -89,7 +89,7 @@ fn check_free(files: &dyn Files, wanted: &Wanted<'_>) -> Result<(), Error> {
     }
 }
 
-/// Writes the file under another name, and gives it its own when it is whole.
+/// Writes the file under a temporary name, and renames it when it is whole.
 fn write(files: &dyn Files, bands: Bands<'_>, wanted: &Wanted<'_>) -> Result<u64, Error> {
     let part = temporary_path(wanted.to);
     let placed = fill(&*files.create(&part, 0o666)?, bands).and_then(|bytes| {

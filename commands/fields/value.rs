@@ -1,4 +1,4 @@
-//! The value of an element: how it is printed, and how far it is from another one.
+//! The value of an element: its text, and its distance from another one.
 
 use scr_engine::fields::{Class, Kind};
 
@@ -59,7 +59,7 @@ struct Format {
 pub(super) struct Parts {
     /// Bytes of a part.
     step: usize,
-    /// So many of them, the first ones, are its value. The rest is padding.
+    /// Number of the first bytes that are its value. The rest is padding.
     value: usize,
 }
 

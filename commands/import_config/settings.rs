@@ -159,7 +159,7 @@ fn is(entry: &Entry, section: &str, name: &str) -> bool {
     entry.section == section && entry.name.eq_ignore_ascii_case(name)
 }
 
-/// A value up to a comment behind it, which begins with # or ; after a blank, as FTI's own examples have it.
+/// A value up to the comment after it, which begins with # or ; after a blank, as in FTI's own examples.
 fn without_comment(value: &str) -> &str {
     let mut before = ' ';
     for (at, c) in value.char_indices() {

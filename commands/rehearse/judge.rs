@@ -460,7 +460,7 @@ mod tests {
             what.contains("launch 2: session ice began from the beginning"),
             "{what}"
         );
-        // A session that had ended need not go on, if another one does.
+        // A session that had ended need not go on, if another session does.
         two.launches[0].seen.0.get_mut("ice").unwrap().finalized = true;
         assert!(recovered(&two));
         // Only a session with a name.

@@ -190,7 +190,8 @@ impl Options {
                 same,
             });
         }
-        // A tolerance for results says nothing of checkpoints. Other ranks have other files and fields of their own.
+        // A tolerance for results does not apply to checkpoints. Other ranks have other files and fields of their
+        // own.
         let as_many = self.restart_ranks.is_none_or(|ranks| ranks == self.ranks);
         if ended && as_many && self.compare_with.is_none() {
             let after = found.launches.get(1..).unwrap_or_default();

@@ -53,7 +53,7 @@ pub(super) enum Victim {
     Rank(usize),
 }
 
-/// When it is killed.
+/// The moment at which it is killed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Moment {
     /// After a checkpoint that is drawn.
@@ -135,7 +135,7 @@ impl Strike {
             Moment::Any | Moment::Checkpoint(_) if checkpoints == 0 => {
                 Moment::Seconds(seconds / 2.0)
             }
-            // After a restart fewer are left; the last one may be followed by the end at once.
+            // After a restart fewer checkpoints are left; the end may follow the last one at once.
             Moment::Any => Moment::Checkpoint(1 + draw.below((checkpoints / 2).max(1))),
             known => known,
         };

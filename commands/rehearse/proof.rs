@@ -17,7 +17,7 @@ pub(super) enum Proof {
     NothingSeen,
 }
 
-/// Of the last launch, which nothing has killed.
+/// The proof for the last launch, which nothing has killed.
 pub(super) fn proof(rehearsal: &Rehearsal) -> Proof {
     let Some((last, before)) = rehearsal.launches.split_last() else {
         return Proof::Not;
@@ -67,7 +67,7 @@ pub(super) fn restarts_in_words(rehearsal: &Rehearsal, place: usize) -> Vec<Stri
     };
     let line = |(session, seen): (&str, &Seen)| {
         let restart = went_on(seen)?;
-        // A name may be used again: the one before the strike counts.
+        // A name may be used again: the last checkpoint of the name before the strike counts.
         let mut written = before.seen.of(session)?.completed.iter().rev();
         let written = written.find(|one| one.name == restart.name);
         let lost =

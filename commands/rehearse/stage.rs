@@ -38,7 +38,7 @@ const TO_END: Duration = Duration::from_secs(20);
 /// The end of a launch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Ending {
-    /// By itself, with this exit code.
+    /// It ended by itself, with this exit code.
     Code(i32),
     /// The launch was struck.
     Struck,
@@ -55,7 +55,7 @@ pub(super) struct Launch {
     pub started: usize,
     pub ranks: usize,
     pub seconds: f64,
-    /// When it began, and when it ended or was struck: seconds since the epoch.
+    /// Times at which it began, and ended or was struck: seconds since the epoch.
     pub begun: f64,
     pub ended: f64,
     /// If it hung: what the ranks did.

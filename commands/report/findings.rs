@@ -156,7 +156,7 @@ pub(super) struct Level {
     pub seconds: f64,
     /// The part of the seconds in which redundancy was made.
     pub encode: Option<f64>,
-    /// Bytes of those whose time and size are known, and their time.
+    /// Bytes of the datasets with known time and size, and their time.
     bytes: f64,
     timed: f64,
     /// The program waits for it.

@@ -39,7 +39,7 @@ pub(super) struct Phase {
 /// The end of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ending {
-    /// By itself: with `END` or `HALT`.
+    /// The run has ended by itself: with `END` or `HALT`.
     Itself,
     /// The run was killed, and `RUN_END` of `scr run` has the time.
     KilledAt,
@@ -75,7 +75,8 @@ pub(super) struct Run {
     seconds: Option<f64>,
     pub procs: Option<u64>,
     pub nodes: Option<u64>,
-    /// The phases of the run, in the order of their ends. A phase inside of another one comes before it.
+    /// The phases of the run, in the order of their ends. A phase inside of another phase comes before
+    /// it.
     pub phases: Vec<Phase>,
     /// Flushes in the background.
     pub background: Vec<Phase>,

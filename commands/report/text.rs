@@ -8,7 +8,7 @@ use crate::terminal::{HEADING, Line};
 use clap::builder::styling::Style;
 use scr_engine::text::{counted, escaped};
 
-/// Most rows of a table. Of longer ones, the newest are shown.
+/// Most rows of a table. Of longer tables, the newest rows are shown.
 const MOST_ROWS: usize = 20;
 
 pub(super) fn lines(findings: &Findings) -> Vec<Line> {

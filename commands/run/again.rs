@@ -9,7 +9,8 @@ use scr_jobs::relaunch::requeue::requeue;
 use scr_jobs::relaunch::run::{LoopState, StopReason};
 use scr_jobs::relaunch::time_left::{LaunchCosts, TooLittleTime};
 
-/// Why the time until `end` is not enough for another launch, if the event log shows that.
+/// The reason why the time until `end` is not enough for another launch, if the event log shows
+/// that.
 pub(super) fn too_little_time(job: &Job, end: Option<i64>) -> Option<TooLittleTime> {
     let left = end?.saturating_sub(clock::now());
     let mut costs = LaunchCosts::default();

@@ -52,8 +52,8 @@ pub(super) fn end_on(
     Ok(bad)
 }
 
-/// Waits until no process of the launch before has the lock of the prefix directory, for some time. Tells with `say` if it waits.
-/// The next launch tells the user, if one still has it.
+/// Waits until no process of the launch before has the lock of the prefix directory, for some time. Tells with `say` if
+/// it waits. The next launch reports it, if another process still has the lock.
 pub(super) fn wait_for_unlock(job: &Job, files: &dyn Files, mut say: impl FnMut(&str)) {
     let meta = job.prefix.meta();
     let is_held = |end| {

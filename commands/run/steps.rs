@@ -461,8 +461,8 @@ impl<'a> Steps<'a> {
         Ok(())
     }
 
-    /// Ends the remaining processes of a launch on these nodes. Returns those that must not be used
-    /// any more.
+    /// Ends the remaining processes of a launch on these nodes. Returns the nodes that must not be
+    /// used any more.
     fn end_leftovers(&mut self, nodes: &[String]) -> Vec<Down> {
         let job = self.job;
         let bad = leftovers::end_on(job, self.launcher, nodes).unwrap_or_else(|why| {

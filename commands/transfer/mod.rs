@@ -198,7 +198,7 @@ impl NodeDaemon {
     }
 }
 
-/// Why a daemon has ended, after its name.
+/// The reason why a daemon has ended, after its name.
 fn ended(why: Ended) -> &'static str {
     match why {
         Ended::Told | Ended::Finished => "was told to end",

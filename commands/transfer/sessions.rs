@@ -46,7 +46,7 @@ impl Sessions {
         let (end, ended) = channel();
         scope(|threads| {
             let _over = OverAtEnd(&over);
-            // Wakes who waits at the other end when it goes, however that happens.
+            // Wakes the thread at the other end when this one ends, however it ends.
             let _end: Sender<()> = end;
             let (known, over) = (&known, &over);
             threads.spawn(move || self.watch(threads, known, over, &ended, say));

@@ -159,7 +159,7 @@ impl Options {
 struct WatchedJob {
     job: Job,
     target: Target,
-    /// When it was asked last whether it runs.
+    /// Time of the last look whether it runs.
     asked: Cell<Option<Instant>>,
 }
 
@@ -186,7 +186,8 @@ impl WatchedJob {
             .unwrap_or_default()
     }
 
-    /// Tells which other nodes still have ranks of the job after its launcher has ended. Only launchers and schedulers reach those.
+    /// Tells which other nodes still have ranks of the job after its launcher has ended. Only launchers and schedulers
+    /// reach the processes on other nodes.
     fn tell_left_over(&self, call: &mut Invocation) {
         let Ok(nodes) = self.job.nodes() else { return };
         if !matches!(self.target, Target::Process { .. }) || nodes.len() <= 1 {
@@ -267,7 +268,7 @@ impl WatchLock {
     /// Takes the lock of the process or job step `target`.
     ///
     /// # Errors
-    /// Another process has it, or it cannot be made.
+    /// Another process has the lock, or it cannot be made.
     pub fn take(job: &Job, target: &str) -> Result<Self, Failure> {
         let name = format!("watch.{}.lock", target.replace('/', "_"));
         let lock = only_one(job, &name, |holder| {

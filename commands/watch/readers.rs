@@ -1,5 +1,5 @@
-//! Reads the sources of progress, each in a thread of its own: a command that takes long, or a file system that hangs, holds up
-//! neither the others nor the one who waits for the job.
+//! Reads the sources of progress, each in a thread of its own: a slow command, or a file system that hangs, holds up
+//! neither the other sources nor the thread that waits for the job.
 
 use super::super::call::Failure;
 use super::super::job::Job;

@@ -154,7 +154,7 @@ fn in_use(directory: &JobDirectory, force: bool, locks: &mut Vec<Box<dyn Lock>>)
     if let Some(who) = control.living()? {
         return Ok(Use::Kept(format!("its transfer daemon is alive ({who})")));
     }
-    // A damaged file says nothing that a daemon could do. The owner was looked at already.
+    // A damaged file has no order that a daemon could carry out. The owner was looked at already.
     let transfer: Transfer = match format::read(files, &control.file()) {
         Ok(transfer) => transfer,
         Err(Error::Format { .. } | Error::Corrupt { .. }) => return Ok(Use::Free),

@@ -73,10 +73,10 @@ struct Watched {
     pause: Pause,
     /// The longest pause between two moves.
     longest: Duration,
-    /// When its last reading began.
+    /// Time at which its last reading began.
     last: Option<Duration>,
     moved: bool,
-    /// Why it cannot be read.
+    /// The reason why it cannot be read.
     trouble: Option<String>,
     told: bool,
 }
@@ -88,7 +88,7 @@ pub struct HangWatch {
     watched: Vec<Watched>,
     /// The longest time between two signs of progress of the job.
     longest: Duration,
-    /// When the last reading ended.
+    /// Time at which the last reading ended.
     now: Duration,
     told_blind: bool,
 }

@@ -97,8 +97,8 @@ fn call_in(stack: &[Frame]) -> Option<(&str, &[Frame])> {
     Some((&stack.get(at)?.function, stack.get(at + 1..)?))
 }
 
-/// The thread beside the first one whose call tells more than what the first one does: one of this library, or if that is in
-/// no call, one of MPI.
+/// The thread beside the first one whose call tells more than the first one's: a thread in a call of this library, or
+/// if the first one is in no call, one in a call of MPI.
 fn telling_thread(one: &RankProcess) -> Option<(&str, &[Frame])> {
     let first = call_in(&one.stack);
     if first.is_some_and(|(call, _)| is_call_of_scr(call)) {

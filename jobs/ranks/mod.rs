@@ -41,7 +41,7 @@ pub struct NodeReport {
 /// One rank.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RankProcess {
-    /// Its rank; `None` if nothing tells it.
+    /// Its rank; `None` if it is not known.
     pub rank: Option<usize>,
     /// Number of ranks that the launcher has started; `None` if no process tells it.
     pub ranks: Option<usize>,
@@ -64,14 +64,14 @@ pub struct RankProcess {
     /// The function of the kernel in which its first thread waits, on its node.
     #[serde(skip)]
     pub channel: Option<String>,
-    /// Files that it has open, the first ones.
+    /// The first of its open files.
     pub files: Vec<String>,
     /// The stack of its first thread, innermost function first.
     pub stack: Vec<Frame>,
     /// A few of its other threads that are in a call of MPI or of this library.
     #[serde(default)]
     pub other_threads: Vec<Vec<Frame>>,
-    /// Why a thread other than the first one cannot be traced, on its node.
+    /// The reason why a thread other than the first one cannot be traced, on its node.
     #[serde(skip)]
     pub stuck_thread: Option<String>,
     /// The program that launched it on its node, in words.
@@ -87,7 +87,7 @@ pub struct RankProcess {
 /// One function on a stack.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Frame {
-    /// Its name, as the program's source has it.
+    /// The name of the function, as in the program's source.
     pub function: String,
     /// File and line, if the program was compiled with them.
     pub place: Option<String>,

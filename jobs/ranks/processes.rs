@@ -118,8 +118,8 @@ fn candidates(environment: &Environment) -> impl Iterator<Item = Candidate> {
     others.filter_map(|pid| candidate(pid, environment))
 }
 
-/// Of a process and all that it has started, the ranks; without ranks, the programs that are neither shells nor launchers; else
-/// all.
+/// The ranks among a process and all processes that it has started; without ranks, the programs that are neither shells
+/// nor launchers; else all.
 fn programs_below(top: u32, mut all: Vec<Candidate>) -> Vec<Candidate> {
     let mut pids = BTreeSet::from([top]);
     // Parents may have higher numbers than their children. Each pass finds one more generation.
@@ -191,8 +191,8 @@ impl Candidate {
     }
 }
 
-/// Of each rank the process that is the program: the first one below shells and launchers. A process that the program
-/// has started has its rank, too.
+/// For each rank the process of the program: the first one below shells and launchers. A process that the program has
+/// started has its rank, too.
 fn without_starters(all: Vec<Candidate>) -> Vec<Candidate> {
     let mut by_pid: BTreeMap<u32, Candidate> =
         all.into_iter().map(|one| (one.process.pid, one)).collect();
@@ -299,8 +299,8 @@ fn system_call(pid: u32) -> Option<String> {
     }))
 }
 
-/// Why a thread other than the first one cannot be traced, if there is such a thread: a tracer that wants all of them would
-/// wait as long as it does.
+/// The reason why a thread other than the first one cannot be traced, if such a thread exists: a tracer that wants all
+/// threads would wait as long as that thread does.
 fn stuck_thread(pid: u32) -> Option<String> {
     let threads = std::fs::read_dir(at(pid, "task")).ok()?.flatten();
     let others = threads.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());

@@ -124,8 +124,8 @@ fn read(tracer: &Tracer, one: &RankProcess, left: Duration) -> Result<Vec<Vec<Fr
     }
 }
 
-/// Why a thread in this state, which waits in this function of the kernel, cannot be traced: it could not be stopped, and the tracer
-/// would wait as long as it does.
+/// The reason why a thread in this state, which waits in this function of the kernel, cannot be traced: it could not be
+/// stopped, and the tracer would wait as long as it does.
 pub(super) fn untraceable(state: char, channel: &str) -> Option<String> {
     match state {
         'D' | 'I' => Some("it waits in the kernel, where it cannot be traced".to_string()),

@@ -28,7 +28,8 @@ impl ProcessTree {
         }
     }
 
-    /// Looks for those that are there now. A process that was found stays in the tree when its parent has ended. Local.
+    /// Looks for the processes of the tree that exist now. A process that was found stays in the tree when its parent
+    /// has ended. Local.
     pub fn look(&mut self) -> Vec<u32> {
         self.known.retain(|pid, at| started(*pid) == Some(*at));
         let numbers = std::fs::read_dir("/proc").into_iter().flatten().flatten();

@@ -12,7 +12,7 @@ pub struct NodeFailure {
     pub job: String,
     /// The node.
     pub node: String,
-    /// Why it could not be used, for people to read.
+    /// The reason why it could not be used, for people to read.
     pub reason: String,
 }
 

@@ -23,7 +23,8 @@ pub struct LoopState {
     pub nodes: Option<NodeCount>,
     /// The node that the launcher starts the program from, and why it must not be used.
     pub own_node: Option<String>,
-    /// Why the time until the end of the allocation is not enough for another launch, if so.
+    /// The reason why the time until the end of the allocation is not enough for another launch, if
+    /// it is not.
     pub too_little_time: Option<TooLittleTime>,
     /// The launches that have ended, oldest first.
     pub ends: Vec<LaunchEnd>,
@@ -86,7 +87,7 @@ pub enum NextStep {
     Stop(StopReason),
 }
 
-/// Why the loop ends.
+/// The reason why the loop ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StopReason {
     /// The program ended with exit code 0.

@@ -31,7 +31,7 @@ pub struct SaveResult {
 pub struct HeldOnNodes {
     /// The dataset, which is not in the prefix directory.
     pub item: SaveCandidate,
-    /// Of how many ranks there are records.
+    /// Number of ranks with records.
     pub here: u64,
     /// Number of ranks that wrote it.
     pub ranks: u64,
@@ -234,7 +234,7 @@ mod tests {
             ..Dataset::default()
         });
         assert_eq!(saved(Some(&index)), [(3, false), (4, false)]);
-        // A newer one has the name of the last.
+        // A newer dataset has the name of the last one.
         index.set_complete(
             Dataset {
                 id: 5,

@@ -2,7 +2,7 @@
 
 use scr_engine::events::Event;
 
-/// So many of the last restarts, and checkpoints, are looked at.
+/// Number of the last restarts, and of the last checkpoints, that are looked at.
 const LAST: usize = 5;
 
 /// Keeps a launch from being given up for a guess that is a little too high: the program might have come to its end.

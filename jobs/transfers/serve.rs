@@ -1,7 +1,8 @@
 //! The daemon's loop: copies the parts in the transfer file, one after the other.
 //!
-//! A part is begun, and its end recorded, in one change of the file under its lock. So who finds STATE not
-//! RUNNING, and COMMAND such that nothing is begun, knows that nothing is being copied.
+//! A part is begun, and its end recorded, in one change of the file under its lock. So a process that
+//! finds a STATE other than RUNNING, and a COMMAND with which nothing is begun, knows that nothing is
+//! being copied.
 
 use super::progress::{Follower, Progress, Shared};
 use scr_engine::cache::layout::Layout;
@@ -38,7 +39,7 @@ const RECORD: Duration = Duration::from_secs(1);
 /// The share of time for reading and writing the transfer file is at most one in so many.
 const SHARE: u32 = 20;
 
-/// Why the daemon ended.
+/// The reason why the daemon ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
     /// The daemon was told to end, and left the rest of its work.
@@ -78,7 +79,7 @@ struct Work {
     part: TransferPart,
     task: Task<Result<Copied>>,
     shared: Shared,
-    /// When its progress was recorded, and how long it took.
+    /// Time at which its progress was recorded, and duration of the recording.
     recorded: (Instant, Duration),
     /// The beats of its thread then.
     beats: u64,
@@ -86,7 +87,7 @@ struct Work {
     _worker: Worker,
 }
 
-/// When the transfer file was read.
+/// The last reading of the transfer file.
 #[derive(Default)]
 struct Look {
     version: Option<Version>,
@@ -517,7 +518,7 @@ impl Daemon<'_> {
         }
         let begun = Instant::now();
         let progress = work.shared.progress();
-        // The next one follows soon.
+        // The next update follows soon.
         let _ = self.control.update(|file| {
             let same = |part: &&mut TransferPart| part.is_same(&work.part) && part.is_running();
             if let Some(part) = file.part_mut(work.at).filter(same) {

@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Number of attempts to make a directory again that a daemon has removed when it ended.
 const TRIES: u32 = 10;
 
-/// The control directory of a job on this node, and who uses it.
+/// The control directory of a job on this node, and its user.
 pub struct Service {
     files: Arc<dyn Files>,
     unkept: Unkept,
@@ -202,7 +202,7 @@ impl Service {
             if (process.stop)() {
                 return Ok(false);
             }
-            // A run that began meanwhile has told it something else.
+            // A run that began meanwhile has given it another order.
             stuck |= !self.order(|file| {
                 if !file.commands(EXIT) {
                     file.command = Some(FINISH.into());

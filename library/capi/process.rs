@@ -41,7 +41,8 @@ pub(super) struct Process {
     /// True after the message why calls outside of a run are refused: `SCR_Init` failed, or MPI has
     /// ended. Later calls do not repeat it.
     told: bool,
-    /// Why a file of this phase has no path, if this rank has not told it yet. Rank 0 tells at once.
+    /// The reason why a file of this phase has no path, if this rank has not reported it yet. Rank 0
+    /// tells at once.
     pub(super) held: Option<String>,
     /// An error of fields is printed in full once.
     failed: LastFailure,
@@ -276,7 +277,7 @@ impl Process {
         }
     }
 
-    /// Reports an error of a call that makes, repairs or frees sessions. Of an error that all ranks have, rank 0 tells.
+    /// Reports an error of a call that makes, repairs or frees sessions. Rank 0 reports an error that all ranks have.
     pub(super) fn report_usage(&self, error: Error) -> Error {
         let text = error.to_string();
         let message = match &error {

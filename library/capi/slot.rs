@@ -1,4 +1,4 @@
-//! A session that one thread at a time is in.
+//! A session, used by one thread at a time.
 
 use super::process::Process;
 use crate::{Error, Result};

@@ -420,8 +420,9 @@ impl Candidate {
         sources.iter().enumerate().map(order).collect()
     }
 
-    /// The rank that has the files of `rank`, which runs on the node of `leader`. Of the ranks on other nodes
-    /// that have them, the one with the fewest parts to send, so that all nodes with copies share the work.
+    /// The rank that has the files of `rank`, which runs on the node of `leader`. Among the ranks on other
+    /// nodes that have copies, the one with the fewest parts to send, so that all nodes with copies share the
+    /// work.
     fn source(
         &self,
         rank: usize,

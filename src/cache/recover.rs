@@ -53,7 +53,7 @@ pub struct Recovered {
     pub unverified: usize,
 }
 
-/// Why a dataset could not be recovered.
+/// The reason why a dataset could not be recovered.
 #[derive(Debug)]
 pub struct RecoveryFailure {
     /// The error that all ranks agreed on.
@@ -174,8 +174,8 @@ impl Recovery<'_> {
         self.note_damage(held);
         let found = mine.into_iter().flat_map(|mine| mine.health.errors());
         self.damage.extend(found);
-        // Why files could not be moved here is more useful than the set's error that they are missing.
-        // Their holder still has them.
+        // The reason why files could not be moved here is more useful than the set's error that they
+        // are missing. Their holder still has them.
         let rebuilt = rebuilt.verdict()?;
         if let Err(error) = ready {
             // All ranks may report the error of another rank.

@@ -189,7 +189,7 @@ pub fn scatter_alike(
 /// send nothing, send to itself, or send several messages to one destination.
 ///
 /// Collective. In step k each rank passes on, to rank me + 2^k, the messages whose remaining distance
-/// has bit k set. That is log2 P messages for each rank, and no rank needs to know who will send to
+/// has bit k set. Each rank sends log2 P messages, and no rank needs to know which ranks will send to
 /// it. A payload travels up to log2 P times, so this is for metadata, not for files.
 pub fn exchange(
     comm: &dyn Communicator,

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 const DATA: Tag = FIRST_RESERVED_TAG + 6;
 
-/// Exchanges messages of any size, each straight from its sender to its receiver, who gets them in the order
-/// of the senders. Collective; one round for their numbers.
+/// Exchanges messages of any size, each straight from its sender to its receiver, which gets them in the
+/// order of the senders. Collective; one round for their numbers.
 pub fn deliver(
     comm: &dyn Communicator,
     messages: Vec<(usize, Vec<u8>)>,

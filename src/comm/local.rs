@@ -37,7 +37,7 @@ impl<T> From<Result<T>> for Local<T> {
 pub struct Agreed<T>(T);
 
 impl<T> Agreed<T> {
-    /// Of an agreement of the ranks.
+    /// A value on which the ranks have agreed.
     pub(super) fn new(value: T) -> Self {
         Agreed(value)
     }

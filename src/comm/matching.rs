@@ -41,7 +41,7 @@ fn filled(mut buffer: Vec<u8>, data: &[u8]) -> Vec<u8> {
 /// order.
 pub struct Matching<K> {
     channels: HashMap<K, Channel>,
-    /// Buffers of completed transfers that nobody has waited for yet.
+    /// Buffers of completed transfers that no rank has waited for yet.
     done: HashMap<Ticket, Vec<u8>>,
     next_ticket: Ticket,
 }

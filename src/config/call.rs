@@ -67,7 +67,7 @@ impl Config {
         let mut items = self.items(name);
         match (items.next(), items.next()) {
             (None, _) => {
-                // A program needs this one to know why SCR_Init failed.
+                // A program needs this parameter to know why SCR_Init failed.
                 let default = table::parameter(name).filter(|_| name == "SCR_ENABLE");
                 let found = self.get(name)?;
                 Ok(found.or_else(|| default.map(|p| p.default.to_string())))

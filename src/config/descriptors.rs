@@ -99,8 +99,8 @@ pub struct Descriptors {
 }
 
 /// Selects the redundancy descriptor of a dataset among the enabled ones. For `output`, the first that is for output.
-/// Otherwise the one with the largest interval that divides `ckpt_id`; otherwise the first with interval 1. `None` if
-/// no descriptor fits; [`descriptors`](super::describe::descriptors) refuses such settings.
+/// Otherwise the descriptor with the largest interval that divides `ckpt_id`; otherwise the first with interval 1.
+/// `None` if no descriptor fits; [`descriptors`](super::describe::descriptors) refuses such settings.
 pub fn choose(
     schemes: &[SchemeDescriptor],
     ckpt_id: Option<u64>,

@@ -1,4 +1,5 @@
-//! `.scr/env.conf`: what the environment of a run sets, for those who look at the prefix directory later.
+//! `.scr/env.conf`: the parameters in the environment of a run, for commands that look at the prefix
+//! directory later.
 
 use super::layers::Config;
 use super::table;

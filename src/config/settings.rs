@@ -35,7 +35,7 @@ impl FlushType {
     }
 }
 
-/// When `SCR_CHECKPOINT_INTERVAL` wants checkpoints.
+/// The times at which `SCR_CHECKPOINT_INTERVAL` asks for checkpoints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IntervalSetting {
     /// After so many calls of `SCR_Need_checkpoint`; 0 for never.

@@ -26,8 +26,8 @@ impl Config {
         ALWAYS.contains(&name) || self.site_only(name).is_some()
     }
 
-    /// The environment of a process without the variables that the site does not leave to users. Who
-    /// looks into the environment for a parameter looks into this one.
+    /// The environment of a process without the variables that the site does not leave to users.
+    /// Code that looks into the environment for a parameter looks into this one.
     pub fn permitted(&self, environment: Environment) -> Environment {
         match self.of_site(SITE_ONLY) {
             Some(_) => environment.without(|name| self.is_of_site(name)),

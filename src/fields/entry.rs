@@ -63,8 +63,8 @@ impl Order {
         all.into_iter().find(|order| *order as u8 == code)
     }
 
-    /// Numbers of dimensions as the program names them, from those with the slowest first, or the other way
-    /// round.
+    /// Numbers of dimensions in the program's order, from the file's order with the slowest first, or the
+    /// other way round.
     pub fn turned<T: Clone>(self, numbers: &[T]) -> Vec<T> {
         let mut numbers = numbers.to_vec();
         if self == Order::Column {

@@ -98,7 +98,7 @@ impl Kind {
         }
     }
 
-    /// So many of the bytes of a number, the first ones, are its value. The rest is padding.
+    /// Number of the first bytes of a number that are its value. The rest is padding.
     pub fn value_bytes(self) -> usize {
         match self.class() {
             Class::Extended | Class::ExtendedComplex => self.number_bytes().min(EXTENDED_BYTES),

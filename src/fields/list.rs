@@ -17,7 +17,7 @@ use std::path::PathBuf;
 const ONLY_READ: &str =
     "an old rank's part can only be read; SCR_Stored_ranks tells when the state is read";
 
-/// Why the routine is called.
+/// The reason why the routine is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pass {
     /// The state is written.
@@ -43,7 +43,7 @@ pub(super) struct Comparison {
     pub others: HashSet<String>,
 }
 
-/// A field as a checkpoint has it. Dimensions are in the order of the list.
+/// A field in a checkpoint. Dimensions are in the order of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredField {
     /// The type of the elements.
@@ -174,7 +174,7 @@ impl<'a> List<'a> {
         self.unless_failed(|list| list.try_file(name))
     }
 
-    /// Why the routine is called.
+    /// The reason why the routine is called.
     pub fn pass(&self) -> Pass {
         match self.mode {
             Mode::Write(_) => Pass::Write,

@@ -24,7 +24,8 @@ impl<T: Default + Serialize + DeserializeOwned> Post<T> {
         self.0.entry(rank).or_default()
     }
 
-    /// Sends the records; gives those that came, each with its sender. Collective; one exchange.
+    /// Sends the records; returns the received ones, each with its sender. Collective; one
+    /// exchange.
     pub fn exchange(self, comm: &dyn Communicator) -> Result<Vec<(usize, T)>> {
         let mut damage = None;
         let mut messages = Vec::with_capacity(self.0.len());

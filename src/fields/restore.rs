@@ -152,8 +152,8 @@ fn compare_list(
     Plan::of(session, comparison)
 }
 
-/// The ranks agree that all list the same, and that all files have it. After that, `other_boxes` in the plan is true
-/// if it is true on any rank. Collective.
+/// The ranks agree that all list the same fields, and that all files have them. After that, `other_boxes` in the
+/// plan is true if it is true on any rank. Collective.
 fn agree_on_list(comm: &dyn Communicator, compared: Found<Plan>) -> Agreed<Plan> {
     let plan = compared.as_ref().ok();
     let listed = same(plan.map_or(0, |plan| fingerprint_of(&plan.signatures)));

@@ -17,8 +17,8 @@ use std::sync::Arc;
 /// Bytes that are read at a time.
 const CHUNK: usize = 1 << 20;
 
-/// So many times as much a rank keeps between the check and the use. Data beyond this size are read twice:
-/// once to check them before the program's memory changes, and once into that memory.
+/// A rank keeps so many times this much between the check and the use. Data beyond this size are read
+/// twice: once to check them before the program's memory changes, and once into that memory.
 const KEPT: usize = 64;
 
 /// The name of the file of fields of a rank in a dataset, relative to the prefix directory.
@@ -85,7 +85,7 @@ impl Source {
     }
 }
 
-/// Reads bytes of a field from the file that has it, whole blocks from `from` on, and checks them. Local.
+/// Reads bytes of a field from its file, whole blocks from `from` on, and checks them. Local.
 pub fn read_blocks(
     file: &dyn File,
     path: &Path,
@@ -159,7 +159,7 @@ impl Sources {
             |rank: u64| (u128::from(rank) * u128::from(ranks)).div_ceil(u128::from(size)) as u64;
         let held = begin(me)..begin(me + 1);
         let near = (u128::from(me) * u128::from(ranks) / u128::from(size)) as u64;
-        // A rank that has files to read opens no other one.
+        // A rank that has files to read opens no other file.
         let home = if held.is_empty() { near } else { held.start };
         Sources {
             dataset,

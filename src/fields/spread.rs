@@ -1,9 +1,9 @@
 //! A restart in other boxes than were written: finds out which rank needs which part of which file.
 //!
-//! Each file is read by one rank, once, which sends every other rank what that one needs. So no byte of the
-//! prefix directory is read twice, and a rank of the same number that has its file in the cache reads it
-//! there. Ranks that look at one cell of a whole each find out the needs, as when the checkpoint was
-//! written; no rank holds the boxes of all.
+//! Each file is read by one rank, once, which sends every other rank its part. So no byte of the prefix
+//! directory is read twice, and a rank of the same number that has its file in the cache reads it there.
+//! Ranks that look at one cell of a whole each find out the needs, as when the checkpoint was written; no
+//! rank holds the boxes of all.
 
 use super::agreement::{cell_of, owner};
 use super::entry::Entry;
@@ -44,7 +44,7 @@ struct Share {
 
 /// This rank's work in a restart in other boxes.
 pub struct Spread {
-    /// By the number of the field among the parts that are listed.
+    /// Indexed by the number of the field among the listed parts.
     shares: Vec<Share>,
 }
 
@@ -167,7 +167,8 @@ fn matches(comm: &dyn Communicator, parts: &[Entry], cells: &[InCell]) -> Post<M
         let cell = grid.cell(cell);
         for (to, wanted) in want {
             for (holder, writer, held) in have {
-                // Of the cells that both meet, the one with the first element tells it.
+                // If several cells meet both boxes, the cell with the first common element reports
+                // it.
                 let Some(region) = wanted.meet(held).filter(|met| cell.has(&met.at)) else {
                     continue;
                 };

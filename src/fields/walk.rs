@@ -2,7 +2,7 @@
 
 use crate::Result;
 
-/// One dimension: how many elements, and how far the next one is, bytes.
+/// One dimension: number of elements, and distance to the next one, bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Dim {
     extent: u64,

@@ -77,7 +77,7 @@ impl Writer {
         strides: &[i64],
         memory: Option<&dyn Memory>,
     ) -> Result<()> {
-        // The program may have taken long to come here.
+        // The program may have computed for long before this call.
         self.watch.moved(0);
         let (size, bytes) = (entry.kind.size(), entry.bytes());
         self.pad(place_for(self.end(), bytes))?;

@@ -37,7 +37,7 @@ pub struct Dataset {
     /// 1 if the dataset must come to the prefix directory in any case.
     #[serde(rename = "FLAG_OUTPUT", default)]
     pub flag_output: bool,
-    /// When it was started: microseconds since the epoch.
+    /// Time of its start: microseconds since the epoch.
     #[serde(rename = "CREATED", default)]
     pub created: u64,
     /// The user who ran the program.

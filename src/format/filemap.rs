@@ -111,7 +111,7 @@ pub struct Reddesc {
 }
 
 impl Reddesc {
-    /// The descriptor as another member of the set has it.
+    /// The descriptor in the record of another member of the set.
     pub fn of_member(&self, set_rank: usize) -> Option<Reddesc> {
         self.members.get(set_rank)?;
         Some(Reddesc {

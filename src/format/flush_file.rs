@@ -82,8 +82,8 @@ impl FlushEntry {
         self.locations.contains(&Name::from(place))
     }
 
-    /// Sets how far its flush has come: [`PFS`] or one of the last three places, in place of the one
-    /// before; `None` if the prefix directory does not have it, and it is not flushed.
+    /// Sets the state of its flush: [`PFS`] or one of the last three places, in place of the one
+    /// before; `None` if the prefix directory does not have it, and it is not being flushed.
     pub fn set_flush(&mut self, place: Option<&str>) {
         for other in [PFS, FLUSHING, SYNC_FLUSHING, FLUSH_FAILED] {
             self.locations.remove(&other.into());

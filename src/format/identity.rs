@@ -1,7 +1,7 @@
 //! `.scr/identity.scr`: what names a prefix directory, wherever it is moved.
 //!
-//! The path alone does not: a directory that was deleted and made again is another one, and one that was moved, or
-//! mounted at another place, is the same.
+//! The path alone is not enough: a directory that was deleted and made again is another one, and a directory that
+//! was moved, or mounted at another place, is the same one.
 
 use super::filemap::Filemap;
 use super::{Name, file};
@@ -57,7 +57,7 @@ pub struct OwnPrefix {
     pub path: Name,
     /// Identity and inode, as in records; `None` if it has no identity.
     pub tag: Option<Name>,
-    /// The identity is random: no other directory has it.
+    /// True if the identity is random: no other directory has it.
     pub is_random: bool,
 }
 
@@ -72,7 +72,7 @@ pub struct OtherPrefix {
 }
 
 impl OwnPrefix {
-    /// Of a directory with this path and identity. `is_random` as in the struct.
+    /// The prefix directory with this path and identity. `is_random` as in the struct.
     pub fn new(path: &Path, identity: Option<&Identity>, is_random: bool) -> Self {
         OwnPrefix {
             path: Name::from(path),

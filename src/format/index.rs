@@ -67,10 +67,10 @@ pub struct IndexEntry {
     /// Its description.
     #[serde(rename = "DSET")]
     pub dataset: Option<Dataset>,
-    /// When it became complete.
+    /// Time at which it became complete.
     #[serde(rename = "FLUSHED", default, deserialize_with = "with::latest")]
     pub flushed: Option<Name>,
-    /// When restarts from it were tried.
+    /// Times at which restarts from it were tried.
     #[serde(
         rename = "FETCHED",
         default,
@@ -78,7 +78,7 @@ pub struct IndexEntry {
         skip_serializing_if = "BTreeSet::is_empty"
     )]
     pub fetched: BTreeSet<Name>,
-    /// When a restart from it failed, or the program rejected it.
+    /// Time at which a restart from it failed, or the program rejected it.
     #[serde(rename = "FAILED", default, deserialize_with = "with::latest")]
     pub failed: Option<Name>,
 }
@@ -102,7 +102,7 @@ pub struct Row {
     pub id: u64,
     /// Complete and not failed.
     pub valid: bool,
-    /// When it was flushed.
+    /// Time at which it was flushed.
     pub flushed: Option<Name>,
     /// The next restart begins with it.
     pub current: bool,
@@ -201,9 +201,9 @@ impl Index {
     }
 
     /// Takes out the entry of `name` and gives its id. If the dataset was current, the newest good
-    /// checkpoint with a lower id becomes current, if any. Files are not touched. A name that is
-    /// [left over](Index::left_over) goes alone: the entry, and the mark if the name had it, are
-    /// the other dataset's.
+    /// checkpoint with a lower id becomes current, if any. Files are not touched. If the name is
+    /// [left over](Index::left_over), only the name is removed: the entry, and the mark if the name
+    /// had it, belong to the other dataset.
     pub fn remove(&mut self, name: &Name) -> Option<u64> {
         if let Some(id) = self.id(name) {
             self.remove_id(id);
@@ -270,8 +270,8 @@ impl Index {
         known
     }
 
-    /// True if a good checkpoint is newer than `id`. Only the current one counts, where it is good. Without a
-    /// current checkpoint, for example after the index was made again, all checkpoints count.
+    /// True if a good checkpoint is newer than `id`. Only the current checkpoint counts, if it is good.
+    /// Without a current checkpoint, for example after the index was made again, all checkpoints count.
     pub fn has_newer_checkpoint(&self, id: u64) -> bool {
         let good = |entry: &IndexEntry| entry.is_good() && entry.is_checkpoint();
         // The name may have passed to a dataset that is not a checkpoint.
@@ -323,7 +323,7 @@ impl Index {
         }
     }
 
-    /// Makes that current which was so before, if the index still has it.
+    /// Makes the earlier current checkpoint current again, if the index still has it.
     pub fn restore_current(&mut self, before: Option<Name>) {
         self.current = before.filter(|name| self.id(name).is_some());
     }

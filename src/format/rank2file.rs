@@ -189,7 +189,7 @@ pub struct RankEntry {
     /// Expected number of files; only in rebuilt datasets.
     #[serde(rename = "FILES")]
     pub count: Option<u64>,
-    /// By path relative to the prefix directory. Untrusted when read: use [`Name::below`].
+    /// Keyed by path relative to the prefix directory. Untrusted when read: use [`Name::below`].
     #[serde(rename = "FILE", default, skip_serializing_if = "BTreeMap::is_empty")]
     pub files: BTreeMap<Name, FileEntry>,
 }

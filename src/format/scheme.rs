@@ -195,7 +195,7 @@ impl fmt::Display for Scheme {
 pub enum RecordedScheme {
     /// A scheme of this release.
     Known(Scheme),
-    /// The word of another one.
+    /// The word of an unknown scheme.
     Unknown(String),
 }
 

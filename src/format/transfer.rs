@@ -10,7 +10,8 @@ use std::path::{Component, Path};
 
 /// `COMMAND`: work.
 pub const RUN: &str = "RUN";
-/// `COMMAND`: give up the work at hand, and begin nothing. `STATE` tells when that is so.
+/// `COMMAND`: give up the work at hand, and begin nothing. `STATE` shows when the daemon has
+/// stopped.
 pub const STOP: &str = "STOP";
 /// `COMMAND`: end, and leave the rest of the work.
 pub const EXIT: &str = "EXIT";
@@ -48,8 +49,8 @@ pub const FAILED: &str = "FAILED";
 /// ```
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Transfer {
-    /// Files of the part that is being copied, or was copied last, by their paths in the cache. Of a
-    /// part with many files these are the first.
+    /// Files of the part that is being copied, or was copied last, by their paths in the cache. If a
+    /// part has many files, these are the first.
     #[serde(rename = "FILES", default, skip_serializing_if = "BTreeMap::is_empty")]
     pub files: BTreeMap<Name, TransferFile>,
     /// Share of time in which the daemon may work, percent; 0 for no limit.
@@ -67,8 +68,8 @@ pub struct Transfer {
     /// [`DONE`] when no part is left to copy.
     #[serde(rename = "FLAG")]
     pub flag: Option<Name>,
-    /// The daemon counts it up while it makes progress. Those who wait for it give it up when it no longer
-    /// changes.
+    /// The daemon counts it up while it makes progress. Processes that wait for the daemon give it up when
+    /// the number no longer changes.
     #[serde(rename = "PULSE", default, skip_serializing_if = "is_zero")]
     pub pulse: u64,
     /// The datasets to copy, by id.
@@ -98,7 +99,7 @@ pub struct TransferFile {
 /// The parts of a dataset on this node.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct TransferDataset {
-    /// By number.
+    /// Keyed by number.
     #[serde(rename = "PART", default, deserialize_with = "with::ids")]
     pub parts: BTreeMap<u64, TransferPart>,
 }
@@ -172,7 +173,7 @@ pub struct TransferPart {
     pub cancel: bool,
     /// [`DONE`] or [`FAILED`]; absent before.
     pub result: Option<Name>,
-    /// Why it failed.
+    /// The reason why it failed.
     pub error: Option<Name>,
     /// Number of its files, once known.
     pub files: Option<u64>,

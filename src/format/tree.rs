@@ -211,8 +211,8 @@ impl Tree {
         Tree(vec![(value.into(), Tree::new())])
     }
 
-    /// A tree of these elements. Of several with one name the last counts, as in a lookup
-    /// by C SCR.
+    /// A tree of these elements. If a tree has several elements of one name, the last counts, as in
+    /// a lookup by C SCR.
     pub fn of_elements(mut elements: Vec<(Name, Tree)>) -> Self {
         let sorted = elements.windows(2).all(|pair| match pair {
             [a, b] => a.0 < b.0,

@@ -5,8 +5,8 @@ use super::stat::Stat;
 use crate::job::Environment;
 use crate::system::process;
 
-/// Variables in which launchers of MPI programs give the number of processes. A launcher that another one starts tells
-/// its own number.
+/// Variables in which launchers of MPI programs give the number of processes. A launcher that is started by another
+/// launcher gives its own number.
 const OF_LAUNCHERS: [&str; 5] = [
     "OMPI_COMM_WORLD_SIZE",
     "PMI_SIZE",
@@ -28,7 +28,7 @@ const ABOVE: usize = 64;
 /// The facts that a launcher tells the processes that it starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launch {
-    /// The variable that tells it.
+    /// The variable with the number.
     pub variable: &'static str,
     /// Number of processes, at least 2.
     pub processes: usize,
@@ -57,8 +57,8 @@ fn told(environment: &Environment) -> Option<Launch> {
     known.into_iter().next().filter(|_| all)
 }
 
-/// True if the process that the launcher has started is another one, above this. Between the two are neither shells nor
-/// other programs that start a program under their own rank.
+/// True if the launcher has started another process, above this one. Between the two are neither shells nor other
+/// programs that start a program under their own rank.
 fn is_inherited(environment: &Environment, variable: &str) -> bool {
     let mut pid = Stat::read(process::id()).map(|stat| stat.parent);
     for _ in 0..ABOVE {

@@ -58,8 +58,8 @@ impl ManagerKind {
         }
     }
 
-    /// When it ends the allocation, in seconds since the epoch; `None` if that has no end. May run a program of the
-    /// manager, at most for [`PATIENCE`](super::program::PATIENCE). Local.
+    /// The time at which it ends the allocation, in seconds since the epoch; `None` without an end. May run a
+    /// program of the manager, at most for [`PATIENCE`](super::program::PATIENCE). Local.
     ///
     /// # Errors
     /// The program does not exist, or it fails.

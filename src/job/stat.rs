@@ -21,7 +21,7 @@ pub struct Stat {
     pub threads: u64,
     /// Time on processors, in ticks.
     pub ticks: u64,
-    /// When it was started, in ticks since the machine was.
+    /// Time at which it was started, in ticks since the machine was started.
     pub started: u64,
 }
 

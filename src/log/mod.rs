@@ -2,8 +2,8 @@
 //!
 //! A [`Record`] goes to one or more [`Destination`]s: a text file in the prefix directory, syslog, a
 //! database. Commands write a record at once ([`Destinations::write`]). The library gives it to a thread
-//! for each destination ([`Log`]), so that a slow or broken one never delays a call. `docs/formats/log.md`
-//! lists the events.
+//! for each destination ([`Log`]), so that a slow or broken destination never delays a call.
+//! `docs/formats/log.md` lists the events.
 
 #[cfg(feature = "mysql")]
 mod database;
@@ -50,7 +50,7 @@ pub trait Destination: Send {
     fn write(&mut self, record: &Record) -> std::result::Result<(), NotWritten>;
 }
 
-/// Why a record was not written.
+/// The reason why a record was not written.
 #[derive(Debug, Clone, PartialEq)]
 pub enum NotWritten {
     /// A later attempt may succeed.
@@ -136,7 +136,7 @@ impl Destinations {
     }
 }
 
-/// Adds who writes it, where the record does not say.
+/// Adds the writer, if the record does not have it.
 fn complete(origin: &Origin, mut record: Record) -> Record {
     for (field, value) in [
         (&mut record.host, &origin.host),

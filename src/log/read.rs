@@ -14,7 +14,7 @@ const MAX_LINE: u64 = 64 << 10;
 pub struct NotRead {
     /// Number of lines.
     pub count: u64,
-    /// The number of the first one; 0 if it is not known.
+    /// The number of the first line; 0 if it is not known.
     pub first: u64,
 }
 

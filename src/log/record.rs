@@ -53,7 +53,7 @@ pub struct Record {
     pub user: Option<String>,
     /// The name of the job.
     pub jobname: Option<String>,
-    /// When the job began, seconds since the epoch.
+    /// Time at which the job began, seconds since the epoch.
     pub start: Option<i64>,
 }
 

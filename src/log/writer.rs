@@ -36,7 +36,7 @@ struct State {
     queue: VecDeque<Arc<Record>>,
     /// A record was taken out of the queue, and is not written yet.
     writing: bool,
-    /// No more records come. The thread tries each of those that remain once.
+    /// No more records come. The thread tries each of the remaining records once.
     ending: bool,
     /// Nobody waits any more.
     closed: bool,
@@ -44,7 +44,7 @@ struct State {
     ended: bool,
     written: u64,
     lost: u64,
-    /// Why the last record that was not written was not.
+    /// The reason why the last unwritten record was not written.
     error: Option<Error>,
 }
 
@@ -95,8 +95,8 @@ impl Writer {
         self.shared.changed.notify_all();
     }
 
-    /// Waits until all records are written or lost, but not longer than `until`. Gives what to tell of
-    /// lost ones, once.
+    /// Waits until all records are written or lost, but not longer than `until`. Returns the number of
+    /// lost records to report, once.
     pub fn close(&self, until: Instant) -> Option<String> {
         self.end();
         let mut state = self.shared.lock();
@@ -327,7 +327,7 @@ mod tests {
         let until = soon();
         assert_eq!(writer.close(until), None, "it is told once");
         assert!(Instant::now() < until, "it is waited for once");
-        // When it goes on, the thread writes no more, and ends.
+        // When the destination goes on, the thread writes no more, and ends.
         drop(answer);
         assert!(given.iter().count() <= 1);
     }

@@ -321,7 +321,7 @@ mod tests {
             (&[ck(4, 1), flushing(ck(5, 0))], 5, &[5]),
             // The oldest of several that are being flushed.
             (&[flushing(ck(4, 1)), flushing(ck(5, 1))], 4, &[4]),
-            // Nothing is waited for while another one is dispensable.
+            // No flush is waited for while another dataset is dispensable.
             (&[flushing(ck(3, 1)), ck(4, 1), ck(5, 1)], 4, &[]),
             (&[ck(3, 1), flushing(ck(4, 1)), ck(5, 1)], 3, &[]),
             (&[ck(4, 1), ck(5, 1)], 4, &[]),

@@ -46,7 +46,7 @@ impl Fetched {
     }
 }
 
-/// Why a dataset cannot be fetched, from the least to the most serious.
+/// The reason why a dataset cannot be fetched, from the least to the most serious.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RefusalReason {
     /// An error of the system. The error is no sign of damage in the dataset.
@@ -95,7 +95,7 @@ impl RefusalReason {
     }
 }
 
-/// Why a dataset cannot be fetched. The same on all ranks.
+/// The reason why a dataset cannot be fetched. The same on all ranks.
 #[derive(Debug)]
 pub struct Refused {
     /// The collective verdict.

@@ -17,7 +17,8 @@ use std::path::{Path, PathBuf};
 pub struct FetchTarget<'a> {
     /// The store's base directory.
     pub base: &'a Path,
-    /// The rank's directory relative to it. The fetch makes it, and removes its earlier content.
+    /// The rank's directory relative to it. The fetch makes the directory, and removes its earlier
+    /// content.
     pub below: PathBuf,
     /// Other ranks have their files in it, too: only files of this rank are removed.
     pub common: bool,
@@ -279,7 +280,8 @@ impl PartFetch<'_> {
     }
 }
 
-/// An error of the path where a file from the containers in `dir` should go says nothing of the dataset.
+/// An error of the path to which a file from the containers in `dir` is extracted is no sign that the
+/// dataset is bad.
 fn of_extraction(mut error: Error, dir: &Path) -> Error {
     let lasting = !error.is_transient() && !error.is_link();
     if let Error::Io { path, errno, .. } = &mut error

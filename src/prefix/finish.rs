@@ -125,8 +125,8 @@ pub fn complete(
 /// current one, unless a newer good one is. Local.
 ///
 /// # Errors
-/// The index cannot be changed. Or a newer dataset has the name of one that was saved or is listed: it may
-/// have been entered since the records of this one were read.
+/// The index cannot be changed. Or a newer dataset has the name of a saved or listed one: it may have been
+/// entered since the records were read.
 pub fn enter(
     files: &dyn Files,
     prefix: &Prefix,
@@ -160,7 +160,8 @@ pub fn enter(
     })
 }
 
-/// Fails if the name has gone to a newer dataset, complete or not: that one removes the files of this one.
+/// Fails if the name belongs to a newer dataset now, complete or not: the newer one removes the files of
+/// this one.
 fn check_name(index: &Index, dataset: &Dataset) -> Result<()> {
     let named = index.id(&dataset.name).and_then(|id| index.get(id));
     let named = named.and_then(|entry| entry.dataset.as_ref());
@@ -192,7 +193,7 @@ pub fn mark_flushed(files: &dyn Files, prefix: &Prefix, id: u64) -> Result<()> {
     Ok(())
 }
 
-/// Gives the time now, as the index has it. To know it may take reading the data of time zones.
+/// Gives the time now, as the index has it. Computing it may need the data of time zones.
 pub type Time<'a> = &'a dyn Fn() -> String;
 
 /// Finishes each dataset that the index has as not complete, and whose flush has left all files and
@@ -348,7 +349,7 @@ pub fn check_files(
     Ok(())
 }
 
-/// In what a file differs from its record; `None` if it is there with its size.
+/// The difference between a file and its record; `None` if the file is there with its size.
 fn difference(files: &dyn Files, path: &Path, size: Option<u64>) -> Result<Option<String>> {
     let stat = super::paths::seen_by_program(files, path, |path| files.stat(path))?;
     Ok(match (stat, size) {

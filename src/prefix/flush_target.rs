@@ -30,8 +30,8 @@ pub struct FlushTarget<'a> {
 /// The use of checksums in a copy out of the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Checksums {
-    /// Compares those that are recorded in the cache, takes those that are missing, and records all
-    /// (`SCR_CRC_ON_FLUSH=1`).
+    /// Compares the checksums that are recorded in the cache, takes the missing ones, and records
+    /// all (`SCR_CRC_ON_FLUSH=1`).
     Record,
     /// Compares checksums that are recorded in the cache, and records none: with `SCR_CRC_ON_FLUSH=0`, when the run
     /// that wrote the files may have ended. They may have been damaged since.
@@ -68,7 +68,7 @@ impl Checksums {
 /// for all of them.
 #[derive(Default)]
 pub struct TargetDirs {
-    /// They exist.
+    /// The directories that exist.
     made: BTreeSet<PathBuf>,
     /// They have new entries, which are not on stable storage.
     unsynced: BTreeSet<PathBuf>,

@@ -73,7 +73,7 @@ pub fn revoke(files: &dyn Files, prefix: &Prefix, id: u64) -> Result<bool> {
     Ok(any)
 }
 
-/// The permit of who copies a dataset.
+/// The permit of a process that copies a dataset.
 pub struct Permit<'a> {
     files: &'a dyn Files,
     path: PathBuf,
@@ -134,7 +134,7 @@ impl TargetWatch for Permit<'_> {
     /// was written before the permit was gone. So the rename fails, however long the process was stopped
     /// before it.
     fn record(&self, path: &Path, write: &dyn Fn(&Path) -> Result<()>) -> Result<()> {
-        // Two who are last write the same record.
+        // If two processes are last at the same time, both write the same record.
         let unique = random();
         let mut beside = self.path.clone().into_os_string();
         beside.push(format!(".{unique:016x}"));

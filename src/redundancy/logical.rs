@@ -220,7 +220,7 @@ pub struct FileToWrite {
     pub path: PathBuf,
     /// Expected CRC32, if known.
     pub crc: Option<u32>,
-    /// Size, mode, owner and times to give it.
+    /// Size, mode, owner and times of the written file.
     pub stat: Stat,
 }
 

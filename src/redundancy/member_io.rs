@@ -69,9 +69,9 @@ impl KeptOpen {
 /// The first errors of a part.
 #[derive(Default)]
 pub struct PartErrors {
-    /// Why the data cannot be read, or are wrong.
+    /// The reason why the data cannot be read, or are wrong.
     pub data: FirstError,
-    /// Why the redundancy cannot be read, or is wrong.
+    /// The reason why the redundancy cannot be read, or is wrong.
     pub parity: FirstError,
 }
 
@@ -97,7 +97,7 @@ impl PartErrors {
 pub struct ArrivingPart<'a> {
     data: Option<LogicalWriter<'a>>,
     redundancy: Option<(ParityWriter, ParityHeader)>,
-    /// Why it cannot be written.
+    /// The reason why the file cannot be written.
     pub error: FirstError,
 }
 

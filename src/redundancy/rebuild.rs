@@ -89,7 +89,7 @@ struct Rebuild<'r, 'c> {
 }
 
 impl Rebuild<'_, '_> {
-    /// One round. `None` if another one is needed.
+    /// One round. `None` if another round is needed.
     fn round(&mut self) -> Result<Option<(RankRecord, RebuildOutcome)>> {
         let context = self.context;
         let (state, parity) = self.announce();

@@ -158,8 +158,8 @@ impl HeldPart {
 }
 
 impl PartReport {
-    /// The part as its rank knows it, and the header of its redundancy file. The holder reports missing
-    /// files.
+    /// The part by the records of its rank, and the header of its redundancy file. The holder reports
+    /// missing files.
     pub fn into_part(self, context: &Context) -> (LocalPart, Option<ParityHeader>) {
         let missing = |there: bool, what: &str| {
             if there {
@@ -278,8 +278,8 @@ pub(super) fn exchange_read_errors(
 /// written.
 ///
 /// The blocks of all parts are sent side by side, in pieces. A stage of the pipeline has more pieces than
-/// there are blocks, so a rank waits only for pieces of a lower number than those that it is at. The rank
-/// with the lowest number can always continue, whoever sends to whom.
+/// blocks exist, so a rank waits only for pieces of a lower number than its present ones. The rank with
+/// the lowest number can always continue, whichever ranks send to which.
 pub fn move_parts(
     context: &Context,
     held: &mut [HeldPart],

@@ -19,7 +19,7 @@ impl Session {
     fn empty_saved_cache(&mut self) {
         let cached = &mut self.cached;
         let is_saved = |c: &CachedDataset| c.location.is_bypass() || c.prefix.is_saved();
-        // In the prefix directory there were as many newer ones as the user wants to keep.
+        // The prefix directory had as many newer checkpoints as the user wants to keep.
         let was_saved = |c: &CachedDataset| {
             let newer = |other: &CachedDataset| is_saved(other) && other.dataset.id > c.dataset.id;
             c.prefix == PrefixState::LeftWindow && cached.entries.iter().any(newer)

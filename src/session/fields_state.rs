@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 pub struct FieldsState {
     /// A number of this rank's boxes in wholes, if the parts of all ranks were found to make up the wholes.
     parts: Option<u64>,
-    /// Why the last `SCR_Restore` has failed, if it has.
+    /// The reason why the last `SCR_Restore` has failed, if it has.
     refused: Option<String>,
     /// Names of checkpoints whose fields differ from those that the program has listed. They are
     /// good.

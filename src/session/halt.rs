@@ -1,4 +1,4 @@
-//! When the run must stop: conditions in the halt file, signals, the end of the allocation.
+//! The end of a run on request: conditions in the halt file, signals, the end of the allocation.
 
 use super::Session;
 use crate::Result;

@@ -71,10 +71,10 @@ struct Owner {
 
 /// Result of locking a cache directory.
 enum Locked {
-    /// This run has it. No lock is taken if another rank of this run holds it, or if the file
+    /// This run has the lock. No lock is taken if another rank of this run holds it, or if the file
     /// system has no locks.
     ByThisRun(Option<Box<dyn Lock>>),
-    /// Another run has it.
+    /// Another run has the lock.
     ByOther(Owner),
 }
 
@@ -82,7 +82,7 @@ enum Locked {
 /// locks. Local.
 ///
 /// # Errors
-/// Another run has it.
+/// Another run has the lock.
 pub(in crate::session) fn lock_prefix(
     files: &dyn Files,
     prefix: &Prefix,
@@ -376,7 +376,7 @@ fn lock_store(
         }
         if lock.is_some() {
             take_over_earlier_runs(files, layout)?;
-            // Without the file other runs know less. A full file system must not stop this one.
+            // Without the file other runs know less. A full file system must not stop this run.
             let _ = format::write(files, &path, owner, Durability::Atomic);
             return Ok(Locked::ByThisRun(lock));
         }

@@ -59,7 +59,8 @@ impl Session {
         let cached = cached.map(|c| &c.dataset).chain(others);
         let cached = cached.max_by_key(|dataset| dataset.id);
         let found: NamedCurrent = run.share_from_root(|| {
-            // Else the end of a flush that lacks its entry in the index would make a newer one current.
+            // Else the end of a flush that lacks its entry in the index would make a newer checkpoint
+            // current.
             finish_and_tell(run)?;
             index::update(&*run.files, &run.prefix, |index| {
                 // A newer one of the name may be in the cache only.
@@ -99,7 +100,7 @@ impl Session {
         self.fields.note_restore(None);
         self.cached.gone_back_from = self.ids.last();
         // A cached one that is complete comes first. Else the current marker in the index decides,
-        // and no older cached one may come before it.
+        // and no older cached checkpoint may come before it.
         let complete = self.cached.get(id).is_some_and(CachedDataset::is_whole);
         if let (false, Some(survey)) = (complete, self.search.survey.get_mut()) {
             let candidates = &mut survey.cached;

@@ -101,7 +101,7 @@ pub struct Session {
     background: Background,
     statistics: Statistics,
     calls: CallCount,
-    /// Why this rank completes a phase with `valid` false, if that is known.
+    /// The reason why this rank completes a phase with `valid` false, if it is known.
     why_invalid: Option<String>,
 }
 

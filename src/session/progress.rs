@@ -26,7 +26,7 @@ pub(super) struct CopyProgress<'a> {
 }
 
 impl<'a> CopyProgress<'a> {
-    /// Of work that begins now.
+    /// The progress of work that begins now.
     pub fn new(run: &'a Run, what: String) -> Self {
         CopyProgress {
             run,

@@ -27,9 +27,9 @@ pub(super) struct Store {
     pub layout: Layout,
     /// True on the one rank that acts for all ranks that share the directory.
     pub leader: bool,
-    /// With which ranks this one shares the directory.
+    /// The ranks that share the directory with this one.
     pub sharing: Sharing,
-    /// The lowest rank of those whose datasets in it are lost together with this rank's.
+    /// The lowest of the ranks whose datasets in it are lost together with this rank's.
     pub lost_with: usize,
 }
 
@@ -52,7 +52,7 @@ pub(super) struct Run {
     pub nodes: u64,
     /// The ranks of this rank's node.
     pub of_node: Sharing,
-    /// By the index of the store descriptor.
+    /// Indexed by the store descriptor.
     pub stores: Vec<Store>,
     /// This rank's redundancy set for each redundancy descriptor.
     pub sets: Vec<Set>,

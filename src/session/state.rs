@@ -92,8 +92,7 @@ impl Call {
         )
     }
 
-    /// True if it is local, and about files of an open phase: a rank may be the only one that makes
-    /// it.
+    /// True if the call is local, and about files of an open phase: a single rank may make it.
     pub fn is_of_files(self) -> bool {
         matches!(
             self,

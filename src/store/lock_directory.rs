@@ -1,9 +1,9 @@
 //! A lock for file systems without locks (`flock` fails on NFS mounted with `nolock`, and on Lustre mounted without
 //! `flock`): a directory of one name, which only one process can rename into its place, since it is not empty.
 //!
-//! Nobody frees the lock of a process that was killed. So a thread of the holder writes a number that grows as long as the
-//! lock is held, and a lock whose number has not changed for [`ABANDONED`] is broken. A process that was stopped for
-//! longer than that, and goes on, has lost its lock and does not know it.
+//! Nobody frees the lock of a process that was killed. So a thread of the holder writes a number that grows as long as
+//! the lock is held, and a lock whose number has not changed for [`ABANDONED`] is broken. A process that was stopped
+//! for longer than that, and goes on, has lost its lock without knowing.
 
 use super::{Durability, Files, Lock};
 use crate::Result;
@@ -130,7 +130,7 @@ fn show_until(files: &dyn Files, path: &Path, ended: &Receiver<()>) {
 /// Renames `own` to `place`. False if others were there until the time `until`.
 ///
 /// # Errors
-/// It cannot be renamed, or until then it could not be read who was there.
+/// The lock cannot be renamed, or until then its owner could not be read.
 fn take(
     files: &dyn Files,
     (own, place): (&Path, &Path),

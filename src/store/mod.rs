@@ -142,8 +142,8 @@ pub trait File: Send {
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()>;
     /// Writes all of `data` at `offset`.
     fn write_at(&self, offset: u64, data: &[u8]) -> Result<()>;
-    /// Reserves space and sets the size, so that a full disk is noticed early. Another error says nothing
-    /// of the file, which can be written all the same; see [`Unkept`].
+    /// Reserves space and sets the size, so that a full disk is noticed early. Another error does not
+    /// concern the file, which can be written all the same; see [`Unkept`].
     fn allocate(&self, size: u64) -> Result<()>;
     /// Sets the size and reserves no space: the added range is a hole. After an error the missing bytes can
     /// still be written.

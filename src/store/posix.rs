@@ -292,7 +292,7 @@ impl<S: System> Files for S {
         let at = At::find(self.roots(), ACTION, dir)?;
         let handle = at.open(OFlags::PATH | OFlags::DIRECTORY);
         let handle = handle.map_err(|errno| at.error(ACTION, errno))?;
-        // By its number: only newer systems look at an open directory itself.
+        // The path uses the number: only newer systems look at an open directory itself.
         let path = format!("/proc/self/fd/{}", handle.as_raw_fd());
         let wanted = Access::WRITE_OK | Access::EXEC_OK;
         let may = retry_on_intr(|| accessat(CWD, path.as_str(), wanted, AtFlags::EACCESS));
@@ -430,8 +430,8 @@ impl<S: System> Files for S {
     }
 }
 
-/// Makes directories, again if another process has removed one of them meanwhile: who ends, or deletes,
-/// removes those that are empty then.
+/// Makes directories, and makes them again if another process has removed one of them meanwhile: a
+/// process that ends, or deletes, removes empty directories.
 fn despite_removal(make: impl Fn() -> Result<()>) -> Result<()> {
     const TRIES: u32 = 100;
     let mut tries = 0;

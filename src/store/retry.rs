@@ -19,8 +19,8 @@ pub(super) fn retry_on_intr<T>(
     call()
 }
 
-/// Pauses before the further attempts. They are short: they help against a single failure. Errors
-/// that last are reported to the user, who can start again.
+/// Pauses before the further attempts. They are short: they help against a single failure. Lasting
+/// errors are reported to the user, who can start again.
 const PAUSES: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(40)];
 
 /// Repeats `work`, which must only read, after a [transient](crate::Error::is_transient) error:

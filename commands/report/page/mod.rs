@@ -17,7 +17,7 @@ use svg::{Scale, WIDTH, picture, rectangle, text};
 const TEMPLATE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
 
-/// Most rows of a table. Of longer ones, the newest are shown: a browser is slow with more.
+/// Most rows of a table. If a list is longer, the newest are shown: a browser is slow with more.
 const MOST_ROWS: usize = 5000;
 
 /// The whole page.

@@ -33,7 +33,7 @@ pub(super) fn place(value: f64) -> String {
     text.strip_suffix(".0").map(str::to_string).unwrap_or(text)
 }
 
-/// A picture with a text for those who do not see it. `inside` is SVG.
+/// A picture with a text for readers who do not see it. `inside` is SVG.
 pub(super) fn picture(height: f64, about: &str, inside: &str) -> String {
     let (width, height, about) = (place(WIDTH), place(height), text(about));
     format!(

@@ -5,7 +5,7 @@ use crate::report::findings::Findings;
 use crate::report::run::{Activity, Ending, Run};
 use crate::report::words::{clock, duration};
 
-/// Most runs in the picture. Of more, the newest are shown.
+/// Most runs in the picture. If there are more, the newest are shown.
 pub(super) const MOST_RUNS: usize = 40;
 
 const LEFT: f64 = 190.0;

@@ -20,7 +20,7 @@ const LOOK: Duration = Duration::from_millis(20);
 /// revoked.
 const YOUNG: Duration = Duration::from_millis(300);
 
-/// So many failed ranks are named.
+/// Number of failed ranks that are named.
 const NAMED: usize = 8;
 
 /// A communicator of our own, and whether it can still be used.
@@ -142,7 +142,8 @@ impl Handle {
         Error::comm(call, what)
     }
 
-    /// Frees the communicator. All ranks must do it at the same point, unless it cannot be used any more.
+    /// Frees the communicator. All ranks must do so at the same point, unless the communicator cannot be
+    /// used any more.
     pub fn free(&mut self) {
         if self.is_made() {
             // SAFETY: the communicator is ours, and freed once. Nobody is left to hear of an error.

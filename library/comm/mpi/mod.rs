@@ -262,7 +262,7 @@ impl Mpi {
     }
 
     /// Sets the length in bytes from which messages are sent as a derived type: at least 1, by
-    /// default 1 GiB. Ranks may differ. Tests make it small.
+    /// default 1 GiB. Ranks may differ. Tests set it to a small value.
     pub fn set_block(&mut self, bytes: usize) {
         self.block = bytes.clamp(1, BLOCK);
     }

@@ -161,10 +161,10 @@ impl<'a> ContainerReader<'a> {
         done
     }
 
-    /// Gives the file at `to` the content, unless it has it. Makes the directory. Another file there is written over
-    /// only by `force`, after the content was found to be as recorded. A file with the recorded size and time of change
-    /// is the same file. Without a recorded time, the file gets the time of its container instead. After a kill or a
-    /// power loss the file is whole, or as before: a part of it would be mistaken for another file.
+    /// Gives the file at `to` its content, unless the file already has it. Makes the directory. Another file there is
+    /// written over only by `force`, after the content was found to be as recorded. A file with the recorded size and
+    /// time of change is the same file. Without a recorded time, the file gets the time of its container instead. After
+    /// a kill or a power loss the file is whole, or as before: a part of it would be mistaken for another file.
     pub fn restore(
         &mut self,
         name: &Name,
@@ -227,7 +227,8 @@ impl<'a> ContainerReader<'a> {
         self.files.restore(path, &Stat { mtime, ..there }).map(drop)
     }
 
-    /// When the container was written that has the first bytes of a file. `None` for a file without content.
+    /// Time at which the container with the first bytes of a file was written. `None` for a file without
+    /// content.
     fn container_time(&self, entry: &FileEntry) -> Result<Option<(i64, u32)>> {
         let Some(first) = entry.segments.iter().flatten().next() else {
             return Ok(None);

@@ -76,7 +76,8 @@ impl<'a> Writer<'a> {
         Ok((found, segments))
     }
 
-    /// The container at this place in the sequence. The first process that needs it makes it.
+    /// The container at this place in the sequence. The first process that needs the container
+    /// makes it.
     fn container(&mut self, place: u64) -> Result<&dyn File> {
         let name = file_name(self.numbering.number(place));
         let open = match self.open.take() {

@@ -37,7 +37,8 @@ impl LeafCutter {
         }
     }
 
-    /// Adds the entry of a rank. Gives the leaf of the entries before it, if this one begins a new leaf.
+    /// Adds the entry of a rank. Returns the leaf of the entries before this one, if this one begins a
+    /// new leaf.
     pub fn add(&mut self, rank: u64, entry: RankEntry) -> Result<Option<Leaf>> {
         let size = packed_size(&entry)?;
         let begins = self.split && starts_group(false, self.bytes, size);

@@ -63,7 +63,7 @@ pub struct SetRecord<'a> {
 pub struct Member {
     /// World rank.
     pub rank: usize,
-    /// Its record, from any source; `None` if no source has it.
+    /// Its record, from any source; `None` without a record in any source.
     pub record: Option<RankRecord>,
     /// The state of its files, with every byte compared.
     pub health: PartHealth,

@@ -104,7 +104,7 @@ pub(in crate::session) struct RestartFiles {
 #[derive(Debug, Clone)]
 pub(in crate::session) struct Places {
     by_path: HashMap<PathBuf, usize>,
-    /// By the last component; `None` if several paths have it.
+    /// Keyed by the last component; `None` if several paths have it.
     by_name: HashMap<OsString, Option<usize>>,
 }
 
@@ -307,7 +307,7 @@ impl CachedDatasets {
         }
     }
 
-    /// True if this run has written the dataset. Of others a stopped process of an earlier run may have files
+    /// True if this run has written the dataset. A stopped process of an earlier run may have other files
     /// open.
     pub fn is_own(&self, id: u64) -> bool {
         self.first_written.is_some_and(|first| first <= id)

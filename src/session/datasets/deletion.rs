@@ -13,8 +13,8 @@ use std::path::PathBuf;
 /// The nice value of a deleting thread: it gets a tenth of a busy processor.
 const NICE: i32 = 10;
 
-/// So many deletions may go on at once. If the program writes datasets faster than the old ones are deleted, it
-/// waits: else threads and deleted datasets would become more and more.
+/// Number of deletions that may go on at once. If the program writes datasets faster than the old ones are
+/// deleted, it waits: else threads and deleted datasets would become more and more.
 const MOST: usize = 4;
 
 /// A dataset whose directory was renamed out of the way, or parts of one.
@@ -27,7 +27,7 @@ pub(in crate::session) struct Trash {
 }
 
 impl Trash {
-    /// Of which it is not known whether the prefix directory has it.
+    /// A deletion where it is not known whether the prefix directory has the dataset.
     pub fn new(layout: &Layout, id: u64) -> Self {
         Trash {
             layout: layout.clone(),

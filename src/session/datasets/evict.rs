@@ -75,7 +75,8 @@ impl CachedDatasets {
         note(run, |record| {
             record.datasets.retain(|id, _| !ids.contains(id));
         });
-        // Only now: as long as the flush file has it, the trash shows the next run that it was evicted.
+        // Only now: as long as the flush file has the dataset, the trash shows the next run that it was
+        // evicted.
         self.led.deletion.start(run, trash);
     }
 
@@ -156,7 +157,8 @@ impl CachedDatasets {
 
     /// Evicts the datasets that must leave a store before a new dataset comes, and up to `more`
     /// datasets that no restart needs. Their space is used again as `reuse` says. No rank may need the
-    /// evicted datasets any more. Gives those that this run has written. Collective, without a round.
+    /// evicted datasets any more. Returns the files that this run has written. Collective, without a
+    /// round.
     pub fn evict(
         &mut self,
         run: &Run,

@@ -78,7 +78,7 @@ pub(in crate::session) enum Writers {
 }
 
 impl Writers {
-    /// Of a dataset that so many `ranks` wrote.
+    /// The value for a dataset that so many `ranks` wrote.
     pub fn new(run: &Run, ranks: u64) -> Self {
         if ranks == run.comm.size() as u64 {
             Writers::AsManyAsNow

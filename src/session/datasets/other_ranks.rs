@@ -40,11 +40,11 @@ pub(in crate::session) struct KnownNames(BTreeSet<Name>);
 #[serde(rename_all = "UPPERCASE", default)]
 pub(in crate::session) struct OtherRanksFound {
     pub ids: Vec<u64>,
-    /// Why the newest cannot be used, and what the user can do.
+    /// The reason why the newest cannot be used, and the remedy.
     pub why: String,
 }
 
-/// Why a checkpoint of `ranks` ranks cannot be used by a run of `size` ranks.
+/// The reason why a checkpoint of `ranks` ranks cannot be used by a run of `size` ranks.
 pub(in crate::session) fn wrong_ranks(ranks: u64, size: usize) -> String {
     format!("was written by {ranks} ranks, this run has {size} ({OTHER_NUMBER_OF_RANKS})")
 }

@@ -49,7 +49,7 @@ impl PrefixState {
         matches!(self, PrefixState::FlushFailed | PrefixState::FlushingAgain)
     }
 
-    /// True if the index is not to have it: it is not flushed again.
+    /// True if the index must not have the dataset: then it is not flushed again.
     pub fn is_given_up(self) -> bool {
         matches!(self, PrefixState::Dropped | PrefixState::Superseded)
     }

@@ -30,8 +30,8 @@ pub(in crate::session) struct RestartSearch {
     pub survey: AtRoot<Survey>,
 }
 
-/// The checkpoint that is offered to the program, and those that must not be. The same on all ranks, except for
-/// `files`.
+/// The checkpoint that is offered to the program, and those that must not be offered. The same on all ranks,
+/// except for `files`.
 #[derive(Default)]
 pub(in crate::session) struct Offer {
     /// The checkpoint that `SCR_Have_restart` offers, with this rank's files.
@@ -41,8 +41,8 @@ pub(in crate::session) struct Offer {
     /// Checkpoints that do not fit this program, in the order in which they were offered, each with what
     /// does not fit. They are good, and are not offered again in this run.
     pub unfit: Vec<(u64, String)>,
-    /// The id that `SCR_Current` has named, until that checkpoint is offered. No other one is
-    /// offered before it.
+    /// The id that `SCR_Current` has named, until that checkpoint is offered. No other checkpoint
+    /// is offered before it.
     pub chosen: Option<u64>,
 }
 
@@ -68,7 +68,8 @@ impl Offer {
         self.unavailable.push(unavailable);
     }
 
-    /// The newest checkpoint that may be whole but could not be used. Of one that failed twice, the first failure.
+    /// The newest checkpoint that may be whole but could not be used. If a checkpoint failed twice, the first
+    /// failure.
     pub fn newest_unavailable(&self) -> Option<&Unavailable> {
         let all = self.unavailable.iter().rev();
         all.max_by_key(|one| one.id)

@@ -206,7 +206,7 @@ impl CachedDatasets {
     }
 }
 
-/// Why a dataset has no room.
+/// The reason why a dataset has no room.
 pub(in crate::session) struct NoRoom {
     pub error: Error,
     /// True if there may be room once the newest checkpoint is in the prefix directory.

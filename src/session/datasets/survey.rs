@@ -1,5 +1,5 @@
 //! Rank 0's findings about datasets in the caches and in the prefix directory, for a search for a restart.
-//! No other rank has it: they get rank 0's orders.
+//! The other ranks do not have it: they get rank 0's orders.
 
 use crate::Result;
 use crate::cache::plan::{Candidate, Slot};
@@ -86,7 +86,7 @@ pub(in crate::session) enum InPrefix {
     Complete,
     /// The prefix directory had all of the dataset, and the user has taken it out of the index.
     Dropped,
-    /// Its id, or its name, belongs to another dataset now. A flush would overwrite that one.
+    /// Its id, or its name, belongs to another dataset now. A flush would overwrite that dataset.
     Superseded,
     /// The prefix directory has nothing of the dataset, or a part of it, or a copy that a restart
     /// could not use.

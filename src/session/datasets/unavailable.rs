@@ -14,7 +14,7 @@ pub(in crate::session) struct Unavailable {
     /// Its time of creation, microseconds since the epoch, if known.
     pub created: Option<u64>,
     pub cause: Cause,
-    /// Why it cannot be used, and what the user can do.
+    /// The reason why it cannot be used, and the remedy.
     pub why: String,
 }
 

@@ -38,7 +38,7 @@ pub(super) struct Starting<'a> {
     pub dataset: &'a Dataset,
     pub copiers: Copiers,
     pub shape: PartShape,
-    /// When it began to hold up the program.
+    /// Time at which it began to hold up the program.
     pub begun: Instant,
 }
 
@@ -59,7 +59,7 @@ struct LeaderPart {
     task: Task<Result<Copied>>,
     /// The part as it is in the transfer file.
     entry: Entry,
-    /// Asks the task to leave the part to the daemon that has it.
+    /// Asks the task to leave the part to its daemon.
     stay: Cancel,
 }
 

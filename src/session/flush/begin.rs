@@ -1,4 +1,5 @@
-//! The beginning of a flush: which files go where, the announcement, and who copies.
+//! The beginning of a flush: the destination of each file, the announcement, and the choice of the
+//! copying ranks.
 
 use super::background::Starting;
 use super::end::{Progress, note_flush};

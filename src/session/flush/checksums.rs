@@ -28,10 +28,10 @@ const PAUSE: Duration = Duration::from_micros(200);
 /// The checksums that are being taken.
 pub(in crate::session) struct BackgroundChecksums {
     worker: Worker,
-    /// Of datasets in the cache, which each rank records for itself.
+    /// Pending checksums of datasets in the cache, which each rank records for itself.
     cached: Vec<Pending>,
-    /// Of a dataset in bypass, which the ranks record together. The same on all ranks, except for its
-    /// task.
+    /// Pending checksums of a dataset in bypass, which the ranks record together. The same on all
+    /// ranks, except for its task.
     bypass: Option<Pending>,
     /// Writes records while the ranks sync the files of the next dataset, which waits for both. So its
     /// priority is not lowered.
@@ -340,7 +340,7 @@ mod tests {
     use crate::session::datasets::cached::CachedDatasets;
     use crate::session::testing::{recovered, run_in};
 
-    /// The first rank of a node may empty the cache while another one still reads there.
+    /// The first rank of a node may empty the cache while another rank still reads there.
     #[test]
     fn a_cache_that_was_emptied_is_no_reason_for_a_warning_and_a_file_that_is_gone_is() {
         for emptied in [true, false] {

@@ -212,7 +212,7 @@ impl Flush<'_> {
 }
 
 /// Makes a checkpoint current that was flushed for the first time and is the newest of this run's cache. The index
-/// may have a newer one, which has left the cache: then that stays current. Local.
+/// may have a newer checkpoint, which has left the cache: then that one stays current. Local.
 fn make_current(run: &Run, dataset: &Dataset, gone_back_from: u64) {
     run.keep_record(|| {
         let (files, prefix) = (&*run.files, &run.prefix);

@@ -1,8 +1,8 @@
 //! Copying cached datasets to the prefix directory: after an output, after a recovery, at the end.
 //!
 //! Every flush takes the same way: [`begin`] announces the dataset in the prefix directory and starts the
-//! copy, and [`end`] notes the result. The ways differ in who copies: all ranks, while the program waits,
-//! or the leaders' threads and daemons, while it goes on; see [`background`].
+//! copy, and [`end`] notes the result. The ways differ in the copying processes: all ranks, while the
+//! program waits, or the leaders' threads and daemons, while it goes on; see [`background`].
 
 pub(super) mod background;
 pub(super) mod begin;

@@ -123,7 +123,7 @@ impl Session {
             Term::Sum(files),
             Term::Sum(bytes),
             Term::Max(new_names.into()),
-            // Of a rebuild or a fetch, after which the ranks have not agreed on it.
+            // Terms about a rebuild or a fetch, after which the ranks have not agreed on them.
             run.has_warning(run.unkept.is_untold()),
             run.has_warning(obstacle.is_some()),
         ];

@@ -20,7 +20,7 @@ const NOTABLE: f64 = 1.2;
 /// After this time a program that has asked in vain is told why.
 const IN_VAIN: Duration = Duration::from_secs(60);
 
-/// When checkpoints were written, and what they cost. The counts are the same on all ranks.
+/// The times of checkpoints, and their cost. The counts are the same on all ranks.
 pub(in crate::session) struct CheckpointInterval {
     history: History,
     begun: Instant,
@@ -28,7 +28,7 @@ pub(in crate::session) struct CheckpointInterval {
     last: Instant,
     /// The end of the last checkpoint with its flush.
     resumed: Instant,
-    /// When the checkpoint began that is complete, and may still be flushed.
+    /// Time at which the checkpoint began that is complete, and may still be flushed.
     counted: Option<Instant>,
     /// Rank 0 with `SCR_CHECKPOINT_INTERVAL=auto`.
     failures: Option<FailureRate>,

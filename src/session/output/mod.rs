@@ -46,7 +46,7 @@ pub(super) struct OpenDataset {
     /// Datasets that were evicted for it, and whose files it may write over.
     pub evicted: Vec<Dataset>,
     pub begun: Instant,
-    /// When the program went on.
+    /// Time at which the program went on.
     pub started: Instant,
 }
 
@@ -82,9 +82,11 @@ enum StartWait {
     Eviction {
         more: usize,
     },
-    /// For a flush of the newest checkpoint, after which it may leave the store: then it is tried again.
+    /// Waits for a flush of the newest checkpoint, after which it may leave the store: then the start is
+    /// tried again.
     Saving,
-    /// For the end of the flushes, after which datasets may leave the store: then it is tried again.
+    /// Waits for the end of the flushes, after which datasets may leave the store: then the start is
+    /// tried again.
     Flushes,
 }
 

@@ -18,7 +18,7 @@ use std::path::Path;
 /// A rank keeps no more forms of directories than this; with more, it begins again.
 const MOST: usize = 1000;
 
-/// So many files of a dataset are looked at, besides their directories.
+/// Number of files of a dataset that are looked at, besides their directories.
 const FILES: usize = 4;
 
 /// The directories that were looked at, by their forms: names that differ in numbers only have one form.
@@ -31,7 +31,7 @@ pub(in crate::session) struct Ways {
 
 impl Ways {
     /// The obstacle for this rank's files, if their directories are new. A flush that the program waits for now
-    /// tells it itself. Local.
+    /// reports the obstacle itself. Local.
     pub fn obstacle(&mut self, run: &Run, open: &OpenDataset) -> Option<Error> {
         let dataset = &open.dataset;
         let due = flush::due(dataset.ckpt, dataset.flag_output, run.settings.flush);
@@ -105,7 +105,7 @@ fn look_at_dir(run: &Run, dir: &Path) -> Result<()> {
                     break;
                 }
             }
-            // A flush makes it.
+            // A flush makes the directory.
             Ok(None) | Err(_) => break,
         }
     }

@@ -85,8 +85,7 @@ impl Restart<'_> {
     }
 
     /// A dataset could not be brought to the prefix directory: it is passed over if it is damaged, and
-    /// keeps older ones from being offered if there was `trouble` that may pass. Local; the same on all
-    /// ranks.
+    /// keeps older ones from being offered after `trouble` that may pass. Local; the same on all ranks.
     fn not_saved(&mut self, found: &OfOtherRanks, error: &Error, trouble: bool) {
         let dataset = &found.dataset;
         let text = format!(

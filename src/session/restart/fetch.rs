@@ -38,7 +38,7 @@ const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_millis(
 pub(in crate::session) enum Attempt {
     /// The one with this id is ready.
     Fetched(u64),
-    /// It cannot be used; there may be another one.
+    /// The dataset cannot be used; another one may be.
     Failed,
     /// No dataset was left to try.
     NoneLeft,
@@ -205,7 +205,7 @@ enum InStore {
     Done(Box<Fetched>, Box<OwnPart>),
     /// The dataset cannot be fetched, wherever to.
     Refused(Refused),
-    /// The store cannot take it, for this reason.
+    /// The store cannot take the dataset, for this reason.
     NoCopy(Error),
 }
 

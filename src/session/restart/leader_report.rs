@@ -44,7 +44,8 @@ struct AlikeRecords {
     ranks: Vec<u32>,
     /// The members of a rank's set, in the distances of a [`RankList`] from the rank.
     members: Vec<u32>,
-    /// As rank 0 would have it if other ranks were as far away from it as they are from these; without the members.
+    /// The record in the form that rank 0 would have if other ranks were as far away from it as they are from
+    /// these; without the members.
     record: CachedRecord,
 }
 
@@ -73,8 +74,8 @@ pub(super) fn parts(run: &Run, mut inventory: Inventory) -> Result<Vec<Vec<u8>>>
     parts.iter().map(to_message).collect()
 }
 
-/// Takes the records that rank `leader` has found, and puts those together that are alike. A record with a rank that
-/// no run can have stays. Local.
+/// Takes the records that rank `leader` has found, and puts equal ones together. A record with a rank that no run
+/// can have stays. Local.
 fn pack(records: &mut Vec<CachedRecord>, leader: usize) -> Result<Vec<AlikeRecords>> {
     let is_rank = |rank: &usize| i32::try_from(*rank).is_ok();
     let (able, unable): (Vec<_>, Vec<_>) = std::mem::take(records)
@@ -151,7 +152,7 @@ impl AlikeRecords {
         }
     }
 
-    /// Adds those that the rank `leader` has found. Rank 0.
+    /// Adds the records that rank `leader` has found. Rank 0.
     fn enter(&self, leader: usize, records: &mut Vec<CachedRecord>) -> Result<()> {
         let size = self.record.ranks;
         for rank in RankList::from_distances(&self.ranks, leader, size)?.iter() {
@@ -191,7 +192,8 @@ impl Part {
 }
 
 /// The inventories in the reports of the leaders, whose `parts` come with the leaders that have sent them; the
-/// survey learns who leads whom. A leader with a part that cannot be read is reported, and has no inventory. Rank 0.
+/// survey learns which ranks each leads. A leader with a part that cannot be read is reported, and has no inventory.
+/// Rank 0.
 pub(super) fn read(run: &Run, parts: Vec<Alike>, survey: &mut Survey) -> Vec<(usize, Inventory)> {
     // A rank that no leader has named counts as the leader of itself alone.
     let alone: Vec<usize> = (0..run.comm.size()).collect();

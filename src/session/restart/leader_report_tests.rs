@@ -68,7 +68,7 @@ fn read_of(
     all.into_iter().next().unwrap()
 }
 
-/// As rank 0 has it: without the directories of the nodes.
+/// The form that rank 0 has: without the directories of the nodes.
 fn as_read(mut inventory: Inventory) -> Inventory {
     for record in &mut inventory.records {
         record.reddesc.store = Name::default();

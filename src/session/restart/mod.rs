@@ -140,7 +140,7 @@ impl Session {
     /// # Errors
     /// There is no checkpoint, and the user requires one (`SCR_REQUIRE_RESTART`). Or this run cannot
     /// use the checkpoint: another number of ranks wrote it, or it cannot be read now. Then no older
-    /// one is offered. The next call searches again.
+    /// checkpoint is offered. The next call searches again.
     pub fn have_restart(&mut self) -> Result<Option<Name>> {
         self.state.allow(Call::HaveRestart)?;
         self.count_call();
@@ -214,8 +214,8 @@ impl Session {
         Ok(None)
     }
 
-    /// Rank 0: which checkpoints in the prefix directory are marked as failed, in words. A start before this one has told
-    /// why, and the new checkpoints may write over them. Local.
+    /// Rank 0: which checkpoints in the prefix directory are marked as failed, in words. A start before this one has
+    /// reported the reason, and the new checkpoints may write over the old ones. Local.
     fn failed_before(&self) -> Option<String> {
         let run = &self.run;
         if run.rank() != 0 || !run.settings.fetch {
@@ -387,7 +387,8 @@ impl Session {
     }
 }
 
-/// A checkpoint that was offered and could not be read, though it may be good. No older one is offered.
+/// A checkpoint that was offered and could not be read, though it may be good. No older checkpoint is
+/// offered.
 fn could_not_read(dataset: &Dataset, why: &str) -> Unavailable {
     let why = format!(
         "could not be read: {why}. It is not given up, since that says nothing of it: start again when \

@@ -25,8 +25,8 @@ use crate::{Error, Result};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Time that a rank waits for the copy of another rank while nothing is written to it. The other one
-/// may be stopped, or its read may hang.
+/// Time that a rank waits for the copy of another rank while nothing is written to it. The other
+/// rank may be stopped, or its read may hang.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Time between two looks of a waiting rank at the copy.
@@ -319,8 +319,8 @@ impl CopyDir {
         self.copy(run, root, wanted, &partial, path)
     }
 
-    /// Takes the lock of a file. While another rank has it, waits as long as its copy at `partial` grows.
-    /// The inner error tells why it has no lock.
+    /// Takes the lock of a file. While another rank makes the copy, waits as long as the file at
+    /// `partial` grows. The inner error tells why it has no lock.
     fn wait(
         &mut self,
         run: &Run,

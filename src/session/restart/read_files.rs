@@ -20,8 +20,8 @@ use crate::{Error, Result};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// The files of the checkpoint that is being read, as they were before: this rank's own, and those that it has
-/// routed.
+/// The files of the checkpoint that is being read, in their state before: this rank's own, and those that it
+/// has routed.
 #[derive(Default)]
 pub(in crate::session) struct ReadFiles {
     stamps: BTreeMap<PathBuf, FileStamp>,
@@ -40,7 +40,7 @@ struct Changed {
 struct Renewed {
     /// Files with another content.
     files: Vec<PathBuf>,
-    /// By how many bytes they have grown.
+    /// Number of bytes by which they have grown.
     grown: u64,
     /// They were extracted from containers, and have the content of these again.
     contained: bool,
@@ -94,8 +94,8 @@ impl Changed {
     /// Brings the content to stable storage, and takes its checksum. `before` is the recorded size. Local.
     ///
     /// # Errors
-    /// The file is shorter than it was: who opens a file for update adds to it, and who writes another one in its
-    /// place cuts it.
+    /// The file is shorter than it was: a program that opens a file for update adds to it, and a program that
+    /// writes another one in its place cuts it.
     fn content(&self, run: &Run, before: u64) -> Result<Content> {
         if self.now.size < before {
             let what = format!("had {before} bytes and has {} now", self.now.size);
@@ -158,7 +158,7 @@ impl Renewed {
                 }
                 continue;
             }
-            // Of files that SCR v3.1.0 wrote no size is recorded.
+            // For files that SCR v3.1.0 wrote, no size is recorded.
             let before = file.size.unwrap_or(changed.before);
             let found = changed.content(run, before)?;
             if file.size == Some(found.size) && file.crc.is_some() && file.crc == found.crc {
@@ -197,7 +197,7 @@ impl ReadFiles {
             return Ok(());
         };
         if let (Location::Bypass(_), Some(own)) = (known.location, &known.own) {
-            // Another rank may have changed a file before this one began to read.
+            // Another rank may have changed a file before this rank began to read.
             let own = own.filemap.files.files.iter();
             let since_offer = own.filter_map(|file| {
                 let path = offered.root.join(file.file.as_path());
@@ -233,7 +233,7 @@ impl ReadFiles {
 struct Renewal<'a> {
     run: &'a Run,
     cached: &'a mut CachedDatasets,
-    /// By their names.
+    /// Keyed by their names.
     changed: BTreeMap<Name, Changed>,
 }
 

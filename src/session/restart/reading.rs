@@ -22,7 +22,7 @@ pub(in crate::session) struct Reading {
     pub(super) node_copies: NodeCopies,
     /// Its files as they were before.
     pub(super) files: ReadFiles,
-    /// An error of the system in a call of the restart that is open: it says nothing of the checkpoint.
+    /// An error of the system in a call of the open restart: it is no sign that the checkpoint is bad.
     pub(super) trouble: Option<Error>,
     /// Since when it is read.
     pub(super) begun: Option<Instant>,

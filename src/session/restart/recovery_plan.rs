@@ -26,7 +26,7 @@ use std::collections::BTreeSet;
 enum Fate {
     /// Nobody has asked for it in the prefix directory, and no restart needs it.
     Superfluous,
-    /// It cannot be used, for this reason; older ones may be.
+    /// The candidate cannot be used, for this reason; older ones may be.
     Unusable(String),
     /// Neither this candidate nor an older one is used: a newer checkpoint comes first, or is
     /// unavailable.
@@ -37,7 +37,7 @@ enum Fate {
     Recoverable,
 }
 
-/// Why nothing of a store is used that another run has on some nodes.
+/// The reason why no part of a store is used that another run has on some nodes.
 const HELD_BY_OTHERS: &str =
     "another run has the cache of this job on some nodes (SCR_DEBUG=1 names them)";
 
@@ -257,7 +257,7 @@ impl Planner<'_> {
         let run = self.run;
         let offered = self.offer.id();
         let candidates = self.survey.untried();
-        // An id may be there twice, in two stores or from two times; the newer one counts.
+        // An id may be there twice, in two stores or from two times; the newer dataset counts.
         let mut ids: BTreeSet<u64> = offered.into_iter().collect();
         let (mut remaining, mut unusable) = (Vec::new(), self.unusable());
         for candidate in candidates.rev() {
@@ -429,7 +429,7 @@ fn needs_other_ranks(candidate: &Candidate, size: usize) -> Unavailable {
     Unavailable::new(&candidate.dataset, Cause::OfOtherRanks, why)
 }
 
-/// Why a cached dataset that may be good is not used, and what the user can do.
+/// The reason why a cached dataset that may be good is not used, and the remedy.
 pub(in crate::session) fn cannot_be_used_now(why: &str) -> String {
     format!(
         "is in the cache and may be good, but cannot be used now: {why}; start again when that is \

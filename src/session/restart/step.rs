@@ -28,7 +28,7 @@ pub(in crate::session) enum Step {
 pub(in crate::session) struct RecoveryStep {
     pub rejected: Rejected,
     pub order: Option<RecoveryOrder>,
-    /// Of the dataset of the order.
+    /// Rank 0's facts about the dataset of the order.
     pub known: Known,
     pub of_other_ranks: Option<OfOtherRanks>,
     pub rest: Rest,
@@ -83,7 +83,7 @@ pub(in crate::session) struct Rest {
     pub remaining: Vec<Remaining>,
     /// Directories that no restart can use, but that stay until room is needed.
     pub unusable: Vec<Slot>,
-    /// A dataset that may be complete and cannot be used, so that no older one may be.
+    /// A dataset that may be complete and cannot be used, so that no older one may be used.
     pub unavailable: Option<Unavailable>,
 }
 

@@ -20,7 +20,7 @@ pub(in crate::session) struct LocalSetup {
     pub settings: Settings,
     pub node: String,
     pub descriptors: Descriptors,
-    /// By the index of the store.
+    /// Indexed by the store.
     pub stores: Vec<Layout>,
     /// Settings that must be equal on all ranks, from [`consistency::pack`].
     pub common: Vec<u8>,
@@ -73,7 +73,7 @@ fn make_directory(files: &dyn Files, store: &StoreDescriptor, layout: &Layout) -
     }
 }
 
-/// The remedy for the user, for errors whose text does not say it.
+/// The remedy for the user, for errors whose text has none.
 fn remedy(error: &Error) -> &'static str {
     match error.errno() {
         Some(libc::EEXIST) => "; it is no directory: remove it or name another",

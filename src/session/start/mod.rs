@@ -201,7 +201,7 @@ impl Session {
         self.other_ranks.allowed |= repair.allows_other_ranks && !self.run.settings.start_anew;
     }
 
-    /// Tells who takes part and where datasets go.
+    /// Reports the ranks that take part and the places of datasets.
     fn tell_run(&self) {
         let run = &self.run;
         let (ranks, prefix) = (run.comm.size(), run.prefix.root().display());

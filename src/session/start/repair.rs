@@ -117,7 +117,7 @@ impl Member {
 }
 
 impl Kept {
-    /// Of a process that had no run.
+    /// The state of a process that had no run.
     pub fn of_new(identity: u64) -> Self {
         Kept {
             identity,
@@ -128,7 +128,7 @@ impl Kept {
         }
     }
 
-    /// Of a process whose run cannot go on. Waits for its threads. Local.
+    /// The state of a process whose run cannot go on. Waits for its threads. Local.
     pub fn of(mut session: Session) -> Self {
         let locks = std::mem::take(&mut session.locks);
         let statistics = std::mem::replace(&mut session.statistics, Statistics::new());

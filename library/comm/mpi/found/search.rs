@@ -5,7 +5,8 @@ use scr_engine::messages::NO_USABLE_MPI;
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::ptr;
 
-/// Each MPI library defines one of these functions. A tool between a program and its MPI defines the second one alone.
+/// Each MPI library defines one of these functions. A tool between a program and its MPI defines the second symbol
+/// alone.
 const MARKS: [&CStr; 2] = [c"PMPI_Comm_size", c"MPI_Comm_size"];
 
 /// A library of this process, or the program itself. It stays loaded.
