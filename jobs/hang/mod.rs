@@ -37,7 +37,7 @@ pub enum Reading {
     Shows(String),
     /// The source showed this text, which was made since the launch began. So even the first such text is progress.
     Made(String),
-    /// Progress, whatever it showed before.
+    /// This reading is progress, whatever the one before was.
     Moves,
     /// No progress; or, after a first reading, no answer.
     Still,

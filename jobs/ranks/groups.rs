@@ -109,7 +109,7 @@ fn telling_thread(one: &RankProcess) -> Option<(&str, &[Frame])> {
     of_scr.or_else(|| calls().next().filter(|_| first.is_none()))
 }
 
-/// `MPI_Barrier` for each of the names that it has in libraries.
+/// `MPI_Barrier` for each name that the function has in libraries.
 fn name_of_call(function: &str) -> String {
     let name = function
         .strip_prefix("PMPI")

@@ -17,8 +17,8 @@ use std::sync::Arc;
 /// Bytes that are read at a time.
 const CHUNK: usize = 1 << 20;
 
-/// A rank keeps so many times this much between the check and the use. Data beyond this size are read
-/// twice: once to check them before the program's memory changes, and once into that memory.
+/// Number of chunks that a rank keeps between the check and the use. Data beyond these are read twice:
+/// once to check them before the program's memory changes, and once into that memory.
 const KEPT: usize = 64;
 
 /// The name of the file of fields of a rank in a dataset, relative to the prefix directory.

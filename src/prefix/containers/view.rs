@@ -28,7 +28,8 @@ pub struct ContainedFiles<'a> {
 }
 
 impl<'a> ContainedFiles<'a> {
-    /// Shows what `inner` has, and no more at first. `id`: the dataset whose containers are read.
+    /// Shows what `inner` has, and no more at first. Shows the files of `inner`; those in
+    /// containers are added later.
     pub fn new(inner: &'a dyn Files, prefix: &Prefix, id: u64) -> Self {
         ContainedFiles {
             inner,

@@ -36,7 +36,7 @@ struct LedStore {
     lost_with: usize,
 }
 
-/// Records that differ only in the rank: those of the ranks of a node, in most cases.
+/// Records that differ only in the rank; in most cases, the records of the ranks of a node.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 struct AlikeRecords {

@@ -100,7 +100,8 @@ fn loaded() -> Vec<CString> {
         _size: usize,
         paths: *mut c_void,
     ) -> c_int {
-        // SAFETY: the loader gives an entry with a string, and back the address that it was given.
+        // SAFETY: the loader calls this with an entry that has a string, and with the address that
+        // it was given.
         unsafe {
             let paths = &mut *paths.cast::<Vec<CString>>();
             if !(*info).dlpi_name.is_null() {
