@@ -28,8 +28,8 @@ pub struct ContainedFiles<'a> {
 }
 
 impl<'a> ContainedFiles<'a> {
-    /// Shows what `inner` has, and no more at first. Shows the files of `inner`; those in
-    /// containers are added later.
+    /// Shows the files of `inner`; those in containers are added later. `id`: the dataset whose
+    /// containers are read.
     pub fn new(inner: &'a dyn Files, prefix: &Prefix, id: u64) -> Self {
         ContainedFiles {
             inner,
