@@ -47,7 +47,7 @@ pub(super) fn delete(
     Ok(())
 }
 
-/// Prints what will be deleted.
+/// Prints the files that will be deleted.
 fn list(call: &mut Invocation, what: &str, files: &BTreeSet<PathBuf>) -> Result<(), Failure> {
     let number = match files.len() {
         0 => "no file of its own".to_string(),

@@ -161,7 +161,7 @@ impl Details {
         }
     }
 
-    /// Adds what the rank2file of a dataset in the prefix directory says, if it is there.
+    /// Adds the facts in the rank2file of a dataset in the prefix directory, if it is there.
     pub fn with_rank2file(
         self,
         call: &mut Invocation,

@@ -91,7 +91,8 @@ fn existing(prefix: &Prefix) -> std::result::Result<Index, Failure> {
     }
 }
 
-/// Prints all datasets as JSON, newest first; with `long`, what takes longer to find out, too.
+/// Prints all datasets as JSON, newest first; with `long`, also the facts that take longer to find
+/// out.
 pub(super) fn list_json(
     call: &mut Invocation,
     prefix: &Prefix,

@@ -1,4 +1,4 @@
-//! `scr inspect` on several nodes: asks each, and adds up what they hold.
+//! `scr inspect` on several nodes: asks each, and adds up their datasets.
 
 use super::caches::Caches;
 use super::call::{Failure, Invocation};

@@ -215,7 +215,7 @@ impl Command {
     }
 
     /// Adds a function that changes the words after the command's name before they are parsed. It adds
-    /// what the name itself says, and translates forms that clap does not know.
+    /// the options that the name itself implies, and translates forms that clap does not know.
     const fn arranged(self, arrange: fn(&str, &[OsString]) -> Vec<OsString>) -> Self {
         Command { arrange, ..self }
     }

@@ -32,7 +32,7 @@ fn own_command(words: &[&str]) -> Result<Vec<OsString>, Failure> {
         .collect())
 }
 
-/// The command `scr WORDS` for the nodes of a job, with what it cannot find out there.
+/// The command `scr WORDS` for the nodes of a job, with the facts that it cannot find out there.
 pub(super) fn command_on_nodes(
     job: &Job,
     control: Option<&Path>,
@@ -61,8 +61,8 @@ pub(super) fn command_on_nodes(
     })
 }
 
-/// A command that tells what the processes of the job do on each node. The command needs neither the prefix directory
-/// nor a configuration file there, since their file system may be the one that hangs.
+/// A command that reports the state of the job's processes on each node. The command needs neither the prefix
+/// directory nor a configuration file there, since their file system may be the one that hangs.
 pub(super) fn question_for_nodes(job: &Job, words: &[&str]) -> Result<RemoteCommand, Failure> {
     let command = own_command(words)?;
     // A remote command may not get the environment.

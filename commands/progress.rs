@@ -115,7 +115,7 @@ pub(super) struct Ticker {
 type Sample = (u8, (u64, u64), Box<dyn FnOnce(Duration) -> String>);
 
 impl Ticker {
-    /// Shows what `sample` gives; nothing as long as it gives nothing.
+    /// Shows the samples of `sample`; nothing as long as it returns none.
     fn new(sample: impl Fn() -> Option<Sample> + Send + 'static) -> Self {
         let (stop, stopped) = channel();
         let show = move || {

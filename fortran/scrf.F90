@@ -1764,7 +1764,7 @@ contains
         end do
     end function text_of
 
-    !> Copies with blank padding, and takes note of what does not fit.
+    !> Copies with blank padding, and takes note of a text that does not fit.
     subroutine pad(text, output, status)
         character(len=*), intent(in) :: text
         character(len=*), intent(out) :: output
@@ -1849,8 +1849,8 @@ contains
         flag = number /= 0
     end subroutine set_flag_l64
 
-    !> Hands the status to the caller, or acts on it if the caller did not ask. C has reported what
-    !> failed there.
+    !> Hands the status to the caller, or acts on it if the caller did not ask. C has reported the
+    !> error there.
     subroutine conclude_i32(call_name, status, severity, ierror)
         character(len=*), intent(in) :: call_name
         integer(int32), intent(in) :: status
@@ -5135,7 +5135,8 @@ contains
         call end_listing(outer)
     end function do_restore
 
-    !> Sets what list_state calls. outer is the list in which this one begins, which C will refuse.
+    !> Sets the routine that list_state calls. outer is the list in which this one begins, which C
+    !> will refuse.
     subroutine begin_listing(state, outer, routine)
         class(scr_state), intent(inout), target :: state
         type(listing), intent(out) :: outer

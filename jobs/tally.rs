@@ -37,7 +37,7 @@ impl FileTally {
     }
 }
 
-/// Receives what a [`CountingFiles`] is asked to do. Clones share what they have received.
+/// Receives the operations of a [`CountingFiles`]. Clones share the received operations.
 pub trait Observer: Clone + Send + Sync + 'static {
     /// An operation on `path` begins, by its name in [`FileTally`]. `times`: more than one for the syncs of
     /// [`Files::replace`].

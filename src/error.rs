@@ -1,7 +1,7 @@
 //! The error type of the crate. Only `capi` and `cli` print errors.
 //!
 //! An error names the thing (file, parameter, dataset), the place (path, rank, node, offset) and the
-//! remedy, if there is one. Each layer adds what it knows.
+//! remedy, if there is one. Each layer adds the facts that it knows.
 
 use crate::messages::{CALL_ORDER, COMMUNICATION_FAILED, DISK_FULL, TOO_MANY_FILES};
 use crate::system::limits::open_files;
@@ -27,7 +27,7 @@ pub enum Error {
         /// The system's words.
         text: String,
     },
-    /// Bytes of a file, or of a message, are not what its format says.
+    /// Bytes of a file, or of a message, do not follow its format.
     Format {
         /// The file; `None` while its name is not known to the decoder.
         path: Option<PathBuf>,

@@ -67,9 +67,9 @@ const TAKES: &[Takes] = &[
     },
 ];
 
-/// Prints what can stand at a place of a line, one candidate in a line, for zsh and fish with its
-/// meaning after a tab. `arguments` are this program, the number of the word to complete, and the words
-/// of the line. Mistakes print nothing: there is a user in the middle of a line.
+/// Prints the candidates for a place of a line, one in a line, for zsh and fish with its meaning after
+/// a tab. `arguments` are this program, the number of the word to complete, and the words of the line.
+/// Mistakes print nothing: there is a user in the middle of a line.
 pub(crate) fn answer(arguments: &[OsString], shell: &OsStr) -> ExitCode {
     let described = shell != "bash";
     let mut text = Vec::new();

@@ -199,7 +199,7 @@ fn file_system(dir: &Path) -> (&'static str, Reach) {
     }
 }
 
-/// Reports the datasets of the prefix directory, and what there keeps a run from starting.
+/// Reports the datasets of the prefix directory, and the obstacles there to the start of a run.
 pub(super) fn prefix(job: &Job, settings: &Settings, report: &mut DoctorReport) {
     report.section("Prefix directory");
     obstacles(job, report);

@@ -124,7 +124,7 @@ impl Settings {
     /// the file.
     pub fn directory(&mut self, section: &str, name: &str) -> Result<(String, PathBuf), Failure> {
         let entry = self.required(section, name)?;
-        // SCR would replace what follows a $, and has no way to write it.
+        // SCR would replace a variable after a $, and has no way to write the $ itself.
         if entry.value.is_empty()
             || entry
                 .value

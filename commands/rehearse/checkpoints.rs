@@ -74,7 +74,7 @@ impl Checkpoints {
         Ok(found)
     }
 
-    /// Takes out what `others` has, too, and returns that.
+    /// Takes out the differences that `others` has, too, and returns them.
     pub fn without(&mut self, others: &Checkpoints) -> BTreeSet<Part> {
         let differ: BTreeSet<&Part> = others.others.iter().map(|one| &one.part).collect();
         let common = self.others.iter().map(|one| &one.part);

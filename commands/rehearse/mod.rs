@@ -310,7 +310,7 @@ fn need(word: &str) -> Result<PathBuf, Failure> {
     })
 }
 
-/// Prints what goes on at once, since launches take long.
+/// Prints the progress at once, since launches take long.
 fn say(call: &mut Invocation, text: std::fmt::Arguments) -> std::io::Result<()> {
     writeln!(call.out, "{text}")?;
     call.out.flush()

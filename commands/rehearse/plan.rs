@@ -104,8 +104,8 @@ impl Strike {
         Ok(Strike { victim, moment })
     }
 
-    /// Chooses what to kill and when by random numbers, where the user has not named it. `checkpoints` and `seconds`
-    /// are numbers of the undisturbed run.
+    /// Chooses the processes to kill and the times by random numbers, if the user has not named them. `checkpoints`
+    /// and `seconds` are numbers of the undisturbed run.
     pub fn settle(
         &self,
         place: &Placement,

@@ -58,7 +58,7 @@ pub(super) struct Launch {
     /// Times at which it began, and ended or was struck: seconds since the epoch.
     pub begun: f64,
     pub ended: f64,
-    /// If it hung: what the ranks did.
+    /// The state of the ranks, if the launch hung.
     pub stacks: Vec<String>,
     /// The file with the output of the program.
     pub log: PathBuf,
@@ -66,7 +66,8 @@ pub(super) struct Launch {
     pub seen: Sessions,
 }
 
-/// A run: its current directory, which is its prefix directory, and beside it what belongs to the rehearsal.
+/// A run: its current directory, which is its prefix directory, and beside it the rehearsal's own
+/// directories.
 pub(super) struct Stage {
     /// The current directory of the program.
     dir: PathBuf,
@@ -345,7 +346,7 @@ impl Stage {
         };
         match Stacks::here(&Environment::of_process(), wanted) {
             Ok(found) => found.summary(),
-            // The launch hangs, whatever its ranks do.
+            // The launch hangs, also if the state of its ranks is unknown.
             Err(_) => Vec::new(),
         }
     }

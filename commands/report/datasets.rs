@@ -38,7 +38,7 @@ pub(super) struct Dataset {
     pub is_output: bool,
     pub files: Option<u64>,
     pub bytes: Option<f64>,
-    /// The program has written its files, without what SCR does.
+    /// The program has written its files, without the work of SCR.
     pub program: Option<Moved>,
     /// The program has written it, with its redundancy.
     pub written: Option<Moved>,

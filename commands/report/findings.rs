@@ -117,7 +117,7 @@ fn lost_share(run: &Run, phase: &Phase) -> f64 {
     lost.sum::<f64>().min(1.0)
 }
 
-/// A run that was killed, and what that cost. Seconds; `None` if the log does not tell.
+/// A run that was killed, and the cost of that. Seconds; `None` if the log does not tell.
 #[derive(Debug, Clone)]
 pub(super) struct Failure {
     /// The number of the run, from 0.

@@ -1,4 +1,4 @@
-//! Work that was lost: what a run did after the checkpoint that the next run went on from.
+//! Work that was lost: the work of a run after the checkpoint that the next run went on from.
 
 use super::run::Run;
 

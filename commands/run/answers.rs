@@ -1,5 +1,5 @@
-//! Checks whether the prefix directory answers. A parallel file system may hang for minutes; what asks it meanwhile
-//! hangs, too.
+//! Checks whether the prefix directory answers. A parallel file system may hang for minutes, and a process that
+//! asks it then hangs, too.
 
 use super::signals::Signals;
 use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW, utimensat};

@@ -81,9 +81,9 @@ pub(super) struct Ended {
 }
 
 impl Launch<'_> {
-    /// Waits for the end. Passes signals on to the launcher, which passes them on to the program.
-    /// Calls `say` with one line for each action. `look` takes note of a hang and tells what the ranks do, before the
-    /// run is ended.
+    /// Waits for the end. Passes signals on to the launcher, which passes them on to the program. Calls `say` with
+    /// one line for each action. `look` takes note of a hang and reports the state of the ranks, before the run is
+    /// ended.
     pub fn wait(
         mut self,
         signals: &mut Signals,

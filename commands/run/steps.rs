@@ -205,7 +205,7 @@ impl<'a> Steps<'a> {
         }
     }
 
-    /// Prints a decision, and what it depends on.
+    /// Prints a decision, and the facts on which it depends.
     fn explain(&mut self, step: &NextStep) {
         let what = match step {
             NextStep::Test => "the nodes are tested",

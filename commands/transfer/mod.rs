@@ -207,7 +207,7 @@ fn ended(why: Ended) -> &'static str {
     }
 }
 
-/// Prints what became of each part. True if one was not copied.
+/// Prints the result of each part. True if one was not copied.
 fn report(call: &mut Invocation, file: &Transfer) -> Result<bool, Failure> {
     let mut failed = false;
     for (at, part) in file.parts() {

@@ -225,7 +225,7 @@ impl WatchedJob {
         Ok(Lookout::begin(settings, &job.environment, &place, age))
     }
 
-    /// Prints what the ranks do, and keeps all that is known.
+    /// Prints the state of the ranks, and keeps all known facts.
     fn tell_stacks(&self, call: &mut Invocation) {
         let found = self.job.nodes().and_then(|nodes| {
             let Some(pid) = self.process_here(&nodes) else {

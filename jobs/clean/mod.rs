@@ -1,7 +1,7 @@
 //! Removes the directories of one job, unless a run of it is alive.
 //!
-//! Only what SCR itself makes in these directories is removed. The lock of the job's directory is held
-//! meanwhile, so that no run of the job can start.
+//! Only files and directories that SCR itself makes there are removed. The lock of the job's directory
+//! is held meanwhile, so that no run of the job can start.
 
 mod owner;
 #[cfg(test)]
@@ -24,7 +24,7 @@ use std::time::Duration;
 /// Time to wait for the last processes of a run to end.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// A directory of a job, and what the cleaning did with it.
+/// A directory of a job, and the result of the cleaning.
 pub struct Cleaned {
     /// The directory.
     pub path: PathBuf,

@@ -100,7 +100,7 @@ pub struct Hang {
     pub pause: Duration,
     /// The limit of that time.
     pub limit: Duration,
-    /// The sources that count, each with what it shows.
+    /// The sources that count, each with its last reading.
     pub sources: Vec<String>,
 }
 

@@ -91,7 +91,7 @@ fn is_call_of_scr(function: &str) -> bool {
         .any(|begin| function.starts_with(begin))
 }
 
-/// The outermost call in a stack: its name, and what comes after it.
+/// The outermost call in a stack: its name, and the frames after it.
 fn call_in(stack: &[Frame]) -> Option<(&str, &[Frame])> {
     let at = stack.iter().rposition(|frame| is_call(&frame.function))?;
     Some((&stack.get(at)?.function, stack.get(at + 1..)?))

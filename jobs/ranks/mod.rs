@@ -1,5 +1,5 @@
-//! The ranks of a job as the system shows them: which processes they are, where their code is, and what they wait for.
-//! For a job that makes no progress, whether the program is linked with the library or not.
+//! The ranks of a job as the system shows them: their processes, the places in their code, and the objects that they
+//! wait for. For a job that makes no progress, whether the program is linked with the library or not.
 
 mod groups;
 mod launches;

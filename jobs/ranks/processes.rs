@@ -1,4 +1,4 @@
-//! Finds the ranks of this node, and reads what /proc has of them.
+//! Finds the ranks of this node, and reads their facts in /proc.
 
 use super::RankProcess;
 use super::launches::{Belongs, in_words, keep_surest, launcher_above};
@@ -52,7 +52,7 @@ pub struct Wanted {
     pub below: Option<u32>,
 }
 
-/// One process with what it tells of itself.
+/// One process with the facts in its environment.
 pub(super) struct Candidate {
     pub(super) process: Process,
     rank: Option<usize>,
@@ -320,7 +320,7 @@ fn channel(pid: u32, dir: &str) -> Option<String> {
     (!matches!(name, "" | "0")).then(|| name.to_string())
 }
 
-/// The links are read and not followed: what they lead to may be on a file system that hangs.
+/// The links are read and not followed: their targets may be on a file system that hangs.
 fn open_files(pid: u32) -> Vec<String> {
     let open = std::fs::read_dir(at(pid, "fd"));
     let open = open.into_iter().flatten().flatten();

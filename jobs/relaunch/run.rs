@@ -1,4 +1,4 @@
-//! Decides what the run loop does next (`scr_run`).
+//! Decides the next step of the run loop (`scr_run`).
 
 use super::time_left::TooLittleTime;
 use scr_engine::policy::halt::FINALIZED;
@@ -106,7 +106,7 @@ pub enum StopReason {
     TooFewNodes(NodeCount),
     /// The last launches, so many, failed alike.
     SameFailure(usize),
-    /// The allocation ends before a launch could save what it computes.
+    /// The allocation ends before a launch could save its results.
     TooLittleTime(TooLittleTime),
 }
 

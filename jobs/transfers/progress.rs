@@ -35,7 +35,7 @@ struct State {
     limits: Limits,
     looked: Instant,
     progress: Progress,
-    /// Counts what the thread does, pauses included, so that it shows when it hangs.
+    /// Counts the steps of the thread, pauses included, so that it shows when the thread hangs.
     beats: u64,
 }
 

@@ -189,7 +189,7 @@ impl Daemon<'_> {
         Ok(ended)
     }
 
-    /// Does what the transfer file says: obeys its commands, and begins the next part.
+    /// Follows the transfer file: obeys its commands, and begins the next part.
     fn follow(
         &mut self,
         file: &Transfer,
@@ -272,7 +272,7 @@ impl Daemon<'_> {
         Ok(Seen::Read(file))
     }
 
-    /// Does what the file says about the work at hand. The reason to end, if it says so.
+    /// Follows the file's command about the work at hand. The reason to end, if it says so.
     fn obey(
         &mut self,
         file: &Transfer,

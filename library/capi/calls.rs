@@ -16,7 +16,7 @@ const FIRST_TURN: Duration = Duration::from_secs(3);
 const TURN: Duration = Duration::from_millis(20);
 const LAST_TURN: Duration = Duration::from_secs(10);
 
-/// Time for the launcher to read the last message: Hydra drops what it has not read when MPI_Abort is
+/// Time for the launcher to read the last message: Hydra drops unread output when MPI_Abort is
 /// called.
 const BEFORE_ABORT: Duration = Duration::from_millis(300);
 

@@ -62,8 +62,8 @@ pub extern "C" fn scr_is_off() -> c_int {
     guard(0, || Ok(table::is_off().into()))
 }
 
-/// Frees what [`super::SCR_Config`] returned. Local. Flang has a `free` of its own inside, so no interface
-/// in a module may have that name.
+/// Frees the string that [`super::SCR_Config`] returned. Local. Flang has a `free` of its own inside, so
+/// no interface in a module may have that name.
 ///
 /// # Safety
 /// `text` is NULL or came from that call, and is not used any more.

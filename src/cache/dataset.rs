@@ -11,9 +11,9 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Makes the directories of these ranks of a node. Deletes what an earlier attempt of theirs left there, except
-/// files in a [common](Layout::is_common) directory, where they are written over. One rank of the node calls
-/// this for all of them: else each would look for the same directories. Local.
+/// Makes the directories of these ranks of a node. Deletes the files that an earlier attempt of theirs left
+/// there, except files in a [common](Layout::is_common) directory, which are written over. One rank of the node
+/// calls this for all of them: else each would look for the same directories. Local.
 pub fn make_empty_directories(
     files: &dyn Files,
     layout: &Layout,
@@ -181,7 +181,7 @@ pub fn entries(files: &dyn Files, layout: &Layout) -> Result<Vec<(String, CacheE
     Ok(names.into_iter().filter_map(parse).collect())
 }
 
-/// Deletes what [`discard`] renamed to trash. Local.
+/// Deletes the datasets that [`discard`] renamed to trash. Local.
 pub fn empty_trash(files: &dyn Files, layout: &Layout, id: u64) -> Result<()> {
     files.remove_tree(&layout.trash(id))
 }

@@ -1,6 +1,6 @@
-//! A run takes over what earlier runs of its job left in a store.
+//! A run takes over the datasets that earlier runs of its job left in a store.
 //!
-//! Each run writes below a directory of its own. It renames what it finds of other runs into that
+//! Each run writes below a directory of its own. It renames the directories of other runs into that
 //! directory before it looks at the content. Renaming takes no space. It also protects the data: a
 //! process of an earlier run that still lives does not find the paths that it knows. Such a process
 //! may make some of the directories again. These have no completion record, so they count as empty,

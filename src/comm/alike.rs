@@ -10,7 +10,8 @@ use super::{Communicator, RankList};
 use crate::{Error, Result};
 use std::collections::BTreeMap;
 
-/// The most bytes that data share with the ones before. It bounds what a message can hold by its length.
+/// The most bytes that data share with the ones before. It limits the content of a message by its
+/// length.
 const MOST_SHARED: usize = 4096;
 
 /// Data, and the ranks that have them.
@@ -20,7 +21,7 @@ pub type Alike = (Vec<u8>, RankList);
 /// others get `None`.
 ///
 /// Collective; binomial tree. On the way, as in [`meet`](super::meet()), equal data meet and travel on as one. So
-/// what a rank gets grows with the data that differ.
+/// the data that a rank gets grow with the differences.
 pub fn gather_alike(comm: &dyn Communicator, data: Vec<Vec<u8>>) -> Result<Option<Vec<Alike>>> {
     comm.count_round("gather");
     let tree = BinomialTree::new(comm, 0)?;

@@ -236,9 +236,9 @@ pub fn exchange(
         .collect())
 }
 
-/// Replaces each term by what the terms of all lower ranks give together: a sum before this rank, or
-/// the largest or smallest value before it. Rank 0 gets 0 for a sum, the lowest number for a maximum
-/// and the highest for a minimum. Collective; each rank sends log2 P messages of 8 bytes a term.
+/// Replaces each term by the combined terms of all lower ranks: a sum before this rank, or the
+/// largest or smallest value before it. Rank 0 gets 0 for a sum, the lowest number for a maximum and
+/// the highest for a minimum. Collective; each rank sends log2 P messages of 8 bytes a term.
 pub fn exscan(comm: &dyn Communicator, terms: &mut [Term]) -> Result<()> {
     comm.count_round("scan");
     let (me, size) = (comm.rank(), comm.size());

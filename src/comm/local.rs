@@ -15,7 +15,7 @@ use crate::{Error, Result};
 pub struct Local<T>(Result<T>);
 
 impl<T> Local<T> {
-    /// The result of this rank alone, for what it does before the ranks agree.
+    /// The result of this rank alone, for its work before the ranks agree.
     pub fn result(self) -> Result<T> {
         self.0
     }
@@ -66,7 +66,8 @@ impl Agreed<i64> {
     }
 }
 
-/// Two terms that tell whether a number is the same on all ranks. [`is_same`] takes what they became.
+/// Two terms that tell whether a number is the same on all ranks. [`is_same`] takes the resulting
+/// terms.
 pub fn same(number: u64) -> [Term; 2] {
     let number = number.cast_signed();
     [Term::Min(number), Term::Max(number)]

@@ -84,7 +84,8 @@ impl Config {
         self.session.as_deref()
     }
 
-    /// Reads environment and files again, and keeps what `SCR_Config` set. Local; for rank 0.
+    /// Reads environment and files again, and keeps the settings of `SCR_Config`. Local; for rank
+    /// 0.
     ///
     /// `read_file` returns the content of a file, or `None` if it does not exist. It should refuse files
     /// larger than [`super::MAX_FILE`]. `cwd` is absolute; relative paths are relative to it. An empty
@@ -130,8 +131,8 @@ impl Config {
         Ok(())
     }
 
-    /// Reads the system configuration file. The one of the installation cannot be replaced by
-    /// SCR_SYSTEM_CONF if it limits what users may set.
+    /// Reads the system configuration file. The installed file cannot be replaced by
+    /// SCR_SYSTEM_CONF if it limits the settings of users.
     fn load_system(&mut self, read_file: &dyn Fn(&Path) -> Result<Option<Vec<u8>>>) -> Result<()> {
         let read = |next: &mut Config, path: PathBuf| {
             let (layer, problems) = match read_file(&path)? {

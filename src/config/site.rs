@@ -49,7 +49,7 @@ impl Config {
         self.system.plain.get(name)
     }
 
-    /// True if the system configuration file limits what users may set.
+    /// True if the system configuration file limits the settings of users.
     pub(super) fn has_limits(&self) -> bool {
         ALWAYS.iter().any(|name| self.of_site(name).is_some())
     }

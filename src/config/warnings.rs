@@ -11,8 +11,8 @@ use crate::job::Environment;
 use crate::messages::{NO_EFFECT, UNKNOWN_PARAMETER};
 use std::collections::BTreeSet;
 
-/// Parameters that only some sources can set, because they tell where the other sources are, or what these
-/// may set.
+/// Parameters that only some sources can set, because they tell where the other sources are, or limit
+/// these.
 pub(super) const EARLY: [(&str, &[ConfigSource]); 4] = [
     (SITE_ONLY, &[ConfigSource::System]),
     (ALLOWED_BASES, &[ConfigSource::System]),

@@ -101,7 +101,7 @@ struct Listed {
     lists: Lists,
 }
 
-/// Calls the routine, and writes what it lists. Local.
+/// Calls the routine, and writes the fields that it lists. Local.
 fn list_state(
     session: &mut Session,
     routine: &mut dyn FnMut(&mut List<'_>) -> Result<()>,

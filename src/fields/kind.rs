@@ -1,4 +1,4 @@
-//! The kinds of elements: what a type of C, C++, Fortran or Python is in a file of fields.
+//! The kinds of elements: the types of C, C++, Fortran and Python in a file of fields.
 
 use crate::{Error, Result};
 use std::fmt;

@@ -150,7 +150,7 @@ impl FieldReader {
     }
 
     /// Sends the parts that other ranks need, and receives those that this rank needs. All rounds take
-    /// place, whatever fails. Collective.
+    /// place, even if one fails. Collective.
     fn receive(
         &mut self,
         comm: &dyn Communicator,
@@ -186,7 +186,8 @@ impl FieldReader {
         found
     }
 
-    /// The routine has ended: takes part in what the other ranks still send each other. Collective.
+    /// The routine has ended: takes part in the remaining messages between the other ranks.
+    /// Collective.
     pub fn finish(&mut self, comm: &dyn Communicator) -> Found<()> {
         let mut found = Ok(());
         while self.broken.is_none() && self.next_part < self.rounds.len() {

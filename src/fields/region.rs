@@ -1,4 +1,5 @@
-//! Boxes of elements in the whole of a field: where they meet, and what they leave uncovered.
+//! Boxes of elements in the whole of a field: their common parts, and the elements that they leave
+//! uncovered.
 
 use serde::{Deserialize, Serialize};
 

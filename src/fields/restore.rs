@@ -87,7 +87,8 @@ fn half_changed(why: &Error) -> Error {
     Error::usage(Call::Restore.name(), what)
 }
 
-/// Tells which newer checkpoints do not fit what the program lists: why of the newest, and the names of the others.
+/// Reports which newer checkpoints do not fit the program's list: the reason for the newest, and the names of the
+/// others.
 fn tell_unfit(session: &Session, unfit: Vec<(Name, Error)>) {
     const MOST: usize = 4;
     let mut unfit = unfit.into_iter();
@@ -134,7 +135,7 @@ fn try_restore(session: &mut Session, routine: &mut Routine<'_>, changed: &mut b
     Ok(read.and(finished)?)
 }
 
-/// Calls the routine for the first time, and compares what it lists with the files. Local.
+/// Calls the routine for the first time, and compares its list with the files. Local.
 fn compare_list(
     session: &mut Session,
     mut sources: Sources,

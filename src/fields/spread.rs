@@ -102,7 +102,7 @@ pub struct Head {
     pub from: u64,
 }
 
-/// The parts that this rank has in its files, and that it needs: what the ranks of the cells must know.
+/// The parts that this rank has in its files, and the parts that it needs, for the ranks of the cells.
 fn boxes_of(sources: &Sources, parts: &[Entry], size: usize) -> Post<CellRequest> {
     let mut post: Post<CellRequest> = Post::default();
     for (field, part) in parts.iter().enumerate() {

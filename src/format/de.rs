@@ -14,7 +14,7 @@ pub fn from_tree<T: DeserializeOwned>(tree: &Tree) -> Result<T> {
     record(tree).map_err(|fault| Error::format(0, fault.to_string()))
 }
 
-/// Reads what [`to_message`](super::to_message) made on another rank.
+/// Reads a value from a message of [`to_message`](super::to_message) on another rank.
 pub fn from_message<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
     let (tree, used) = packed::unpack(bytes)?;
     if used != bytes.len() {

@@ -1,4 +1,5 @@
-//! `.scr/identity.scr`: what names a prefix directory, wherever it is moved.
+//! `.scr/identity.scr`: the name of a prefix directory, which stays wherever the directory is
+//! moved.
 //!
 //! The path alone is not enough: a directory that was deleted and made again is another one, and a directory that
 //! was moved, or mounted at another place, is the same one.

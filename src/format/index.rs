@@ -89,7 +89,7 @@ impl IndexEntry {
         self.dataset.as_ref().is_some_and(Dataset::is_checkpoint)
     }
 
-    /// Complete and never failed: what a restart may choose by itself.
+    /// True if it is complete and never failed, so that a restart may choose it by itself.
     pub fn is_good(&self) -> bool {
         self.complete && self.failed.is_none()
     }

@@ -1,4 +1,4 @@
-//! Tests of the index: names, ids, marks, and what a restart tries.
+//! Tests of the index: names, ids, marks, and the order in which a restart tries checkpoints.
 
 use super::dataset::Dataset;
 use super::index::*;

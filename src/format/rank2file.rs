@@ -257,7 +257,7 @@ pub struct Segment {
     pub offset: u64,
 }
 
-/// Bytes of an entry: what [`starts_group`] counts.
+/// Bytes of an entry, as [`starts_group`] counts them.
 pub fn packed_size(entry: &impl Serialize) -> Result<u64> {
     Ok(to_message(entry)?.len() as u64)
 }

@@ -44,7 +44,7 @@ pub enum CodeKind {
 /// Number of members of a set that may be lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Failures {
-    /// As many, whatever the parameters say.
+    /// A fixed number, which no parameter changes.
     Fixed(u32),
     /// As SET_FAILURES says, from 1 to the set size.
     Asked {

@@ -16,7 +16,7 @@ use std::path::{Component, Path, PathBuf};
 pub struct Name(Box<[u8]>);
 
 impl Name {
-    /// A name of these bytes, up to the first NUL: what a C string would hold.
+    /// A name of these bytes, up to the first NUL, as a C string would hold it.
     pub fn new(bytes: impl Into<Vec<u8>>) -> Self {
         let mut bytes = bytes.into();
         if let Some(end) = bytes.iter().position(|&b| b == 0) {

@@ -26,7 +26,7 @@ pub fn in_words(dir: &Path) -> Option<String> {
     }
 }
 
-/// The links are read and not followed: what they lead to may be on a file system that hangs.
+/// The links are read and not followed: their targets may be on a file system that hangs.
 fn holds(pid: u32, dir: &Path) -> bool {
     let open = std::fs::read_dir(format!("/proc/{pid}/fd"));
     let mut open = open.into_iter().flatten().flatten();

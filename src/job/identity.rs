@@ -180,8 +180,7 @@ pub fn variable(name: &str, environment: &Environment) -> Option<String> {
         .map(str::to_string)
 }
 
-/// Longest name of a directory on Linux, bytes (NAME_MAX), less room for what SCR puts
-/// before it.
+/// Longest name of a directory on Linux, bytes (NAME_MAX), less room for SCR's own text before it.
 const LONGEST: usize = 200;
 
 /// Checks that a value can be one component of a path, with SCR's own text before and after it.

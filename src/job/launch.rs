@@ -40,7 +40,8 @@ pub fn launch(environment: &Environment) -> Option<Launch> {
     told(environment).filter(|launch| !is_inherited(environment, launch.variable))
 }
 
-/// Reads the variables of launchers. A launcher that has started one process is believed, whatever is around it.
+/// Reads the variables of launchers. A launcher that has started one process is believed, also inside another
+/// launch.
 fn told(environment: &Environment) -> Option<Launch> {
     let number = |variable: &'static str| {
         let processes = environment.get(variable)?.parse().ok()?;

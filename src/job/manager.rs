@@ -108,7 +108,7 @@ pub fn job_of_slurm(environment: &Environment, format: &str) -> Result<String> {
     let job = format!("--jobs={}", id(environment));
     let format = format!("--format={format}");
     let arguments = ["--noheader", &job, &format];
-    // Times in seconds since the epoch, whatever the user likes to see.
+    // Times in seconds since the epoch, also if the user prefers another form.
     let times = [("SLURM_TIME_FORMAT", "%s")];
     let out = ask(environment, "squeue", &arguments, &times)?;
     Ok(out.trim().to_string())

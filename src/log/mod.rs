@@ -1,4 +1,4 @@
-//! The event log: what happened in the runs of a job, and how long it took.
+//! The event log: the events in the runs of a job, and their durations.
 //!
 //! A [`Record`] goes to one or more [`Destination`]s: a text file in the prefix directory, syslog, a
 //! database. Commands write a record at once ([`Destinations::write`]). The library gives it to a thread

@@ -239,7 +239,7 @@ fn quoted(text: &str) -> String {
     out
 }
 
-/// A value, bare or in quotes, and what follows it.
+/// A value, bare or in quotes, and the text after it.
 fn value(text: &str) -> Option<(String, &str)> {
     let Some(inside) = text.strip_prefix('"') else {
         let end = text.find(", ").unwrap_or(text.len());

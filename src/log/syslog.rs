@@ -32,7 +32,8 @@ fn first_socket<'a>(paths: &[&'a Path]) -> Option<&'a Path> {
     paths.iter().find(is_socket).copied()
 }
 
-/// The system's syslog. The connection is our own: openlog(3) would change what the program itself logs.
+/// The system's syslog. The connection is our own: openlog(3) would change the messages that the program
+/// itself logs.
 pub struct Syslog {
     socket: PathBuf,
     /// Facility and level.

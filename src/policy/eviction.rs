@@ -556,7 +556,7 @@ mod tests {
         here: &[usize],
         count: usize,
     ) {
-        // Without what is only one of several.
+        // Leaves out a dataset that is only one of several.
         let eviction_order = |gone: &[usize]| {
             let mut all = quality(entries, gone);
             all.pop();

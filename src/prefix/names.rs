@@ -30,7 +30,7 @@ pub(super) fn rank_of(name: &Path, size: usize) -> usize {
     crc32fast::hash(name.as_os_str().as_bytes()) as usize % size
 }
 
-/// Sends names to ranks, and returns what came, sorted by sender. Collective; one round.
+/// Sends names to ranks, and returns the received ones, sorted by sender. Collective; one round.
 pub(super) fn exchange_names(
     comm: &dyn Communicator,
     names: &BTreeMap<usize, Names>,

@@ -1,4 +1,4 @@
-//! Rebuilds what a set lost: files, redundancy, or both.
+//! Rebuilds the losses of a set: files, redundancy, or both.
 //!
 //! Every member announces its files, and all come to the same verdict. A rank without a record gets
 //! it from a right neighbour, whose redundancy file contains it. Ranks that need a new redundancy
@@ -169,7 +169,8 @@ impl Rebuild<'_, '_> {
         (made, findings)
     }
 
-    /// Moves the parts that other ranks hold. With `rebuild`, also rebuilds what the verdict asks for.
+    /// Moves the parts that other ranks hold. With `rebuild`, also rebuilds the files that the verdict
+    /// names.
     fn restore(
         &mut self,
         state: &MemberState,

@@ -149,9 +149,9 @@ impl RedundancyScheme {
     /// its checksums, in the pass that rebuilds a lost rank if one is lost. Damaged content is
     /// noted in `mine` and counts as lost, and the rebuild starts again without it.
     ///
-    /// Files of a rank without a record are compared with what a neighbour's redundancy file says
-    /// of them. If all are right, the rank keeps them. If not, they are removed just before they
-    /// are rebuilt.
+    /// Files of a rank without a record are compared with their entries in a neighbour's redundancy
+    /// file. If all are right, the rank keeps them. If not, they are removed just before they are
+    /// rebuilt.
     ///
     /// If the set lost more than the scheme tolerates, every member gets [`Error::Dataset`], and no
     /// file is changed. Other errors are as in [`RedundancyScheme::encode`]. Rebuilt files are

@@ -45,7 +45,7 @@ impl FieldsState {
         Ok(())
     }
 
-    /// A checkpoint does not fit what the program lists.
+    /// A checkpoint does not fit the program's list.
     pub(super) fn does_not_fit(&mut self, name: Name) {
         self.unfit.insert(name);
     }

@@ -106,11 +106,11 @@ impl Locks {
         self.prefix = lock;
     }
 
-    /// Locks the stores that this rank leads, and takes over what earlier runs left in them. This
-    /// rank no longer leads a store that a run in another prefix directory has and that no dataset of this run will
-    /// use. In one that a process of an earlier run in this prefix directory has, the newest checkpoint may be.
-    /// Waits up to `timeout` for a run whose last processes are ending. Locks that this process has from an earlier
-    /// run of the session stay, or end if another rank leads the store now. Local.
+    /// Locks the stores that this rank leads, and takes over the datasets that earlier runs left in them. This rank
+    /// no longer leads a store that a run in another prefix directory has and that no dataset of this run will use.
+    /// In one that a process of an earlier run in this prefix directory has, the newest checkpoint may be. Waits up
+    /// to `timeout` for a run whose last processes are ending. Locks that this process has from an earlier run of
+    /// the session stay, or end if another rank leads the store now. Local.
     ///
     /// # Errors
     /// Another run has a store that this run needs, or the content of the store cannot be taken

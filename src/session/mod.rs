@@ -1,7 +1,7 @@
 //! One run of an application under SCR: its state, and the calls of the API.
 //!
 //! [`Session`] holds the state in a few parts, and nothing is global. A method takes the parts that it
-//! uses, so that its signature says what it may change. [`state`] says which call is allowed when.
+//! uses, so that its signature shows what it may change. [`state`] says which call is allowed when.
 //!
 //! | call | where it is |
 //! |---|---|
@@ -194,7 +194,7 @@ impl Session {
         &self.fields
     }
 
-    /// Changes what the run remembers of its checkpoints of fields. Local.
+    /// Changes the run's records about checkpoints of fields. Local.
     pub fn fields_mut(&mut self) -> &mut FieldsState {
         &mut self.fields
     }

@@ -144,7 +144,8 @@ impl Run {
         first.get() == self.rank() as i64
     }
 
-    /// Warns, on the `first` rank that has noted it, of what could not be kept of files. Local; all ranks call it.
+    /// Warns, on the `first` rank that has noted it, of attributes of files that could not be kept. Local; all
+    /// ranks call it.
     pub fn tell_unkept(&self, first: Agreed<i64>) {
         if first.get() == i64::MAX {
             return;
@@ -199,7 +200,7 @@ impl Run {
         self.share(AtRoot::new(&*self.comm, make))
     }
 
-    /// Gives what rank 0 has to all ranks. Collective; two rounds.
+    /// Gives rank 0's value to all ranks. Collective; two rounds.
     pub fn share<T: serde::Serialize + serde::de::DeserializeOwned>(
         &self,
         made: AtRoot<Result<T>>,

@@ -133,7 +133,8 @@ impl Process {
         Session::repair(setup, member, &mut self.config)
     }
 
-    /// Takes out what a repair needs of the run, which has lost ranks, and of earlier repairs that failed.
+    /// Takes out the parts that a repair needs of the run, which has lost ranks, and of earlier repairs
+    /// that failed.
     fn leave_run(&mut self) -> Member {
         match std::mem::replace(&mut self.run, RunState::None(State::Uninit)) {
             RunState::Active(session) => {

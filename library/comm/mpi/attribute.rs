@@ -1,4 +1,4 @@
-//! The attribute whose deletion does the work of `at_finalize`: what MPI calls.
+//! The attribute whose deletion does the work of `at_finalize`: MPI calls its function.
 
 use std::ffi::{c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -57,7 +57,7 @@ fn which_files_are_read() {
     let paths = |env: &[(&str, &str)]| asked(&mut Config::new(), env);
     let system = installed_file(&Environment::empty(), false);
     assert_eq!(paths(&[]), [&system, Path::new("/cwd/.scrconf")]);
-    // The installed file is read too, since it may limit what users set.
+    // The installed file is read too, since it may limit the settings of users.
     assert_eq!(
         paths(&[("SCR_PREFIX", "a/../b"), ("SCR_SYSTEM_CONF", "s")]),
         [&system, Path::new("/cwd/s"), Path::new("/cwd/b/.scrconf")]

@@ -55,7 +55,8 @@ fn what_the_site_sets_alone_is_not_set_by_users() {
     );
 }
 
-/// The other ranks have the same limits, also for what each takes from its own environment.
+/// The other ranks have the same limits, also for the settings that each takes from its own
+/// environment.
 #[test]
 fn the_limits_hold_on_all_ranks() {
     let system = "SCR_CACHE_BASE=/site\nSCR_SITE_ONLY=SCR_CACHE_BASE\nSCR_ALLOWED_BASES=/site:/n\n\

@@ -17,7 +17,7 @@ use std::sync::{Arc, PoisonError};
 
 /// A file system in which [`ContainedFiles::show`] has put files. They can be looked at and read. A file
 /// that is written, renamed or removed at such a path is a plain file, in place of the one that was
-/// shown. Lists of directories, and what [`Files::beneath`] gives, do not have them.
+/// shown. Lists of directories, and the files of [`Files::beneath`], do not have them.
 pub struct ContainedFiles<'a> {
     inner: &'a dyn Files,
     /// The file system with the containers, which outlives this value.

@@ -249,7 +249,8 @@ impl<'a> TreeReader<'a> {
         mine.map_or(Ok(()), |task| self.follow(task))
     }
 
-    /// The rank that reads what rank `writer` of `ranks` has written: the same one of as many ranks.
+    /// The rank that reads the file that rank `writer` of `ranks` has written: the same rank, if the
+    /// number of ranks is the same.
     fn reader(&self, writer: u64, ranks: u64) -> usize {
         let spread = u128::from(writer) * self.size as u128 / u128::from(ranks.max(1));
         spread.min(self.size as u128 - 1) as usize

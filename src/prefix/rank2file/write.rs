@@ -18,7 +18,7 @@ use std::path::Path;
 pub struct LeafCutter {
     /// Number of ranks of the dataset.
     ranks: u64,
-    /// False if all entries are in one leaf, whatever their size.
+    /// False if all entries are in one leaf, of any size.
     split: bool,
     /// Packed bytes of all entries so far.
     bytes: u64,

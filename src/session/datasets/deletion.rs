@@ -47,8 +47,8 @@ pub(in crate::session) struct BackgroundDeletion {
 
 impl BackgroundDeletion {
     /// Deletes renamed directories in a thread, after the oldest deletion if there are [`MOST`]. With
-    /// `SCR_CRC_ON_DELETE` it compares their files with the recorded checksums before, and tells what
-    /// differs. Local.
+    /// `SCR_CRC_ON_DELETE` it compares their files with the recorded checksums before, and reports
+    /// differences. Local.
     pub fn start(&mut self, run: &Run, trash: Vec<Trash>) {
         if trash.is_empty() {
             return;
@@ -67,7 +67,7 @@ impl BackgroundDeletion {
                         sink.take(&speaker, &Message::new(Severity::Warning, text));
                     }
                 }
-                // The next run of this job deletes what cannot be deleted now.
+                // The next run of this job deletes the rest.
                 let _ = dataset::empty_trash(&*files, &layout, id);
             }
         });
@@ -77,7 +77,7 @@ impl BackgroundDeletion {
     pub fn start_tree(&mut self, run: &Run, path: PathBuf) {
         let files = run.files.clone();
         self.spawn(move || {
-            // The next run of this job deletes what cannot be deleted now.
+            // The next run of this job deletes the rest.
             let _ = files.remove_tree(&path);
         });
     }
@@ -96,7 +96,7 @@ impl BackgroundDeletion {
         self.threads.extend(thread.spawn(work));
     }
 
-    /// Adds something to what [`BackgroundDeletion::start_postponed`] deletes. Local.
+    /// Adds a dataset to those that [`BackgroundDeletion::start_postponed`] deletes. Local.
     pub fn postpone(&mut self, trash: Trash) {
         self.postponed.push(trash);
     }

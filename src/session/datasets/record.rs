@@ -1,4 +1,4 @@
-//! Records of datasets in the cache, and what goes with them: redundancy and checksums.
+//! Records of datasets in the cache, with their redundancy and checksums.
 
 use crate::cache::dataset;
 use crate::cache::layout::Layout;

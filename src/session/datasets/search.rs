@@ -38,8 +38,8 @@ pub(in crate::session) struct Offer {
     pub files: Option<RestartFiles>,
     /// Checkpoints that may be whole but could not be used, each for its own time.
     pub unavailable: Vec<Unavailable>,
-    /// Checkpoints that do not fit this program, in the order in which they were offered, each with what
-    /// does not fit. They are good, and are not offered again in this run.
+    /// Checkpoints that do not fit this program, in the order in which they were offered, each with the
+    /// difference. They are good, and are not offered again in this run.
     pub unfit: Vec<(u64, String)>,
     /// The id that `SCR_Current` has named, until that checkpoint is offered. No other checkpoint
     /// is offered before it.

@@ -83,7 +83,7 @@ impl CachedDatasets {
         let (Some(need), Some(wanted)) = (need, wanted) else {
             return match self.failures {
                 0 => Ok(verdict),
-                // Nothing but what must stay may be in the way.
+                // Only datasets that must stay may be in the way.
                 2.. if self.saving_gives(run, offer, location) > 0 => {
                     let what = format!(
                         "{} datasets in a row could not be completed, and {}",
@@ -259,7 +259,7 @@ impl Shortage {
         format!("{place} has {has}, and going by the last dataset it needs {need}")
     }
 
-    /// With what can be done, if this is the first of these errors.
+    /// With the remedy, if this is the first of these errors.
     fn error(&self, run: &Run, at: usize, next: &Dataset, first: bool) -> Error {
         let store = &run.descriptors.stores[at];
         let [has, need] = self.sizes();
@@ -522,7 +522,7 @@ mod tests {
         let (run, _) = run_with(&dir, 0);
         let mut all = CachedDatasets::default();
         assert_eq!(check(&mut all, &run), Ok(Fit::Now));
-        // After failures what no restart can use goes, then all that is dispensable.
+        // After failures, datasets that no restart can use go first, then all that are dispensable.
         all.failures = 1;
         all.unusable = vec![Slot { store: 0, id: 1 }];
         all.insert(cached(2));
@@ -545,7 +545,7 @@ mod tests {
         for part in ["dataset 9", "99 B free", "it needs 100 B", "COUNT (now 2)"] {
             assert!(refused.contains(part), "{part}: {refused}");
         }
-        // With what the count of the store demands anyway it fits.
+        // Without the datasets that must leave anyway, it fits.
         for id in 1..=2 {
             all.insert(of_size(id, 1));
         }

@@ -42,7 +42,8 @@ pub(in crate::session) struct Survey {
     pub unread: Vec<Slot>,
     /// Directories that no restart can use and that the other ranks do not know yet.
     pub unusable: Vec<Slot>,
-    /// The names of the datasets that were found in directories of this job, whatever became of them since.
+    /// The names of the datasets that were found in directories of this job, also of those that are gone
+    /// since.
     pub names: Vec<(Slot, Name)>,
     /// Directories to delete or to quarantine with the next message to all ranks.
     pub rejected: Rejected,
@@ -271,7 +272,7 @@ impl LastRun {
         self.forget_bypass(run, |id| oldest.contains(&id) || same.contains(&id));
     }
 
-    /// The ids of what it wrote in bypass under such names, ascending.
+    /// The ids of the datasets that it wrote in bypass under such names, ascending.
     fn bypass_ids(&self, named: impl Fn(&Name) -> bool) -> Vec<u64> {
         let all = self.in_bypass.iter();
         all.filter(|(_, name)| named(name))
@@ -279,7 +280,7 @@ impl LastRun {
             .collect()
     }
 
-    /// Some of what it wrote in bypass no longer counts as cached. Local.
+    /// Some datasets that it wrote in bypass no longer count as cached. Local.
     pub fn forget_bypass(&mut self, run: &Run, gone: impl Fn(u64) -> bool) {
         let mut ids = self.bypass_ids(|_| true);
         ids.retain(|id| gone(*id));

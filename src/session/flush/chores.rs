@@ -42,7 +42,7 @@ impl Flush<'_> {
                 self.background
                     .checksums
                     .begin_recording(self.run, self.cached)?;
-                // All ranks have taken what they use again of evicted datasets.
+                // All ranks have taken the files of evicted datasets that they use again.
                 self.cached.led.deletion.start_postponed(self.run);
                 Ok(())
             }

@@ -91,7 +91,7 @@ enum StartWait {
 }
 
 impl StartWait {
-    /// The term whose maximum is what all ranks wait for.
+    /// The term whose maximum is the reason for which all ranks wait.
     fn term(self) -> Term {
         Term::Max(match self {
             StartWait::Nothing => 0,
@@ -212,7 +212,7 @@ impl Session {
     /// was full, and its flushes have ended now. Collective.
     fn try_start(&mut self, request: &StartRequest) -> Result<bool> {
         let begun = Instant::now();
-        // A program that writes has read what it wanted. The next search starts again.
+        // A program that writes has read all that it wanted. The next search starts again.
         self.search.offer.files = None;
         self.search.offer.chosen = None;
         let (id, count) = self.ids.next(request.call.name())?;
@@ -321,7 +321,8 @@ impl Session {
         }
     }
 
-    /// All ranks are ready: enters the dataset, and evicts what must go for it. Collective.
+    /// All ranks are ready: enters the dataset, and evicts the datasets that must go for it.
+    /// Collective.
     fn open(
         &mut self,
         request: &StartRequest,
@@ -387,7 +388,8 @@ impl Session {
         Ok(())
     }
 
-    /// Evicts what must go for a new dataset, and gives the datasets whose files it may write over. Collective.
+    /// Evicts the datasets that must go for a new one, and returns those whose files it may write over.
+    /// Collective.
     fn make_way(
         &mut self,
         request: &StartRequest,

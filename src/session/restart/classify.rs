@@ -1,5 +1,5 @@
-//! Rank 0 classifies what was found in the caches: datasets that can be tried, datasets of other
-//! runs, datasets that are lost, and directories that can only be removed.
+//! Rank 0 classifies the datasets in the caches: those that can be tried, those of other runs,
+//! those that are lost, and directories that can only be removed.
 
 use crate::cache::plan::{Candidate, Inventory, Slot, candidates};
 use crate::events::Severity;
@@ -66,9 +66,9 @@ impl Survey {
         self.cached = found;
     }
 
-    /// Takes out of `found` what a run of the same job wrote for another prefix directory. A
-    /// dataset in the flush file of this prefix directory nevertheless belongs to it: the directory
-    /// was moved, or has several names. Local.
+    /// Takes out of `found` the datasets that a run of the same job wrote for another prefix
+    /// directory. A dataset in the flush file of this prefix directory nevertheless belongs to it:
+    /// the directory was moved, or has several names. Local.
     fn leave_other_runs(&self, run: &Run, found: &mut Vec<Candidate>) -> Vec<Slot> {
         let mut left = Vec::new();
         found.retain(|candidate| {

@@ -1,4 +1,4 @@
-//! Fetching checkpoints from the prefix directory: which one is tried next, and what follows.
+//! Fetching checkpoints from the prefix directory: the choice of the next one, and its fetch.
 
 use crate::cache::plan::Slot;
 use crate::events::{Event, Severity};

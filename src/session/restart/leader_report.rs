@@ -167,7 +167,7 @@ impl AlikeRecords {
 }
 
 impl Part {
-    /// Adds it to what the rank `leader` has reported. Rank 0.
+    /// Adds it to the report of the rank `leader`. Rank 0.
     fn enter(
         &self,
         run: &Run,

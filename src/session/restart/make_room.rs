@@ -1,5 +1,6 @@
-//! Room in the cache for a restart: what leaves a full store so that a checkpoint can be recovered or
-//! fetched. Datasets go one at a time, and after each one the recovery or the fetch is tried again.
+//! Room in the cache for a restart: the choice of datasets that leave a full store so that a
+//! checkpoint can be recovered or fetched. Datasets go one at a time, and after each one the recovery
+//! or the fetch is tried again.
 
 use crate::cache::plan::Slot;
 use crate::comm::{Agreement, Term};

@@ -310,7 +310,7 @@ impl Renewal<'_> {
         }
     }
 
-    /// All that have changed, whatever their content is, since the records cannot follow.
+    /// All changed files, with any content, since the records cannot follow them.
     fn not_done(&self, error: Error) -> Found {
         let changed = self.changed.values();
         Found {
@@ -321,8 +321,8 @@ impl Renewal<'_> {
     }
 }
 
-/// Tells that files were changed, the first of them by name, and what follows for the next restart. Nothing if they
-/// have the content that was recorded. Collective.
+/// Reports that files were changed, names the first one, and says what that means for the next restart. Nothing if
+/// they have the content that was recorded. Collective.
 fn tell_changed(run: &Run, dataset: &Dataset, found: Found) -> Result<()> {
     let me = run.rank() as i64;
     let first = if found.files.is_empty() { i64::MAX } else { me };

@@ -160,7 +160,8 @@ impl Restart<'_> {
         Ok(())
     }
 
-    /// Sends the steps that rank 0 makes to the ranks, and removes what they reject. Collective.
+    /// Sends the steps that rank 0 makes to the ranks, and removes the datasets that they reject.
+    /// Collective.
     fn next_step(&mut self, make: impl FnOnce(&mut Planner) -> Result<Messages>) -> Result<Step> {
         let run = self.run;
         let made = self.planner().map(|mut planner| make(&mut planner));
@@ -314,7 +315,7 @@ impl Restart<'_> {
     }
 
     /// A dataset could not be recovered. If a later attempt may succeed, no older one is offered.
-    /// Local; what all ranks know stays the same on all.
+    /// Local; the facts that all ranks have stay equal on all.
     fn recovery_failed(&mut self, order: &RecoveryOrder, failed: &RecoveryFailure) {
         let dataset = &order.dataset;
         let named = title(dataset);

@@ -168,7 +168,7 @@ fn stores_of(
         .collect()
 }
 
-/// Rank 0 finds out what is common to all ranks, and sends it to them; `None` if SCR is disabled.
+/// Rank 0 finds out the facts that all ranks need, and sends them; `None` if SCR is disabled.
 /// Collective; two rounds.
 fn share_run_info(
     comm: &dyn Communicator,

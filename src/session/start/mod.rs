@@ -76,8 +76,8 @@ impl Setup {
 }
 
 impl Session {
-    /// Starts a run; `None` if SCR is disabled (`SCR_ENABLE=0`). `config` holds what `SCR_Config`
-    /// has set, the same on all ranks. Collective.
+    /// Starts a run; `None` if SCR is disabled (`SCR_ENABLE=0`). `config` holds the settings of
+    /// `SCR_Config`, equal on all ranks. Collective.
     ///
     /// # Errors
     /// A parameter or descriptor cannot be used, a directory cannot be made or belongs to somebody
@@ -323,7 +323,8 @@ impl Session {
         Ok(())
     }
 
-    /// Tells what `SCR_PREFIX_PURGE` has deleted, and whether a restart is possible without it. Local.
+    /// Reports which datasets `SCR_PREFIX_PURGE` has deleted, and whether a restart is possible
+    /// without them. Local.
     fn tell_purged(&self, purged: &str, recovered: Option<u64>) {
         let found = recovered.is_some() || !self.search.offer.unavailable.is_empty();
         let (severity, rest) = if found {

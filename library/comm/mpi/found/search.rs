@@ -40,7 +40,7 @@ impl Library {
         })
     }
 
-    /// As [`Library::symbol`], in this library alone and what it needs.
+    /// As [`Library::symbol`], in this library alone and in those that it needs.
     pub fn own(&self, name: &CStr) -> Option<*mut c_void> {
         let found = address(self.handle, name);
         (!found.is_null()).then_some(found)
