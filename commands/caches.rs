@@ -30,7 +30,7 @@ pub(super) struct Caches {
     cache: Vec<PathBuf>,
 }
 
-/// Where a job's datasets are on this node.
+/// The places of a job's datasets on this node.
 pub(super) struct Here {
     pub job: Job,
     pub node: String,

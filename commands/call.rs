@@ -8,7 +8,7 @@ use std::fmt::{self, Display};
 use std::io::{self, BufWriter, ErrorKind, Stdout, Write};
 use std::process::ExitCode;
 
-/// Why a command failed.
+/// The reason why a command failed.
 #[derive(Debug)]
 pub(super) enum Failure {
     /// A message for the user; exit status 1.
@@ -54,13 +54,13 @@ impl From<io::Error> for Failure {
 
 /// A running command.
 pub(super) struct Invocation {
-    /// The name that was called: classic, or that of the subcommand.
+    /// The name by which the command was called: classic, or that of the subcommand.
     pub name: &'static str,
     /// Standard output.
     pub out: Out,
     /// True to print steps, see [`Invocation::step`].
     pub verbose: bool,
-    /// Notes what file systems refuse to keep of the files that the command writes. It is told when the command ends.
+    /// Attributes of written files that file systems have refused to keep. They are reported when the command ends.
     pub unkept: Unkept,
     classic: bool,
 }

@@ -13,7 +13,7 @@ use scr_engine::system::time::SystemTime;
 use scr_engine::text::ranks_in_words;
 use std::io::Write;
 
-/// Completes a dataset from its parts in the prefix directory, and prints what was rebuilt.
+/// Completes a dataset from its parts in the prefix directory, and prints which files were rebuilt.
 pub(super) fn complete(
     call: &mut Invocation,
     prefix: &Prefix,

@@ -1,4 +1,4 @@
-//! The parameters of a command: those of a job that starts here.
+//! The parameters of a command: those of a job that would start here.
 
 use super::call::Failure;
 use scr_engine::Error;

@@ -20,12 +20,12 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How long the daemons may take to start before the program is launched without them.
+/// Time in which the daemons must start; after it the program is launched without them.
 const START: Duration = Duration::from_secs(10);
 
 /// True if the configuration asks for transfer daemons.
 pub(super) fn are_wanted(job: &Job) -> bool {
-    // The library tells what is wrong with the configuration.
+    // The library reports errors of the configuration.
     job.is_on("SCR_FLUSH_ASYNC").unwrap_or(false) && flush_by_daemon(job).unwrap_or(false)
 }
 
@@ -42,13 +42,13 @@ fn flush_by_daemon(job: &Job) -> Result<bool, Failure> {
     Ok(stores.iter().any(|store| store.flush == FlushType::Daemon))
 }
 
-/// Where the daemons write what there is to tell.
+/// The file to which the daemons write their messages.
 fn log_file(job: &Job) -> PathBuf {
     job.prefix.file("transfer.log")
 }
 
 /// Starts a daemon on each node, to go on when this process ends. Gives one line for the user. Flushes of
-/// a node without one are made by threads, so that is no failure.
+/// a node without a daemon are made by threads, so that is no failure.
 pub(super) fn start(
     job: &Job,
     launcher: Option<&Launcher>,
@@ -83,7 +83,7 @@ pub(super) fn start(
     ))
 }
 
-/// How many daemons tell in the log that they serve.
+/// Number of daemons that have logged that they serve.
 fn count_serving(log: &mut File, begin: u64) -> usize {
     let mut text = Vec::new();
     let read = log
@@ -94,8 +94,8 @@ fn count_serving(log: &mut File, begin: u64) -> usize {
     read.map_or(0, |_| text.lines().filter(serves).count())
 }
 
-/// Waits until the nodes have copied what is in their transfer files, ends their daemons, and enters what
-/// is complete now.
+/// Waits until the nodes have copied the parts in their transfer files, ends their daemons, and enters
+/// the datasets that are complete now.
 pub(super) fn end(call: &mut Invocation, job: &Job, nodes: &ReachedNodes) -> Result<(), Failure> {
     let answers = nodes.ask(&["transfer", "--finish"])?;
     tell_unkept(call, &answers, "transfer");

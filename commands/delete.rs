@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::io::{self, BufRead, IsTerminal, Read, Write};
 use std::path::PathBuf;
 
-/// How many files are listed at most.
+/// Number of files that are listed, at most.
 const MANY: usize = 20;
 
 /// Deletes the dataset of that name. Without `yes` it asks first, if standard input is a terminal. A
@@ -47,7 +47,7 @@ pub(super) fn delete(
     Ok(())
 }
 
-/// Prints what will be deleted.
+/// Prints the files that will be deleted.
 fn list(call: &mut Invocation, what: &str, files: &BTreeSet<PathBuf>) -> Result<(), Failure> {
     let number = match files.len() {
         0 => "no file of its own".to_string(),

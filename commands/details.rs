@@ -11,13 +11,13 @@ use scr_engine::text;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Most of the event log that is read, bytes. What datasets took that are older is not told.
+/// Most of the event log that is read, bytes. The times of older datasets are not shown.
 const MOST: u64 = 64 << 20;
 
-/// The word in a table for what is not known.
+/// The word in a table for an unknown value.
 const UNKNOWN: &str = "-";
 
-/// The word in a table for what kind of dataset it is.
+/// The word in a table for the kind of a dataset.
 pub(super) fn kind(checkpoint: bool, output: bool) -> &'static str {
     match (checkpoint, output) {
         (true, true) => "CKPT,OUTPUT",
@@ -36,13 +36,13 @@ pub(super) struct Took {
     pub rate: Option<f64>,
 }
 
-/// How long datasets took, by id: the newest record of each name and job.
+/// The times that datasets took, by id: the newest record of each name and job.
 #[derive(Default)]
 pub(super) struct Times(BTreeMap<u64, Vec<Took>>);
 
 impl Times {
-    /// From the event log of a prefix directory: the transfers for which `wanted` is true. A log that
-    /// cannot be read is only a warning.
+    /// Reads the event log of a prefix directory: the transfers for which `wanted` is true. A log
+    /// that cannot be read is only a warning.
     pub fn read(
         call: &mut Invocation,
         files: &dyn Files,
@@ -105,7 +105,7 @@ pub(super) fn is_saved(record: &Record) -> bool {
     }
 }
 
-/// Of how many files of a dataset the checksum is recorded.
+/// Tells of how many files of a dataset the checksum is recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Checksums {
@@ -115,7 +115,7 @@ pub(super) enum Checksums {
 }
 
 impl Checksums {
-    /// `None` if there are no files.
+    /// `None` without files.
     pub fn of(recorded: u64, files: u64) -> Option<Self> {
         match (recorded, files) {
             (_, 0) => None,
@@ -161,7 +161,7 @@ impl Details {
         }
     }
 
-    /// Adds what the rank2file of a dataset in the prefix directory says, if it is there.
+    /// Adds the facts in the rank2file of a dataset in the prefix directory, if it is there.
     pub fn with_rank2file(
         self,
         call: &mut Invocation,

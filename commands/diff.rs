@@ -65,7 +65,7 @@ pub(super) struct Differing {
 }
 
 enum How {
-    /// It is in one of them only: `A` or `B`.
+    /// The field is in one of them only: `A` or `B`.
     OnlyIn(&'static str),
     Differs(Difference),
 }

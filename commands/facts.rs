@@ -1,4 +1,4 @@
-//! `scr env`, `scr prefix`, `scr nodes-file`: what is known of a job, for scripts.
+//! `scr env`, `scr prefix`, `scr nodes-file`: facts about a job, for scripts.
 
 use super::call::{Failure, Invocation};
 use super::job::Job;

@@ -31,8 +31,8 @@ pub(super) fn avoided(job: &Job, up: &[String], all: usize) -> Result<Vec<Down>,
     Ok(left_out.into_iter().map(down).collect())
 }
 
-/// The nodes that have failed as often as SCR_NODE_FAILURES says, in the hours of SCR_NODE_FAILURE_HOURS. None without a
-/// log.
+/// The nodes that have failed as often as SCR_NODE_FAILURES says, in the hours of SCR_NODE_FAILURE_HOURS. Empty without
+/// a log.
 pub(super) fn often(job: &Job) -> Result<Vec<FailedOften>, Failure> {
     let least = job.number("SCR_NODE_FAILURES")?.unwrap_or(FAILURES);
     let hours = job.number("SCR_NODE_FAILURE_HOURS")?.unwrap_or(HOURS);
@@ -65,7 +65,7 @@ pub(super) fn often(job: &Job) -> Result<Vec<FailedOften>, Failure> {
     }
 }
 
-/// Why a node is left out.
+/// The reason why a node is left out.
 pub(super) fn reason(one: &FailedOften) -> String {
     format!(
         "Failed in {}, and other nodes are there (SCR_NODE_FAILURES); the last time, {}: {}",

@@ -29,7 +29,7 @@ use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
 
-/// How long to wait for the last processes of a run to end.
+/// Time to wait for the last processes of a run to end.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Ask where the cached datasets of the last run are

@@ -179,8 +179,8 @@ impl RunCommand for Options {
 }
 
 impl Options {
-    /// The prefix directory if none is named. A condition in a directory that no job has used would stop nothing, and nobody
-    /// would notice.
+    /// The prefix directory if the user names none. A condition in a directory that no job has used would stop nothing,
+    /// and the user would not notice.
     fn default_dir() -> Result<PathBuf, Failure> {
         match place::used(None) {
             Ok(prefix) => Ok(prefix.root().to_path_buf()),

@@ -44,7 +44,7 @@ impl RunCommand for Options {
 /// The checkpoint that the next run would restart from, according to the records.
 pub(super) fn next(job: &Job) -> Result<Option<Name>> {
     let files = place::files(&job.prefix);
-    // The run tells what it cannot finish.
+    // The run reports datasets that it cannot finish.
     let _ = finish::finish_ended(
         &*files,
         &job.prefix,

@@ -38,7 +38,7 @@ pub fn definition() -> clap::Command {
     top.after_help(overview)
 }
 
-/// Adds what every command has: the version.
+/// Adds the version to a command.
 pub(super) fn dress(command: clap::Command) -> clap::Command {
     command.version(VERSION)
 }

@@ -38,7 +38,7 @@ pub(super) fn add(
         prefix.dataset(id).display()
     )?;
     if add::enter(files, prefix, &found, &time_of)?.is_none() {
-        // It may be possible from what was scavenged.
+        // The scavenged files may be enough for it.
         return complete(call, prefix, id).map_err(|failure| half_written(&name, id, failure));
     }
     if found.state != State::Complete {

@@ -27,7 +27,7 @@ pub(super) fn list(call: &mut Invocation, prefix: &Prefix) -> std::result::Resul
     Ok(call.show(&Line::table(&table(&rows), NAMES, style))?)
 }
 
-/// Prints all datasets, newest first, and what is known of each.
+/// Prints all datasets, newest first, with all known facts.
 pub(super) fn list_long(
     call: &mut Invocation,
     prefix: &Prefix,
@@ -91,7 +91,8 @@ fn existing(prefix: &Prefix) -> std::result::Result<Index, Failure> {
     }
 }
 
-/// Prints all datasets as JSON, newest first; with `long`, what takes longer to find out, too.
+/// Prints all datasets as JSON, newest first; with `long`, also the facts that take longer to find
+/// out.
 pub(super) fn list_json(
     call: &mut Invocation,
     prefix: &Prefix,
@@ -143,9 +144,9 @@ pub(super) fn list_json(
     json::print(call, "index", list)
 }
 
-/// The message if there is no index, with the datasets in the caches of the last run.
+/// The message without an index, with the datasets in the caches of the last run.
 fn nothing_flushed(prefix: &Prefix) -> Failure {
-    /// How many datasets are named at most.
+    /// Number of datasets that are named, at most.
     const MANY: usize = 10;
     let held = match records::read_flush_file(&*place::files(prefix), prefix) {
         Err(error) => format!("what the caches hold is not known: {error}"),

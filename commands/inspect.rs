@@ -124,7 +124,7 @@ impl Options {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Prints what the prefix directory has of a dataset.
+    /// Prints the state of a dataset in the prefix directory.
     fn saved(&self, call: &mut Invocation, here: &caches::Here, id: u64) -> Outcome {
         let saved = saved(call, here, id)?;
         let (dataset, ranks) = (&saved.dataset, saved.ranks);
@@ -239,7 +239,7 @@ fn nothing(here: &caches::Here) -> Failure {
     ))
 }
 
-/// Finds out what the prefix directory has of a dataset.
+/// Finds out the state of a dataset in the prefix directory.
 ///
 /// # Errors
 /// It cannot be completed, and why.

@@ -1,4 +1,4 @@
-//! `scr inspect` on several nodes: asks each, and adds up what they hold.
+//! `scr inspect` on several nodes: asks each, and adds up their datasets.
 
 use super::caches::Caches;
 use super::call::{Failure, Invocation};
@@ -10,7 +10,7 @@ use scr_jobs::hostlist::{compress, expand, minus, unique};
 use scr_jobs::remote::NodeResult;
 use std::time::Duration;
 
-/// How long a node may take to answer.
+/// Time in which a node must answer.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 // No doc comment: clap would take it for the help of the command.
@@ -36,7 +36,7 @@ impl AskedNodes {
     /// The contents of the caches of the nodes. A node that does not answer is a warning.
     ///
     /// # Errors
-    /// There is no such node, none can be asked, or none has a dataset.
+    /// The node does not exist, no node can be asked, or no node has a dataset.
     pub fn ask(&self, call: &mut Invocation, caches: &Caches) -> Result<InspectJson, Failure> {
         let job = caches.job()?;
         let nodes = self.nodes(&job)?;

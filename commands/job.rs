@@ -47,8 +47,8 @@ impl Job {
         Job::of(load(prefix)?)
     }
 
-    /// The job of this process, with the parameters that the environment of the last run has set, where that of this process
-    /// does not set them. Gives their names, too.
+    /// The job of this process. Parameters that its environment does not set are taken from the environment of the last
+    /// run. Gives their names, too.
     pub fn of_last_run(prefix: Option<&Path>) -> Result<(Job, Vec<String>), Failure> {
         let job = Job::here(prefix)?;
         let path = job.prefix.file("env.conf");
@@ -169,7 +169,7 @@ impl Job {
         )?)
     }
 
-    /// How many nodes its last run used; `None` if that is not known.
+    /// Number of nodes of its last run; `None` if it is not known.
     pub fn run_nodes(&self) -> Result<Option<u64>, Failure> {
         match format::read::<Nodes>(&*place::files(&self.prefix), &self.prefix.file("nodes.scr")) {
             Ok(record) => Ok(Some(record.nodes)),
@@ -207,7 +207,7 @@ impl Job {
         self.enter(record)
     }
 
-    /// Logs what has happened at the time of the record; see [`Job::note`].
+    /// Logs an event at the time of the record; see [`Job::note`].
     pub fn enter(&self, record: Record) -> Result<(), Failure> {
         match self.log()? {
             Some(mut log) => Ok(log.write(record)?),
@@ -215,7 +215,7 @@ impl Job {
         }
     }
 
-    /// Where its events go; `None` if they are not logged.
+    /// The destinations of its events; `None` if they are not logged.
     pub fn log(&self) -> Result<Option<Destinations>, Failure> {
         let Some(settings) = LogSettings::from(&self.config)? else {
             return Ok(None);

@@ -1,4 +1,5 @@
-//! What `--json` prints. `docs/formats/json.md` describes each key; a test compares it with real output.
+//! The documents that `--json` prints. `docs/formats/json.md` describes each key; a test compares it
+//! with real output.
 //!
 //! Names and paths may have any bytes, but JSON text is Unicode. A field `x` then has U+FFFD in place
 //! of each wrong byte sequence, and a field `x_hex` beside it has the exact bytes. A name that is UTF-8
@@ -95,8 +96,8 @@ impl Stream {
         }
     }
 
-    /// Prints an element. The first one comes after the beginning of the document, so that nothing is
-    /// printed if there is an error before.
+    /// Prints an element. The first part comes after the beginning of the document, so that nothing
+    /// is printed if an error comes before.
     pub(super) fn add(
         &mut self,
         call: &mut Invocation,

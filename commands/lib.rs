@@ -138,7 +138,7 @@ pub const COMMANDS: &[Command] = &[
     Command::of::<manual::command::Options>("manual", &[], Scripts),
 ];
 
-/// What a command is for: the headings of `scr --help`.
+/// The purpose of a command: the headings of `scr --help`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CommandGroup {
     /// Saved datasets.
@@ -183,7 +183,7 @@ pub struct Command {
     run: fn(&clap::ArgMatches, &mut Invocation) -> Outcome,
 }
 
-/// How a command ends.
+/// The end of a command.
 type Outcome = Result<ExitCode, Failure>;
 
 /// The exit status of an answer: 0 if it is good, or yes, else 1.
@@ -218,7 +218,7 @@ impl Command {
     }
 
     /// Adds a function that changes the words after the command's name before they are parsed. It adds
-    /// what the name itself says, and translates forms that clap does not know.
+    /// the options that the name itself implies, and translates forms that clap does not know.
     const fn arranged(self, arrange: fn(&str, &[OsString]) -> Vec<OsString>) -> Self {
         Command { arrange, ..self }
     }
@@ -232,8 +232,8 @@ impl Command {
 
 /// Runs the program with the arguments of this process.
 pub fn main() -> ExitCode {
-    // A file that grows beyond `ulimit -f` is an error as any other. A handler, since what is ignored stays so in the programs
-    // that commands start.
+    // A file that grows beyond `ulimit -f` is an error as any other. A handler, since an ignored signal stays ignored
+    // in the programs that commands start.
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
     let arguments: Vec<OsString> = std::env::args_os().collect();
     if let Some(shell) = std::env::var_os(completions::offer::VARIABLE) {

@@ -62,7 +62,7 @@ impl RunCommand for Options {
     }
 }
 
-/// The user of an option, checked like one from the environment, else that of the job.
+/// The user of an option, checked like one from the environment, else the user of the job.
 pub(super) fn user_of(job: &Job, given: Option<&str>) -> Result<String, Failure> {
     match given {
         Some(user) => {
@@ -73,7 +73,7 @@ pub(super) fn user_of(job: &Job, given: Option<&str>) -> Result<String, Failure>
     }
 }
 
-/// The job id of an option, checked like one from the environment, else that of the job.
+/// The job id of an option, checked like one from the environment, else the id of the job.
 pub(super) fn id_of(job: &Job, given: Option<&str>) -> Result<String, Failure> {
     match given {
         Some(id) => {

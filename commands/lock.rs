@@ -9,7 +9,7 @@ use scr_engine::system::time::Instant;
 use scr_engine::text::escaped_bytes;
 
 /// Takes the lock `name` in the prefix directory. `None` if the file system has no locks. `refused` makes the
-/// message if another process has it, from a text that says which.
+/// message if another process has the lock, from a text that names that process.
 pub(super) fn only_one(
     job: &Job,
     name: &str,

@@ -83,7 +83,7 @@ pub(super) fn time(text: &str) -> Result<i64, String> {
     }
 }
 
-/// How records are printed.
+/// The form in which records are printed.
 enum Printed {
     Lines,
     Json(json::Stream),

@@ -6,7 +6,7 @@ use scr_engine::config::log::DatabaseSettings;
 use scr_engine::log::{Record, read_database, read_text};
 use std::path::PathBuf;
 
-// No comment for documentation, which would be that of the command.
+// This comment must not become documentation, which clap would use for the command.
 #[derive(clap::Args)]
 pub(super) struct LogSource {
     /// Prefix directory, instead of SCR_PREFIX or the current directory
@@ -25,13 +25,13 @@ pub(super) struct LogSource {
 pub(super) struct LogRead {
     /// The file, or the prefix directory and the database.
     pub name: String,
-    /// How many lines or rows are no records.
+    /// Number of lines or rows that are not records.
     pub not_read: u64,
     warning: Option<String>,
 }
 
 impl LogRead {
-    /// Tells of what is no record.
+    /// Warns of lines that are not records.
     pub fn warn(&self, call: &mut Invocation) {
         if let Some(text) = &self.warning {
             call.warn(text);

@@ -10,7 +10,7 @@ mod pages;
 pub struct Manual {
     /// The command.
     pub command: &'static str,
-    /// Command lines, and what each is for.
+    /// Command lines, each with its purpose.
     pub examples: &'static [(&'static str, &'static str)],
     /// Related commands.
     pub see_also: &'static [&'static str],
@@ -33,7 +33,7 @@ pub fn manual(command: &str) -> Option<&'static Manual> {
     MANUALS.iter().find(|manual| manual.command == command)
 }
 
-/// The examples as the end of a help text; empty if there are none.
+/// The examples as the end of a help text; empty without examples.
 pub(super) fn help(command: &str) -> String {
     let Some(manual) = manual(command) else {
         return String::new();

@@ -3,7 +3,7 @@
 use scr_engine::messages::ALONE_IN_THE_WORLD;
 use scr_jobs::launcher::{Launcher, LauncherKind};
 
-/// `MPICH`, also for what is made of it, or `OPENMPI`, as CMake has found out. Not known in other builds.
+/// `MPICH`, also for its derivatives, or `OPENMPI`, as CMake has found out. Not known in other builds.
 const FAMILY: Option<&str> = option_env!("SCR_MPI_FAMILY");
 
 /// The MPI of the library, for messages; `None` if it is not known.
@@ -15,7 +15,7 @@ pub(super) fn of_library() -> Option<&'static str> {
     }
 }
 
-/// What there is to say of a launcher of another MPI than that of the library; `None` if it may be of the same.
+/// The message about a launcher of another MPI than that of the library; `None` if both may be the same.
 pub(super) fn difference(launcher: &Launcher) -> Option<String> {
     let ours = other(launcher.kind(), FAMILY?)?;
     let (word, theirs) = (launcher.word(), launcher.kind().name());
@@ -25,7 +25,7 @@ pub(super) fn difference(launcher: &Launcher) -> Option<String> {
     ))
 }
 
-/// The name of a family, if launchers of this kind start programs of another one only.
+/// The name of a family, if launchers of this kind only start programs of another family.
 fn other(kind: LauncherKind, family: &str) -> Option<&'static str> {
     match (kind, family) {
         (LauncherKind::OpenMpi, "MPICH") => Some("MPICH"),

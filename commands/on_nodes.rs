@@ -13,7 +13,7 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// The control directory of the job on a node whose base directories are those of this one.
+/// The control directory of the job on a node that has the base directories of this one.
 pub(super) fn control_directory(job: &Job) -> Result<PathBuf, Failure> {
     let bases = bases(job, Which::Control)?;
     let base = bases.first().cloned().unwrap_or_default();
@@ -32,7 +32,7 @@ fn own_command(words: &[&str]) -> Result<Vec<OsString>, Failure> {
         .collect())
 }
 
-/// The command `scr WORDS` for the nodes of a job, with what it cannot find out there.
+/// The command `scr WORDS` for the nodes of a job, with the facts that it cannot find out there.
 pub(super) fn command_on_nodes(
     job: &Job,
     control: Option<&Path>,
@@ -61,8 +61,8 @@ pub(super) fn command_on_nodes(
     })
 }
 
-/// A command that tells what the processes of the job do on each node. It needs neither the prefix directory nor a configuration
-/// file there, since the file system that they are on may be what hangs.
+/// A command that reports the state of the job's processes on each node. The command needs neither the prefix
+/// directory nor a configuration file there, since their file system may be the one that hangs.
 pub(super) fn question_for_nodes(job: &Job, words: &[&str]) -> Result<RemoteCommand, Failure> {
     let command = own_command(words)?;
     // A remote command may not get the environment.
@@ -74,7 +74,8 @@ pub(super) fn question_for_nodes(job: &Job, words: &[&str]) -> Result<RemoteComm
     })
 }
 
-/// Tells what a file system does not keep, as `scr COMMAND` has told it on one of the nodes: once, though each may have.
+/// Reports which attributes a file system does not keep, as `scr COMMAND` has reported on a node: once, though each
+/// node may have reported.
 pub(super) fn tell_unkept(call: &mut Invocation, answers: &[NodeResult], command: &str) {
     let code = format!("({NOT_KEPT})");
     let on_node = |answer: &NodeResult| {
@@ -96,7 +97,7 @@ pub(super) fn message<'a>(line: &'a str, command: &str) -> Option<&'a str> {
     Some(text.strip_prefix("warning: ").unwrap_or(text))
 }
 
-/// What each part of an answer begins and ends with, so that no blank at its ends is lost.
+/// The beginning and the end of each part of an answer, so that no blank at its ends is lost.
 const PART: (&str, &str) = ("scr-answer:", "|");
 
 /// Longest part, bytes. srun --label cuts lines at 1024 bytes.

@@ -165,7 +165,7 @@ impl Options {
     }
 }
 
-/// The lines of a text: names and values, and below them what is known of them.
+/// The lines of a text: names and values, each followed by its facts.
 fn lines(text: &str) -> Vec<Line> {
     let line = |text: &str| {
         if text.starts_with(' ') {

@@ -79,8 +79,9 @@ pub(super) fn begun(call: &mut Invocation, dir: &Path) -> Result<Prefix, Failure
     used(Some(dir))
 }
 
-/// Gives an existing prefix directory its identity before a run does, so that what is looked for now, without a job id, is where the run
-/// will be. A run that is there has done it. Where nothing can be written, the command goes on with a warning.
+/// Gives an existing prefix directory its identity before a run does. So a search without a job id looks where the run
+/// will be. If a run exists there, it has done so already. If nothing can be written, the command goes on with a
+/// warning.
 pub(super) fn establish(call: &mut Invocation, prefix: &Prefix) {
     if std::fs::metadata(prefix.root()).is_ok_and(|meta| meta.is_dir())
         && let Err(error) = identity_of_own(prefix)
@@ -129,7 +130,7 @@ pub(super) fn files(prefix: &Prefix) -> Arc<dyn Files> {
     files_and(prefix, None)
 }
 
-/// Likewise, with the counts of what is done with them.
+/// Likewise, with counts of the operations on them.
 pub(super) fn counted_files(prefix: &Prefix) -> (Arc<dyn Files>, FileTally) {
     let files = CountingFiles::new(Posix);
     (prefix.confine(&files, None), files.tally())
@@ -140,8 +141,8 @@ pub(super) fn files_and(prefix: &Prefix, dir: Option<&Path>) -> Arc<dyn Files> {
     prefix.confine(&Posix, dir.map(Path::to_path_buf))
 }
 
-/// Finishes the flushes that ended while their processes were killed, and says so; see
-/// [`finish`]. Problems are warned of: the command can do without.
+/// Finishes the flushes that ended while their processes were killed, and says so; see [`finish`].
+/// Problems are only warnings: the command does not need the file.
 pub(super) fn finish_flushes(call: &mut Invocation, prefix: &Prefix) {
     let mut problems = Vec::new();
     let now = || local_time(SystemTime::now());

@@ -59,8 +59,7 @@ impl RunCommand for Options {
     }
 }
 
-/// Saves the datasets, also those of the sessions that have a name. True if all that must be in the prefix directory
-/// are there.
+/// Saves the datasets, also those of named sessions. True if all that must be in the prefix directory are there.
 pub(super) fn finish(
     call: &mut Invocation,
     job: &Job,
@@ -179,7 +178,7 @@ fn description(item: &SaveCandidate) -> String {
     }
 }
 
-/// The datasets in the flush file, and those of which nodes have parts.
+/// The datasets in the flush file, and those with parts on nodes.
 fn items(
     call: &mut Invocation,
     nodes: &ReachedNodes,

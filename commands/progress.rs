@@ -1,4 +1,4 @@
-//! How far a long command has come, on standard error.
+//! The progress of a long command, on standard error.
 
 use scr_engine::job::Heard;
 use scr_engine::scavenge::rebuild::RebuildWatch;
@@ -18,10 +18,10 @@ use std::time::Duration;
 /// Work that takes less is not shown on a terminal.
 const SHORT: Duration = Duration::from_secs(1);
 
-/// How often a bar on a terminal changes.
+/// Time between two changes of a bar on a terminal.
 const REDRAW: Duration = Duration::from_millis(200);
 
-/// How often a line is written elsewhere.
+/// Time between two lines elsewhere.
 const LINE: Duration = Duration::from_secs(10);
 
 /// Characters of the bar.
@@ -71,7 +71,7 @@ impl Drop for Display {
     }
 }
 
-/// Shows how many bytes were moved: on a terminal as a bar, elsewhere as one line each ten seconds.
+/// Shows the number of moved bytes: on a terminal as a bar, elsewhere as one line each ten seconds.
 pub(super) struct Progress {
     what: &'static str,
     display: RefCell<Display>,
@@ -80,7 +80,7 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// Of work that begins now; `what` it is called, such as "copied".
+    /// The progress of work that begins now; `what` is its name, such as "copied".
     pub fn new(what: &'static str) -> Self {
         Progress {
             what,
@@ -110,12 +110,12 @@ pub(super) struct Ticker {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What a [`Ticker`] shows: a phase of the work, done and total, and the text for the time that the phase
-/// has taken.
+/// The sample that a [`Ticker`] shows: a phase of the work, done and total, and the text for the time
+/// that the phase has taken.
 type Sample = (u8, (u64, u64), Box<dyn FnOnce(Duration) -> String>);
 
 impl Ticker {
-    /// Shows what `sample` gives; nothing as long as it gives nothing.
+    /// Shows the samples of `sample`; nothing as long as it returns none.
     fn new(sample: impl Fn() -> Option<Sample> + Send + 'static) -> Self {
         let (stop, stopped) = channel();
         let show = move || {
@@ -141,16 +141,17 @@ impl Drop for Ticker {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
-            // It has nothing to tell.
+            // The thread has no result.
             let _ = thread.join();
         }
     }
 }
 
-/// Shows how far a rebuild has come: what was read while files are compared, then what was written.
+/// Shows the progress of a rebuild: the bytes read while files are compared, then the bytes
+/// written.
 pub(super) struct RebuildProgress {
     tally: FileTally,
-    /// Phase, bytes that it moves in all, and what was moved before it began.
+    /// Phase, total bytes of the phase, and bytes that were moved before it began.
     state: Arc<Mutex<(u8, u64, u64)>>,
     _ticker: Ticker,
 }
@@ -206,7 +207,7 @@ pub(super) struct NodeProgress {
 }
 
 impl NodeProgress {
-    /// Of so many nodes, which begin now.
+    /// The progress on so many nodes, which begin now.
     pub fn new(nodes: usize) -> Self {
         let done = Arc::new(Mutex::new((0, 0)));
         let (shared, total) = (done.clone(), nodes as u64);
@@ -231,7 +232,7 @@ impl NodeProgress {
     }
 }
 
-/// Whether a line of `scr copy` is its last one, and the bytes that it tells of.
+/// True for the last line of `scr copy`; and the number of bytes in the line.
 fn heard(line: &str) -> (bool, u64) {
     let copied = line.split_once(" file").and_then(|(_, rest)| {
         let rest = rest.strip_prefix('s').unwrap_or(rest);
@@ -247,7 +248,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether something is to be shown, `elapsed` after the beginning and `since` it was shown last.
+/// Tells whether a line is due, `elapsed` after the beginning and `since` after the line before.
 fn is_due(terminal: bool, elapsed: Duration, since: Option<Duration>) -> bool {
     if terminal {
         elapsed >= SHORT && since.is_none_or(|since| since >= REDRAW)

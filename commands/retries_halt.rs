@@ -49,9 +49,9 @@ pub(super) fn halt_seconds(job: &Job) -> Result<Option<i64>, Failure> {
     job.number("SCR_HALT_SECONDS")
 }
 
-/// The reasons not to run again, in the words of SCR; empty if there is no reason. `seconds` is used
-/// for `ExitBefore` if the halt file has no `HaltSeconds`. `end` returns the end of the allocation, if
-/// it is known; it is called only if the halt file has `HaltSeconds`.
+/// The reasons not to run again, in the words of SCR; empty without a reason. `seconds` is used for
+/// `ExitBefore` if the halt file has no `HaltSeconds`. `end` returns the end of the allocation, if it
+/// is known; it is called only if the halt file has `HaltSeconds`.
 pub(super) fn halt_reasons(
     prefix: &Prefix,
     seconds: Option<i64>,

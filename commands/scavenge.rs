@@ -141,13 +141,13 @@ impl<'a> ReachedNodes<'a> {
         self.ask_heard(words, None)
     }
 
-    /// Runs a command of ours on each node that is up, and gives `heard` what they print at once.
+    /// Runs a command of ours on each node that is up, and gives `heard` its output at once.
     fn ask_heard(&self, words: &[&str], heard: Option<&Heard>) -> Result<Vec<NodeResult>, Failure> {
         let task = command_on_nodes(self.job, self.control.as_deref(), words)?;
         Ok(self.remote.run_heard(&self.up, &task, self.limit(), heard))
     }
 
-    /// How long a copy may take: to the end of the allocation.
+    /// Time that a copy may take: to the end of the allocation.
     fn limit(&self) -> Duration {
         let end = self.job.end().ok().flatten();
         let left = end.map(|end| end.saturating_sub(clock::now()));

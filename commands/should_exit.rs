@@ -67,7 +67,7 @@ impl Options {
         }
     }
 
-    /// How many nodes are left, and how many a run needs.
+    /// Number of remaining nodes, and number of nodes that a run needs.
     fn nodes(&self, job: &Job) -> Result<(u64, u64), Failure> {
         let all = job.nodes()?;
         let left = minus(&all, &expand(&self.down)?).len();
@@ -79,8 +79,8 @@ impl Options {
     }
 }
 
-/// How many nodes a run needs: SCR_MIN_NODES, else as many as the last one used, else all. 0 counts as
-/// not set.
+/// Number of nodes that a run needs: SCR_MIN_NODES, else as many as the last one used, else all. 0
+/// counts as not set.
 pub(super) fn needed_nodes(job: &Job, all: usize) -> Result<u64, Failure> {
     let set = job.number("SCR_MIN_NODES")?;
     let set = set.and_then(|n| u64::try_from(n).ok()).filter(|n| *n > 0);

@@ -18,10 +18,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// How long a node may take to answer, beyond the stacks.
+/// Time in which a node must answer, beyond the time for the stacks.
 const ANSWER: Duration = Duration::from_secs(20);
 
-/// How long the prefix directory may take to take the stacks.
+/// Time in which the file of stacks must be written to the prefix directory.
 const WRITE: Duration = Duration::from_secs(20);
 
 /// Lines of the summary.
@@ -148,7 +148,7 @@ pub(super) struct Stacks {
 }
 
 impl Stacks {
-    /// What these nodes have told; `silent`: nodes that did not answer, and why.
+    /// The reports of these nodes; `silent` are nodes that did not answer, with the reason.
     pub fn of(reports: Vec<NodeReport>, silent: Vec<(String, String)>) -> Self {
         // Two emulated nodes of one machine may both see a process.
         let mut seen = BTreeSet::new();
@@ -168,8 +168,8 @@ impl Stacks {
         }
     }
 
-    /// Looks at this node alone, for a limited time: a process that waits for a file system may hold up who asks for its
-    /// environment.
+    /// Looks at this node alone, for a limited time: a process that waits for a file system may hold up another one
+    /// that asks for its environment.
     pub fn here(environment: &Environment, wanted: Wanted) -> Result<Self, Failure> {
         let (send, report) = channel();
         let environment = environment.clone();
@@ -199,7 +199,7 @@ impl Stacks {
                 Err(why) => silent.push((answer.node, why)),
             }
         }
-        // Where nobody answers, it may be the way to the nodes that is broken.
+        // If no node answers, the way to the nodes may be broken.
         if reports.is_empty() {
             lost.clear();
         }
@@ -259,7 +259,8 @@ impl Stacks {
         launches.into_iter().map(of_one).collect()
     }
 
-    /// Launches that cannot be one job, as they have a rank twice on a node, with titles. One if there is no such rank.
+    /// Launches that cannot be one job, since they have a rank twice on a node, with titles. One if the rank does not
+    /// exist.
     fn launches(&self) -> Vec<(String, Vec<RankProcess>)> {
         let numbered = self.processes.iter().filter(|one| one.rank.is_some());
         let mut ranks: Vec<_> = numbered.map(|one| (&one.node, one.rank)).collect();

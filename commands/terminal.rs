@@ -88,9 +88,9 @@ pub(super) const HEADING: Style = Style::new().bold();
 /// Errors and faults.
 pub(super) const WRONG: Style = AnsiColor::Red.on_default();
 
-/// What standard output is.
+/// The kind of standard output.
 pub(super) struct Screen {
-    /// Its columns; `None` if it is no terminal or does not say.
+    /// Its columns; `None` if it is not a terminal or does not say.
     width: Option<usize>,
     colour: bool,
 }

@@ -51,7 +51,7 @@ impl RunCommand for Options {
     }
 }
 
-/// What there is to say of programs of the resource manager that are missing.
+/// The messages about missing programs of the resource manager.
 pub(super) fn missing_programs(job: &Job) -> Vec<String> {
     let programs = job.manager.programs().iter();
     let missing = programs.filter(|name| find(&job.environment, name).is_none());

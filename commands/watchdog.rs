@@ -87,7 +87,7 @@ pub(super) struct Watch {
     over: bool,
     /// The last state of the prefix directory.
     known: Seen,
-    /// It was asked, and has not answered yet.
+    /// The question to the prefix directory that is not answered yet.
     asked: Option<Receiver<Seen>>,
 }
 
@@ -98,7 +98,7 @@ struct Seen {
     record: Option<FlushFile>,
 }
 
-/// How long the prefix directory may take to answer before that counts as no progress.
+/// Time without an answer of the prefix directory after which that counts as no progress.
 const ANSWER: Duration = Duration::from_secs(2);
 
 impl Watch {
@@ -129,14 +129,15 @@ impl Watch {
         self.last = Instant::now();
         self.ask(prefix);
         let Seen { finalized, record } = self.known.clone();
-        // SCR_Init removes what the run before has left.
+        // SCR_Init removes the records of the run before.
         self.begun |= !finalized;
         self.over = self.begun && finalized;
         let late = self.dog.look(record, passed);
         (late && !self.over).then(|| self.dog.limit())
     }
 
-    /// Asks the prefix directory in a thread, since its file system may hang, which is no progress.
+    /// Asks the prefix directory in a thread, since its file system may hang, which counts as no
+    /// progress.
     fn ask(&mut self, prefix: &Prefix) {
         let answer = self.asked.take().unwrap_or_else(|| {
             let (send, answer) = channel();

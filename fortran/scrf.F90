@@ -72,7 +72,8 @@ module scrf
     !> For scr_complete_restart: this process could not read the checkpoint, which may be good.
     integer(int32), parameter, public :: SCR_NOT_READ = 5456722
 
-    !> What scr_state%pass tells: why the routine that lists the state is called.
+    !> The values of scr_state%pass: the reason for which the routine that lists the state is
+    !> called.
     integer(int32), parameter, public :: SCR_PASS_WRITE = 32
     integer(int32), parameter, public :: SCR_PASS_COMPARE = 33
     integer(int32), parameter, public :: SCR_PASS_READ = 34
@@ -81,16 +82,16 @@ module scrf
     !> long. The caller gets 1 for each.
     integer(int32), parameter :: FAILURE = 1, NO_ROOM = 2, TOO_LONG = 3
 
-    !> What to do about a failure when the caller did not ask for ierror.
+    !> The reaction to a failure if the caller did not ask for ierror.
     integer, parameter :: MAY_GO_ON = 1, MUST_STOP = 2
 
     !> Numbers of sessions, as in scr_session.h.
     integer(c_int), parameter :: SESSION_OF_WORLD = 0, NO_SESSION = -1
 
-    !> How all paths begin that SCR tells after a start that failed.
+    !> The beginning of all paths from SCR after a start that failed.
     character(len=*), parameter :: NO_PATH = "/dev/null/"
 
-    !> False after scr_init found SCR switched off: then no call succeeds, and none matters.
+    !> False after scr_init found SCR switched off: then every call fails, and no failure matters.
     logical, save :: enabled = .true.
 
     !> The last scr_next_restart has begun a restart, which the next one completes.
@@ -664,7 +665,7 @@ module scrf
         end subroutine scr_list
     end interface
 
-    !> The list that C calls: the routine of a program, or else that of the object.
+    !> The list that C calls: the routine of a program, or the procedure of an object.
     type :: listing
         procedure(scr_list), pointer, nopass :: routine => null()
         class(scr_state), pointer :: state => null()
@@ -672,7 +673,7 @@ module scrf
 
     type(listing), save :: running
 
-    !> Where the elements of a field are.
+    !> The place of a field's elements.
     type :: field_memory
         integer(c_int) :: kind = 0, rank = 0
         integer(int64) :: extents(7) = 0
@@ -680,12 +681,12 @@ module scrf
         integer(c_intptr_t) :: places(0:7) = 0
     end type field_memory
 
-    !> What elements are, as SCR_Type has it; the bytes of one are added.
+    !> The classes of elements, as in SCR_Type; the bytes of one element are added.
     integer(c_int), parameter :: WHOLE_NUMBER = 16777216, REAL_NUMBER = 50331648, &
         COMPLEX_NUMBER = 67108864, TRUTH = 83886080, TEXT = 100663296, EXTENDED_REAL = 134217728, &
         EXTENDED_COMPLEX = 150994944
 
-    !> Whose a field is.
+    !> The owner of a field.
     integer, parameter :: OWN = 1, SAME_ON_ALL = 2, PART = 3
 
     !> An address for arrays that are not allocated yet, which C does not read.
@@ -1559,7 +1560,7 @@ contains
         if (status /= SCR_SUCCESS) enabled = .not. switched_off()
     end function do_init
 
-    !> Whether SCR_ENABLE=0 is why scr_init failed.
+    !> True if SCR_ENABLE=0 is the reason why scr_init failed.
     function switched_off()
         logical :: switched_off
         character(len=8) :: setting
@@ -1739,7 +1740,7 @@ contains
 
     ! ---- Strings. ----
 
-    !> Whether C has room for a name; takes note if not.
+    !> True if C has room for a name; takes note if not.
     function fits(name)
         character(len=*), intent(in) :: name
         logical :: fits
@@ -1763,7 +1764,7 @@ contains
         end do
     end function text_of
 
-    !> Copies with blank padding, and takes note of what does not fit.
+    !> Copies with blank padding, and takes note of a text that does not fit.
     subroutine pad(text, output, status)
         character(len=*), intent(in) :: text
         character(len=*), intent(out) :: output
@@ -1848,8 +1849,8 @@ contains
         flag = number /= 0
     end subroutine set_flag_l64
 
-    !> Hands the status to the caller, or acts on it if the caller did not ask. C has reported what
-    !> failed there.
+    !> Hands the status to the caller, or acts on it if the caller did not ask. C has reported the
+    !> error there.
     subroutine conclude_i32(call_name, status, severity, ierror)
         character(len=*), intent(in) :: call_name
         integer(int32), intent(in) :: status
@@ -1868,7 +1869,7 @@ contains
             if (reason /= "") call c_report(call_name//c_null_char, trim(reason)//c_null_char)
             return
         end if
-        ! While SCR is off no call succeeds, and none matters.
+        ! While SCR is off every call fails, and no failure matters.
         stops = enabled .and. (status == TOO_LONG .or. status == FAILURE .and. severity == MUST_STOP)
         if (.not. stops .and. status /= NO_ROOM) return
         flush (output_unit)
@@ -2814,9 +2815,9 @@ contains
             do_restart_file(int(rank, int64), int(index, int64), name), MUST_STOP, ierror)
     end subroutine restart_file_i64_i64
 
-    ! ---- Sessions: each call is that of the same name, with the session entered. ----
+    ! ---- Sessions: each call makes the call of the same name, with the session entered. ----
 
-    !> Makes a session that of the calls that follow. outer gets what leave needs.
+    !> Makes a session that of the calls that follow. outer gets the value that leave needs.
     subroutine enter(self, outer)
         class(scr_session), intent(in) :: self
         type(scr_session), intent(out) :: outer
@@ -5134,7 +5135,8 @@ contains
         call end_listing(outer)
     end function do_restore
 
-    !> Sets what list_state calls. outer is the list in which this one begins, which C will refuse.
+    !> Sets the routine that list_state calls. outer is the list in which this one begins, which C
+    !> will refuse.
     subroutine begin_listing(state, outer, routine)
         class(scr_state), intent(inout), target :: state
         type(listing), intent(out) :: outer
@@ -5166,7 +5168,7 @@ contains
         else
             call running%state%list()
         end if
-        ! Errors in the list are known to C. The context is the one that C was given: none.
+        ! Errors in the list are known to C. The context is the NULL pointer that C was given.
         status = merge(FAILURE, SCR_SUCCESS, c_associated(context))
     end function list_state
 
@@ -5339,8 +5341,8 @@ contains
         if (present(at)) at = int(found(:rank, 3), kind(extents))
     end subroutine stored_i64
 
-    !> What the checkpoint has of a field: extents, those of its whole, and where it begins in it, from 1 on.
-    !> The rank is -1 if there is no such field.
+    !> The stored extents of a field, those of its whole, and the place at which it begins there, from 1 on.
+    !> The rank is -1 if the checkpoint has no such field.
     subroutine look_up(self, name, rank, found)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
@@ -5357,7 +5359,7 @@ contains
         if (any(found(:, 2) > 0)) found(:, 3) = found(:, 3) + 1
     end subroutine look_up
 
-    !> Whether the program's variables of the kind int32 have room for these numbers.
+    !> True if the program's variables of the kind int32 have room for these numbers.
     function are_narrow(self, name, numbers)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
@@ -5383,7 +5385,7 @@ contains
         status = c_next_field(self%handle, options)
     end subroutine set_options
 
-    !> Whether an argument has the only word that it can have.
+    !> True if an argument has the only word that is allowed for it.
     function asked(self, name, word, given_word)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name, word
@@ -5467,8 +5469,8 @@ contains
         end if
     end subroutine put_array
 
-    !> What is done with an allocatable array of the extents n: if the checkpoint has it, n are those that it has
-    !> there. is_new is true if the program's array must get them now.
+    !> The plan for an allocatable array of the extents n: if the checkpoint has the array, n become its stored
+    !> extents. is_new is true if the program's array must get them now.
     subroutine plan(self, name, n, is_new)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
@@ -5484,7 +5486,7 @@ contains
         n = found(:rank, 1)
     end subroutine plan
 
-    !> Memory of elements that do not lie anywhere yet, or of none.
+    !> The memory of elements that have no address yet, or of no elements.
     function memory_to_come(class, bits, n) result(memory)
         integer(c_int), intent(in) :: class
         integer(int64), intent(in) :: bits, n(:)
@@ -5506,11 +5508,11 @@ contains
 
     ! ---- Fields, by type, kind and rank. ----
 
-    ! What follows finds the elements of an array of any type, once for each rank. Calls of a program name types, so
-    ! that its compiler refuses others. An assumed rank would make one procedure of those for each rank, but gfortran
-    ! refuses it in Fortran 2008, and flang 19 in procedures of Fortran. A dummy of class(*) takes arrays as they are:
-    ! a compiler makes no copy to pass one, also if it is not contiguous. (For its shape gfortran 12 makes code that
-    ! -fsanitize=alignment refuses, but not for its size.)
+    ! The following functions find the elements of an array of any type, once for each rank. Calls of a program name
+    ! types, so that its compiler refuses others. An assumed rank would make one procedure of those for each rank, but
+    ! gfortran refuses it in Fortran 2008, and flang 19 in procedures of Fortran. A dummy of class(*) takes arrays as
+    ! they are: a compiler makes no copy to pass one, also if it is not contiguous. (For its shape gfortran 12 makes
+    ! code that -fsanitize=alignment refuses, but not for its size.)
 
     !> The address of an element, whose type matters to C_LOC alone.
     function place(element)

@@ -142,7 +142,8 @@ typedef struct SCR_State SCR_State;
 
 /*
  The routine of a program that lists its state: it calls SCR_Field and the like for each part of it, and
- returns 0, or another number if it cannot. `context` is what the program has given with the routine.
+ returns 0, or another number if it cannot. `context` is the pointer that the program has given with the
+ routine.
  */
 typedef int (*SCR_List_fn)(struct SCR_State *state, void *context);
 

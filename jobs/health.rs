@@ -1,10 +1,10 @@
 //! Node tests: which nodes must not be used, and why.
 //!
-//! The tests run in this order until one excludes the node: known to be down, excluded by the user, down
-//! according to the resource manager, then the tests of SCR_NODE_TESTS: `ping`, `echo` (a command runs
-//! there), `dir_capacity` (`scr check-node` accepts its directories), and commands of the site. A test that cannot run on
-//! any node excludes none and gives a note, and so does a command of the site that fails on all of them. A missing ping gives
-//! no note, because many machines lack it.
+//! The tests run in this order until one excludes the node: known to be down, excluded by the user, down according to
+//! the resource manager, then the tests of SCR_NODE_TESTS: `ping`, `echo` (a command runs there), `dir_capacity` (`scr
+//! check-node` accepts its directories), and commands of the site. A test that cannot run on any node excludes no node
+//! and gives a note, and so does a command of the site that fails on all of them. A missing ping gives no note, because
+//! many machines lack it.
 
 use crate::hostlist;
 use crate::manager::{Manager, list};
@@ -41,7 +41,7 @@ pub enum Test {
 /// The tests in SCR_NODE_TESTS, or `default` if it is not set. NONE means no tests. A word with a slash is a command.
 ///
 /// # Errors
-/// A word in it is no test.
+/// A word in the text is not a test.
 pub fn tests(environment: &Environment, lookup: Lookup, default: &str) -> Result<Vec<Test>> {
     const NAME: &str = "SCR_NODE_TESTS";
     let text = parameter(NAME, environment, lookup);
@@ -50,7 +50,7 @@ pub fn tests(environment: &Environment, lookup: Lookup, default: &str) -> Result
     let test = |word: &str| match word.to_ascii_lowercase().as_str() {
         _ if word.starts_with('/') => Ok(Test::Site(word.to_string())),
         "ping" => Ok(Test::Ping),
-        // The second name is that of earlier releases.
+        // The second name is the one of earlier releases.
         "echo" | "pdsh_echo" => Ok(Test::Echo),
         "dir_capacity" => Ok(Test::DirCapacity),
         _ => Err(Error::config(
@@ -84,7 +84,7 @@ pub struct Down {
 pub struct HealthReport {
     /// Nodes that must not be used, in the order of the tests.
     pub down: Vec<Down>,
-    /// What could not be tested, one line each.
+    /// Tests that could not be made, one line each.
     pub notes: Vec<String>,
 }
 
@@ -101,16 +101,16 @@ pub struct NodeTests<'a> {
     pub manager: &'a dyn Manager,
     /// Runs commands on nodes.
     pub remote: &'a Remote,
-    /// Where `ping` is found, and SCR_EXCLUDE_NODES.
+    /// The source of SCR_EXCLUDE_NODES, and of the path on which `ping` is found.
     pub environment: &'a Environment,
     /// The configuration.
     pub lookup: Lookup<'a>,
     /// The tests to make, in this order.
     pub tests: &'a [Test],
-    /// The command that tests directories, as it is to be run on each node: it prints
+    /// The command that tests directories, in the form in which each node runs it: it prints
     /// `scr_check_node: FAIL: REASON` if they are not in order.
     pub check_node: &'a [OsString],
-    /// How long a command of the site may take.
+    /// Time that a command of the site may take.
     pub site_patience: Duration,
 }
 
@@ -119,7 +119,7 @@ impl NodeTests<'_> {
     /// slowest node, at most some minutes.
     ///
     /// # Errors
-    /// SCR_EXCLUDE_NODES is no host list.
+    /// SCR_EXCLUDE_NODES is not a host list.
     pub fn report(&self, nodes: &[String], known: &[String]) -> Result<HealthReport> {
         let mut report = HealthReport::default();
         let mut up = nodes.to_vec();
@@ -215,7 +215,7 @@ impl NodeTests<'_> {
                 (answer, reason)
             })
             .collect();
-        // The command is the same for all nodes, so if it exists on none, no node is faulty.
+        // The command is the same for all nodes, so if no node has it, no node is faulty.
         if verdicts.iter().all(|(answer, _)| is_missing(answer)) {
             let program = self.check_node.first().map(|word| word.to_string_lossy());
             notes.push(format!(
@@ -263,7 +263,7 @@ fn is_missing(answer: &NodeResult) -> bool {
     matches!(answer.code, Some(126 | 127))
 }
 
-/// The reason why a node's directories cannot be used, if there is one.
+/// The reason why a node's directories cannot be used, if they cannot.
 fn verdict(answer: &NodeResult) -> Option<String> {
     if answer.good() {
         return None;
@@ -278,7 +278,7 @@ fn verdict(answer: &NodeResult) -> Option<String> {
     })
 }
 
-/// Moves those of `up` that are in `hosts` to the report.
+/// Moves those nodes of `up` that are in `hosts` to the report.
 fn rule_out(up: &mut Vec<String>, report: &mut HealthReport, hosts: &[String], reason: &str) {
     let down = hostlist::intersect(up, hosts);
     *up = hostlist::minus(up, &down);

@@ -1,10 +1,10 @@
 //! Lists of host names, written out or compressed: `atlas[3,5-7]`.
 //!
-//! A name may hold several brackets (`r[1-2]n[01-03].x`), numbers keep their leading zeros,
-//! and a name without a number stays as it is. Order and repeated names are kept by
-//! [`expand`], [`minus`] and [`intersect`]; [`compress`] sorts each group by number and keeps
-//! repeated names too. Text is untrusted: only characters of host names are let through (none
-//! of which a shell or a launcher would take for an option), and all sizes are bounded.
+//! A name may hold several brackets (`r[1-2]n[01-03].x`), numbers keep their leading zeros, and a
+//! name without a number stays as it is. Order and repeated names are kept by [`expand`], [`minus`]
+//! and [`intersect`]; [`compress`] sorts each group by number and keeps repeated names too. Text is
+//! untrusted: only characters of host names are let through (a shell or a launcher takes none of
+//! them for an option), and all sizes are bounded.
 
 use scr_engine::job::identity::MAX_NAME;
 use scr_engine::text::excerpt;
@@ -14,14 +14,14 @@ use std::collections::{BTreeMap, HashSet};
 /// Most hosts that a list may expand to.
 pub const MAX_HOSTS: usize = 1 << 18;
 
-/// Longest number that counts as one, digits; a longer one is part of the name.
+/// Longest number that counts as a number, digits; a longer one is part of the name.
 const MAX_DIGITS: usize = 18;
 
 /// The hosts of a list in the order in which it names them. Names are separated by commas or
 /// blanks; an empty text is an empty list.
 ///
 /// # Errors
-/// [`Error::Config`] that shows the text and says what is wrong with it.
+/// [`Error::Config`] that shows the text and its fault.
 pub fn expand(text: &str) -> Result<Vec<String>> {
     let mut hosts = Vec::new();
     for word in words(text) {
@@ -91,7 +91,7 @@ pub fn unique(hosts: Vec<String>) -> Vec<String> {
     new.collect()
 }
 
-/// The `n`-th host, counted from 1, or from the end by -1 and below. `None` if there is none.
+/// The `n`-th host, counted from 1, or from the end by -1 and below. `None` without such a host.
 pub fn nth(hosts: &[String], n: i64) -> Option<&String> {
     let steps = usize::try_from(n.unsigned_abs().checked_sub(1)?).ok()?;
     if n > 0 {
@@ -229,9 +229,9 @@ fn check(host: &str, word: &str) -> std::result::Result<(), String> {
     Ok(())
 }
 
-/// Splits a name around the number that tells it from its neighbours: the last one before the
-/// first dot, as what follows is a domain; of an address in digits, the last of all. The
-/// number is empty if there is none.
+/// Splits a name around the number that tells it from its neighbours. In a name that is the last
+/// number before the first dot, since a domain follows the dot; in an address in digits it is the
+/// last number of all. The number is empty if the name has none.
 fn parts(host: &str) -> (&str, &str, &str) {
     let address = host
         .bytes()

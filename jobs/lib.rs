@@ -1,5 +1,5 @@
-//! What only commands need of jobs and their datasets: a package between the commands and the engine, which has what
-//! programs run, too.
+//! The parts of jobs and their datasets that only commands need: a package between the commands and the engine. The
+//! engine has the parts that programs run, too.
 //!
 //! A command that works with the nodes of a job calls, in this order:
 //!

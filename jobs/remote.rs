@@ -27,12 +27,12 @@ pub struct RemoteCommand {
     pub command: Vec<OsString>,
     /// Variables that it needs there; only srun and flux bring the whole environment along.
     pub set: Vec<(String, String)>,
-    /// It runs in the root directory, if the way to the nodes can say so, since the current one may be on a file system
-    /// that hangs.
+    /// The command runs in the root directory, if the way to the nodes allows it, since the current directory may be on
+    /// a file system that hangs.
     pub in_root: bool,
 }
 
-/// What became of it on one node.
+/// The result on one node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeResult {
     /// The node.
@@ -51,7 +51,7 @@ impl NodeResult {
         self.code == Some(0)
     }
 
-    /// What went wrong, in one line.
+    /// The fault, in one line.
     pub fn why(&self) -> String {
         let (code, out, err) = (self.code, self.out.clone(), self.err.clone());
         match code {
@@ -88,9 +88,9 @@ pub struct Remote {
 }
 
 impl Remote {
-    /// The way that SCR_REMOTE names; with AUTO, the default, srun in a job of Slurm, flux in
-    /// an instance of Flux, else the first there is of pdsh, clush and ssh, else the
-    /// launcher. Local.
+    /// The way that SCR_REMOTE names; with AUTO, the default, srun in a job of Slurm, flux in an
+    /// instance of Flux, else the first of pdsh, clush and ssh that exists, else the launcher.
+    /// Local.
     ///
     /// # Errors
     /// The way that is named is not to be had.
@@ -129,7 +129,7 @@ impl Remote {
         Ok(Remote { way, environment })
     }
 
-    /// Whether it reaches other nodes at all.
+    /// True if it reaches other nodes at all.
     pub fn reaches(&self) -> bool {
         self.way.is_some()
     }
@@ -153,16 +153,16 @@ impl Remote {
         }
     }
 
-    /// Runs `task` on each of `nodes`, in parallel, for at most `limit` each time it is
-    /// tried. An answer for each node comes back, in the order of `nodes`. On this node it is
-    /// run directly. Where nodes are asked in one call that does not reach all of them, those
-    /// left are asked one by one; so a command may be begun twice on a node, and must bear it.
+    /// Runs `task` on each of `nodes`, in parallel, for at most `limit` each time it is tried. An
+    /// answer for each node comes back, in the order of `nodes`. On this node it is run directly.
+    /// If one call for several nodes does not reach all of them, the others are asked one by one.
+    /// So a command may be begun twice on a node, and must bear it.
     pub fn run(&self, nodes: &[String], task: &RemoteCommand, limit: Duration) -> Vec<NodeResult> {
         self.run_heard(nodes, task, limit, None)
     }
 
-    /// Like [`Remote::run`]; the lines that come from the nodes are told to `heard` at once, perhaps with
-    /// a label of the node before them.
+    /// Like [`Remote::run`]; the lines that come from the nodes are passed to `heard` at once, perhaps
+    /// with a label of the node before them.
     pub fn run_heard(
         &self,
         nodes: &[String],

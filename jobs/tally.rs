@@ -1,6 +1,7 @@
 //! Counts operations on the file system, which do not depend on the machine's speed.
 //!
-//! [`CountingFiles`] tells an [`Observer`] of each operation; [`FileTally`] is one that counts.
+//! [`CountingFiles`] tells an [`Observer`] of each operation; [`FileTally`] is an observer that
+//! counts.
 
 use crate::Result;
 use crate::store::{CALLS_FILE, Durability, File, Files, Lock, Refused, Space, Stat};
@@ -14,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
 
 /// The counts of a [`CountingFiles`], by the names of the methods of [`Files`] and [`File`]. "sync"
-/// counts each synced file or directory, including those of [`Files::replace`].
+/// counts each synced file or directory, also within [`Files::replace`].
 #[derive(Debug, Clone, Default)]
 pub struct FileTally {
     operations: Arc<Mutex<BTreeMap<&'static str, u64>>>,
@@ -36,7 +37,7 @@ impl FileTally {
     }
 }
 
-/// Receives what a [`CountingFiles`] is asked to do. Clones share what they have received.
+/// Receives the operations of a [`CountingFiles`]. Clones share the received operations.
 pub trait Observer: Clone + Send + Sync + 'static {
     /// An operation on `path` begins, by its name in [`FileTally`]. `times`: more than one for the syncs of
     /// [`Files::replace`].

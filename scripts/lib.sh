@@ -100,7 +100,7 @@ want_python_programs() { # DIRECTORY PROGRAM...
         echo "Python programs: ${missing[*]} could not be installed (python3 -m venv, pip)"
 }
 
-# What every MPI needs to start more ranks than there are cores, as whoever we are.
+# The settings that every MPI needs to start more ranks than there are cores, as any user.
 mpi_environment() {
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
     export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_btl_vader_single_copy_mechanism=none

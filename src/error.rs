@@ -1,7 +1,7 @@
 //! The error type of the crate. Only `capi` and `cli` print errors.
 //!
 //! An error names the thing (file, parameter, dataset), the place (path, rank, node, offset) and the
-//! remedy, if there is one. Each layer adds what it knows.
+//! remedy, if there is one. Each layer adds the facts that it knows.
 
 use crate::messages::{CALL_ORDER, COMMUNICATION_FAILED, DISK_FULL, TOO_MANY_FILES};
 use crate::system::limits::open_files;
@@ -13,12 +13,12 @@ use std::path::{Path, PathBuf};
 /// The result type of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What can go wrong. `Clone`, because a collective verdict gives one rank's error to all ranks.
+/// The kinds of errors. `Clone`, because a collective verdict gives one rank's error to all ranks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Error {
     /// A system call on a file or directory failed.
     Io {
-        /// What was tried, as a verb phrase: "open", "write", "make directory".
+        /// The attempted action, as a verb phrase: "open", "write", "make directory".
         action: &'static str,
         /// The file or directory.
         path: PathBuf,
@@ -27,20 +27,20 @@ pub enum Error {
         /// The system's words.
         text: String,
     },
-    /// Bytes of a file, or of a message, are not what its format says.
+    /// Bytes of a file, or of a message, do not follow its format.
     Format {
         /// The file; `None` while its name is not known to the decoder.
         path: Option<PathBuf>,
         /// Offset of the offending byte.
         offset: u64,
-        /// What is wrong with it.
+        /// The fault of the dataset.
         what: String,
     },
     /// A parameter or a configuration line that cannot be used.
     Config {
-        /// Where it was set: "environment", "FILE:LINE", "SCR_Config".
+        /// The place of the setting: "environment", "FILE:LINE", "SCR_Config".
         place: String,
-        /// What is wrong and what would be right.
+        /// The fault, and the right form.
         what: String,
     },
     /// A call in a state that does not allow it.
@@ -49,7 +49,7 @@ pub enum Error {
         call: &'static str,
         /// The state in words: "before SCR_Init", "inside an output phase".
         state: &'static str,
-        /// What to call first.
+        /// The call to make first.
         remedy: &'static str,
     },
     /// A call in a phase whose start has failed. The failure of the start was reported, so this error
@@ -62,7 +62,7 @@ pub enum Error {
     Usage {
         /// The C name of the call.
         call: &'static str,
-        /// What is wrong with which argument.
+        /// The fault, with the name of the argument.
         what: String,
     },
     /// The transport failed.
@@ -76,7 +76,7 @@ pub enum Error {
     Corrupt {
         /// The damaged file.
         path: PathBuf,
-        /// How it was noticed, with expected and found values.
+        /// The way in which the damage was noticed, with expected and found values.
         what: String,
     },
     /// A dataset cannot be used or recovered; says why.
@@ -85,7 +85,7 @@ pub enum Error {
         id: u64,
         /// Its name, if known.
         name: String,
-        /// Why it cannot be used.
+        /// The reason why it cannot be used.
         what: String,
     },
     /// The collective verdict of a step that failed on some rank.
@@ -94,7 +94,7 @@ pub enum Error {
         rank: usize,
         /// Its node.
         node: String,
-        /// How many ranks failed.
+        /// Number of ranks that failed.
         count: usize,
         /// The message of the lowest rank.
         error: String,
@@ -149,7 +149,7 @@ impl Error {
         }
     }
 
-    /// Wraps an I/O error with what was tried and where.
+    /// Wraps an I/O error with the attempted action and the path.
     pub fn io(action: &'static str, path: impl AsRef<Path>, error: io::Error) -> Self {
         Error::Io {
             action,
@@ -243,7 +243,7 @@ impl Error {
         }
     }
 
-    /// Adds what else is known to the error of a file or dataset.
+    /// Adds another fact to the error of a file or dataset.
     #[must_use]
     pub fn with_note(self, note: &str) -> Self {
         match self {
@@ -301,7 +301,7 @@ impl Error {
     }
 
     /// True for errors of the system that may be gone the next time. They say nothing of the data. False
-    /// if the file does not exist or is of another kind.
+    /// if the file does not exist or the error is of another kind.
     pub fn is_transient(&self) -> bool {
         const LASTING: [i32; 7] = [
             libc::ENOENT,
@@ -332,7 +332,7 @@ fn errno_text(errno: Option<i32>, text: &str) -> String {
     }
 }
 
-/// Where the error is. Offset 0 is not shown.
+/// The place of the error. Offset 0 is not shown.
 fn format_place(path: Option<&Path>, offset: u64) -> String {
     match (path, offset) {
         (Some(path), 0) => format!("{}: ", path.display()),

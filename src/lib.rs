@@ -1,6 +1,6 @@
-//! The engine of Scalable Checkpoint / Restart: what a program runs of it, with MPI and without. Programs use the
-//! package `scr-rs`, which has all of this and the transport over MPI. What only commands need is in the package
-//! `scr-jobs`.
+//! The engine of Scalable Checkpoint / Restart: the part that a program runs, with MPI and without. Programs use
+//! the package `scr-rs`, which has all of this and the transport over MPI. What only commands need is in the
+//! package `scr-jobs`.
 //!
 //! # Modules
 //!
@@ -15,7 +15,7 @@
 //! events error messages text version system
 //! ```
 //!
-//! `docs/architecture.md` says what each module does, and `docs/glossary.md` what the words mean.
+//! `docs/architecture.md` describes each module, and `docs/glossary.md` explains the words.
 
 pub mod cache;
 pub mod comm;

@@ -96,7 +96,7 @@ pub fn plural(count: usize, noun: &str) -> Cow<'_, str> {
     format!("{first}{end}{rest}").into()
 }
 
-/// FNV-1a of 64 bits. It never changes: names of directories are made of it.
+/// FNV-1a of 64 bits. The algorithm never changes: names of directories are made with it.
 pub fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)

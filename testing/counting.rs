@@ -14,15 +14,15 @@ pub struct Counts {
     pub rounds: u64,
     /// Rounds by name: "barrier", "allreduce", "bcast", ...
     pub by_operation: BTreeMap<&'static str, u64>,
-    /// Messages sent, those of collective operations included.
+    /// Messages sent, also by collective operations.
     pub messages: u64,
     /// Bytes in them.
     pub bytes: u64,
     /// The longest of them, bytes.
     pub largest: u64,
-    /// Messages received, those of collective operations included.
+    /// Messages received, also by collective operations.
     pub received: u64,
-    /// Bytes in them: what this rank reads of others.
+    /// Bytes in the received messages.
     pub bytes_received: u64,
 }
 

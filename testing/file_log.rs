@@ -12,11 +12,11 @@ pub struct FileUse {
     pub path: PathBuf,
     /// Its name, as in [`FileTally`](scr_jobs::tally::FileTally); "bytes read" and "bytes written" for these.
     pub operation: &'static str,
-    /// How often; or how many bytes.
+    /// Number of operations, or of bytes.
     pub count: u64,
 }
 
-/// What an observed file system was asked to do, in this order.
+/// The operations on an observed file system, in their order.
 #[derive(Debug, Clone, Default)]
 pub struct FileLog(Arc<Mutex<Vec<FileUse>>>);
 

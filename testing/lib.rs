@@ -2,7 +2,8 @@
 //! [`counting::CountingComm`] counts what a communicator does, [`file_log::FileLog`] notes what is done with files,
 //! [`faulty::Faulty`] makes a file system fail, and [`programs::Programs`] are those of a scheduler.
 //!
-//! The folder `simulated` is no module here: the engine has it with its feature `simulate` (`src/system/mod.rs`).
+//! The folder `simulated` is not a module here: the engine has it with its feature `simulate`
+//! (`src/system/mod.rs`).
 //!
 //! The unit tests of the engine compile the same files as modules of the engine (`src/lib.rs`): this package is made
 //! with the engine as a library, whose `Files` and `Communicator` are other traits than those of its unit tests.

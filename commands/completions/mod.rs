@@ -1,4 +1,4 @@
-//! `scr completions`: scripts with which shells complete command lines.
+//! `scr completions`: scripts by which shells complete command lines.
 
 pub(super) mod offer;
 

@@ -1,6 +1,6 @@
-//! What can stand at one place of a command line. The scripts of `scr completions` call this program
-//! with the variable [`VARIABLE`] set, and with the line as arguments. So each name of the program
-//! answers for itself, and options are never older than the program.
+//! The candidates for one place of a command line. The scripts of `scr completions` call this
+//! program with the variable [`VARIABLE`] set, and with the line as arguments. So each name of the
+//! program answers for itself, and options are never older than the program.
 //!
 //! Options and their values come from the definitions of the commands. Names and ids of datasets come
 //! from the prefix directory that the line names.
@@ -67,15 +67,15 @@ const TAKES: &[Takes] = &[
     },
 ];
 
-/// Prints what can stand at a place of a line, one candidate in a line, for zsh and fish with its
-/// meaning after a tab. `arguments` are this program, the number of the word to complete, and the words
-/// of the line. Mistakes print nothing: there is a user in the middle of a line.
+/// Prints the candidates for a place of a line, one in a line, for zsh and fish with its meaning after
+/// a tab. `arguments` are this program, the number of the word to complete, and the words of the line.
+/// Mistakes print nothing: there is a user in the middle of a line.
 pub(crate) fn answer(arguments: &[OsString], shell: &OsStr) -> ExitCode {
     let described = shell != "bash";
     let mut text = Vec::new();
     for candidate in candidates(arguments).unwrap_or_default() {
         let value = candidate.get_value().as_bytes();
-        // Such a name cannot be typed, and would look like two.
+        // Such a name cannot be typed, and would look like two names.
         if value.iter().any(u8::is_ascii_control) || candidate.is_hide_set() {
             continue;
         }
@@ -135,7 +135,7 @@ fn with_datasets(definition: clap::Command, name: &str, words: &[OsString]) -> c
         })
 }
 
-/// The prefix directory that the line names, else that of the command without an option.
+/// The prefix directory that the line names, else the one of the command without an option.
 fn prefix(command: &str, words: &[OsString]) -> PathBuf {
     let options: &[&str] = match command {
         "flush-file" => &["--dir", "--prefix", "-d"],
@@ -155,7 +155,7 @@ fn prefix(command: &str, words: &[OsString]) -> PathBuf {
     PathBuf::from(named.or_else(of_job).unwrap_or_else(|| ".".into()))
 }
 
-/// The datasets of a prefix directory whose name or id begins with what was typed, newest first.
+/// The datasets of a prefix directory whose name or id begins with the typed text, newest first.
 fn datasets(
     prefix: &Path,
     typed: &OsStr,

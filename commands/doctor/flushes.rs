@@ -9,7 +9,7 @@ use scr_engine::log::read_end;
 use scr_engine::prefix::records;
 use std::collections::BTreeMap;
 
-/// How much of the event log is read, bytes.
+/// Number of bytes of the event log that are read, from its end.
 const MOST: u64 = 16 << 20;
 
 /// The entries of the event log about the flushes of the last run.
@@ -17,7 +17,7 @@ const MOST: u64 = 16 << 20;
 struct LastRun {
     succeeded: usize,
     failed: usize,
-    /// Why the last flush of a dataset has failed, by dataset id.
+    /// The reason why the last flush of a dataset has failed, by dataset id.
     reasons: BTreeMap<u64, String>,
     /// The last reason.
     reason: Option<String>,
@@ -74,7 +74,7 @@ pub(super) fn look(job: &Job, report: &mut DoctorReport) {
             "mend the cause; then the next run in this allocation flushes it, or scr postrun saves it",
         );
     }
-    // The cache may be gone by now, with what the flush file has known.
+    // The cache may be gone by now, and with it the entries of the flush file.
     if known == 0 && run.failed > 0 && run.succeeded == 0 {
         let why = run.reason.map_or(String::new(), |why| format!(": {why}"));
         report.wrong(

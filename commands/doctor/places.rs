@@ -160,7 +160,7 @@ fn existing(path: &Path, made: bool) -> (Option<PathBuf>, Option<String>) {
                 return (Some(above.to_path_buf()), Some(what));
             }
             Ok(_) => return (Some(above.to_path_buf()), None),
-            // It does not exist, or something above it is not a directory.
+            // The directory does not exist, or something above it is not a directory.
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) if error.raw_os_error() == Some(libc::ENOTDIR) => {}
             Err(error) => return (None, wrong(&format!("cannot be looked at: {error}"))),
@@ -199,7 +199,7 @@ fn file_system(dir: &Path) -> (&'static str, Reach) {
     }
 }
 
-/// Reports the datasets of the prefix directory, and what there keeps a run from starting.
+/// Reports the datasets of the prefix directory, and the obstacles there to the start of a run.
 pub(super) fn prefix(job: &Job, settings: &Settings, report: &mut DoctorReport) {
     report.section("Prefix directory");
     obstacles(job, report);
@@ -247,7 +247,7 @@ pub(super) fn prefix(job: &Job, settings: &Settings, report: &mut DoctorReport) 
 /// Reports directories in the prefix directory to which no dataset can be flushed: links, and those that this user may not
 /// write to.
 fn obstacles(job: &Job, report: &mut DoctorReport) {
-    // A directory with very many is one of data.
+    // A directory with very many entries is one of data.
     const MOST: usize = 1000;
     let files = place::files(&job.prefix);
     let names = files.list(job.prefix.root()).unwrap_or_default();
@@ -261,7 +261,8 @@ fn obstacles(job: &Job, report: &mut DoctorReport) {
     }
 }
 
-/// The reasons that would stop a run now. A call of SCR_Finalize in the last run is no such reason.
+/// The reasons that would stop a run now. A call of SCR_Finalize in the last run is not such a
+/// reason.
 fn halting(job: &Job) -> Result<Vec<String>, Failure> {
     // An unknown end is reported elsewhere.
     let end = || Ok(job.end().ok().flatten().filter(|end| *end > clock::now()));

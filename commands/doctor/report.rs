@@ -63,7 +63,7 @@ impl DoctorReport {
         }
     }
 
-    /// True while there is no problem.
+    /// True without a problem.
     pub fn is_good(&self) -> bool {
         self.problems.is_empty()
     }

@@ -71,7 +71,7 @@ fn nodes(job: &Job, report: &mut DoctorReport) -> Vec<String> {
     }
 }
 
-/// Reports the nodes that launches do without while others are there.
+/// Reports the nodes that launches leave out as long as other nodes are there.
 fn failed_often(job: &Job, nodes: &[String], report: &mut DoctorReport) {
     // A bad parameter is reported with the others.
     let often = failed_nodes::often(job).unwrap_or_default();

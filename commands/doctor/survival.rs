@@ -24,9 +24,9 @@ pub(super) struct RunShape {
     ranks: usize,
     /// Known names of nodes.
     listed: Vec<String>,
-    /// Where the numbers come from.
+    /// The source of the numbers.
     why: String,
-    /// True if the names are those of a job, not only of this machine.
+    /// True if the names belong to a job, not only to this machine.
     of_job: bool,
     /// True if one node was assumed, because the number of nodes is not known.
     guessed: bool,
@@ -262,7 +262,7 @@ impl Sets {
     }
 }
 
-/// The datasets for which a descriptor is used.
+/// Tells for which datasets a descriptor is used.
 fn used_for(scheme: &SchemeDescriptor) -> String {
     match (scheme.output, scheme.interval) {
         (true, _) => "output".to_string(),

@@ -31,10 +31,10 @@ pub(crate) struct Side<'a> {
     pub field: &'a SavedField,
 }
 
-/// How a field differs in two datasets.
+/// The difference of a field between two datasets.
 #[derive(Debug)]
 pub(crate) enum Difference {
-    /// The types or the extents are others, or the number of ranks that have their own: as each dataset has it.
+    /// The types or extents differ, or the number of ranks that have their own: in words for each dataset.
     Shape(String, String),
     /// Elements differ.
     Elements(Elements),
@@ -43,11 +43,11 @@ pub(crate) enum Difference {
 /// The elements that differ.
 #[derive(Debug, Default)]
 pub(crate) struct Elements {
-    /// How many there are, and of how many.
+    /// Number of elements that differ, and number of all elements.
     differ: u64,
     all: u64,
     first: Option<First>,
-    /// The greatest distances, which may be of several elements; `None` if the elements are no numbers.
+    /// The greatest distances, possibly of several elements; `None` if the elements are not numbers.
     greatest: Option<Distance>,
 }
 

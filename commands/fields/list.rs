@@ -1,4 +1,4 @@
-//! `scr inspect --fields`: what the fields of a dataset are.
+//! `scr inspect --fields`: the list of the fields of a dataset.
 
 use crate::call::{Failure, Invocation};
 use crate::json::{self, FieldJson, FieldsDatasetJson, FieldsJson};

@@ -1,4 +1,4 @@
-//! What commands do with the fields of a dataset.
+//! The work of commands with the fields of a dataset.
 
 pub(super) mod compare;
 pub(super) mod list;

@@ -89,7 +89,7 @@ fn check_free(files: &dyn Files, wanted: &Wanted<'_>) -> Result<(), Error> {
     }
 }
 
-/// Writes the file under another name, and gives it its own when it is whole.
+/// Writes the file under a temporary name, and renames it when it is whole.
 fn write(files: &dyn Files, bands: Bands<'_>, wanted: &Wanted<'_>) -> Result<u64, Error> {
     let part = temporary_path(wanted.to);
     let placed = fill(&*files.create(&part, 0o666)?, bands).and_then(|bytes| {
@@ -126,7 +126,7 @@ fn fill(file: &dyn File, mut bands: Bands<'_>) -> Result<u64, Error> {
     Ok(end)
 }
 
-/// What stands before the elements: version 1.0 of the format, or 2.0 for a long text.
+/// The bytes before the elements: version 1.0 of the format, or 2.0 for a long text.
 fn header(array: &Array) -> Vec<u8> {
     let order = match array.order {
         Order::Row => "False",

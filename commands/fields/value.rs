@@ -1,15 +1,16 @@
-//! The value of an element: how it is printed, and how far it is from another one.
+//! The value of an element: its text, and its distance from another one.
 
 use scr_engine::fields::{Class, Kind};
 
-/// How far two numbers are apart.
+/// The distance between two numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Distance {
     /// The absolute value of the difference; infinite if one of them is infinite or no number.
     pub absolute: f64,
     /// This, divided by the greater of the absolute values.
     pub relative: f64,
-    /// How many steps from one representable number to the next; `None` for integers, and if one is no number.
+    /// Number of steps from one representable number to the next; `None` for integers, and if one of the two
+    /// is not a number.
     pub ulp: Option<u128>,
 }
 
@@ -58,7 +59,7 @@ struct Format {
 pub(super) struct Parts {
     /// Bytes of a part.
     step: usize,
-    /// So many of them, the first ones, are its value. The rest is padding.
+    /// Number of the first bytes that are its value. The rest is padding.
     value: usize,
 }
 
@@ -210,7 +211,8 @@ impl Number {
     }
 }
 
-/// The absolute value of the difference, exact but for the last rounding wherever the numbers are near each other.
+/// The absolute value of the difference, exact except for the last rounding wherever the numbers are near each
+/// other.
 fn difference(a: Number, b: Number) -> f64 {
     let (
         Number::Finite {
@@ -272,7 +274,8 @@ fn distance_of(a: Number, b: Number, has_ulp: bool) -> Distance {
     }
 }
 
-/// How far two elements are apart; of complex ones, the part that is farther. `None` if they are no numbers.
+/// The distance between two elements; of complex ones, the distance of the part that is farther. `None` if
+/// they are not numbers.
 pub(super) fn distance(kind: Kind, a: &[u8], b: &[u8]) -> Option<Distance> {
     let has_ulp = format(kind).is_some();
     let pairs = numbers(kind, a).into_iter().zip(numbers(kind, b));

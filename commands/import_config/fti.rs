@@ -193,8 +193,8 @@ pub(super) fn import(settings: &mut Settings) -> Result<Page, Failure> {
     Ok(page)
 }
 
-/// Level 1 to 3 with their schemes, level 4 as the flush. FTI counts minutes for each; SCR counts those to
-/// the next checkpoint, and checkpoints for the rest.
+/// Level 1 to 3 with their schemes, level 4 as the flush. FTI has minutes for each level. SCR has the
+/// minutes to the next checkpoint, and counts checkpoints for the other levels.
 fn take_levels(page: &mut Page, levels: &[Choice; 4], group: &Choice) {
     let Some(shortest) = levels
         .iter()
@@ -240,7 +240,7 @@ fn take_levels(page: &mut Page, levels: &[Choice; 4], group: &Choice) {
             ),
         ),
     ];
-    // Of two with one interval, the higher level.
+    // Of two levels with the same interval, the higher one.
     let mut every = BTreeMap::new();
     for (level, scheme) in &schemes {
         if level.value > 0 {

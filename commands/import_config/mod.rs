@@ -1,4 +1,4 @@
-//! `scr import-config`: a configuration of FTI or VELOC, as one of SCR.
+//! `scr import-config`: turns a configuration of FTI or VELOC into one of SCR.
 
 mod fti;
 mod page;
@@ -65,7 +65,7 @@ fn read(path: &Path) -> Result<String, Failure> {
 /// The configuration file of SCR for `text`, the configuration file `path` of FTI or VELOC.
 ///
 /// # Errors
-/// It is of neither, or a setting has a value that is not allowed.
+/// The file is of neither, or a setting has a value that is not allowed.
 pub fn imported(path: &Path, text: &str) -> Result<String, String> {
     let page = import(path, text).map_err(|failure| failure.to_string())?;
     Ok(page.to_string())

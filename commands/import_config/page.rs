@@ -5,7 +5,7 @@ use std::path::Path;
 
 /// A number in the imported file.
 pub(super) struct Choice {
-    /// How it stands there.
+    /// The setting as the file has it.
     pub shown: String,
     pub value: i64,
 }
@@ -38,7 +38,7 @@ impl Page {
         page
     }
 
-    /// What stands in the imported file, what becomes of it, and the lines for SCR.
+    /// A setting of the imported file, the comment about it, and the lines for SCR.
     pub fn set(&mut self, setting: &str, why: &str, lines: &[String]) {
         self.text.push('\n');
         self.comment("#", setting);
@@ -77,7 +77,7 @@ impl Display for Page {
     }
 }
 
-/// A path as the value of a parameter. It has neither quotes nor control characters.
+/// A path as the value of a parameter. The value has neither quotes nor control characters.
 pub(super) fn value_of(path: &Path) -> String {
     let text = path.display().to_string();
     let plain = |c: char| c.is_alphanumeric() || "/._-+@,:~".contains(c);

@@ -1,4 +1,5 @@
-//! An INI file whose settings are taken one after the other. What nobody took is known to nobody.
+//! An INI file whose settings are taken one after the other. Settings that were not read are
+//! unknown to SCR.
 
 use super::super::call::Failure;
 use super::page::Choice;
@@ -119,10 +120,11 @@ impl Settings {
         }
     }
 
-    /// Takes a directory, as a value of a parameter of SCR. A relative one is below that of the file.
+    /// Takes a directory, as a value of a parameter of SCR. A relative path is below the directory of
+    /// the file.
     pub fn directory(&mut self, section: &str, name: &str) -> Result<(String, PathBuf), Failure> {
         let entry = self.required(section, name)?;
-        // SCR would replace what follows a $, and has no way to write it.
+        // SCR would replace a variable after a $, and has no way to write the $ itself.
         if entry.value.is_empty()
             || entry
                 .value
@@ -140,7 +142,7 @@ impl Settings {
         for part in base.join(&entry.value).components() {
             match part {
                 Component::CurDir => {}
-                // What comes before may be a link, so .. stays.
+                // The component before may be a link, so .. stays.
                 part => path.push(part),
             }
         }
@@ -157,7 +159,7 @@ fn is(entry: &Entry, section: &str, name: &str) -> bool {
     entry.section == section && entry.name.eq_ignore_ascii_case(name)
 }
 
-/// A value up to a comment behind it, which begins with # or ; after a blank, as FTI's own examples have it.
+/// A value up to the comment after it, which begins with # or ; after a blank, as in FTI's own examples.
 fn without_comment(value: &str) -> &str {
     let mut before = ' ';
     for (at, c) in value.char_indices() {

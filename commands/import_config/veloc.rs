@@ -6,7 +6,7 @@ use super::settings::Settings;
 use scr_engine::format::Scheme;
 use scr_engine::text::escaped;
 
-/// What each configuration sets, before any section.
+/// The settings that each configuration has before any section.
 pub(super) const REQUIRED: [&str; 3] = ["scratch", "persistent", "mode"];
 
 /// Settings without a counterpart, and why.
@@ -26,7 +26,7 @@ const NONE: &[(&str, &str)] = &[
     ),
 ];
 
-/// What one setting of VELOC becomes: the lines for SCR, and why.
+/// The result for one setting of VELOC: the lines for SCR, and the comment.
 type Lines = (Vec<String>, &'static str);
 
 pub(super) fn import(settings: &mut Settings) -> Result<Page, Failure> {
@@ -78,7 +78,7 @@ pub(super) fn import(settings: &mut Settings) -> Result<Page, Failure> {
     Ok(page)
 }
 
-/// `None` if there is no such mode.
+/// `None` if the mode does not exist.
 fn background(mode: &str) -> Option<Lines> {
     let (background, why) = match mode {
         "async" => (
@@ -131,7 +131,7 @@ fn flushes(interval: i64) -> Lines {
     (vec![format!("SCR_FLUSH = {every}")], why)
 }
 
-/// How many checkpoints are kept in the nodes and in the prefix directory.
+/// Number of checkpoints that are kept in the nodes and in the prefix directory.
 fn kept(versions: i64) -> Lines {
     let (cache, prefix, why) = match versions {
         0 => (

@@ -3,7 +3,7 @@
 use scr_engine::version;
 
 /// All pages: the name of the file, and its content. `api` is the page of the C interface, with a section for
-/// each call: its declaration, then what it does. `module` is the source of the Fortran module.
+/// each call: its declaration, then its description. `module` is the source of the Fortran module.
 pub(super) fn all(api: &str, module: &str) -> Vec<(String, String)> {
     let sections = api.split("\n## ").skip(1);
     let parts = sections.filter_map(|section| {

@@ -5,7 +5,7 @@ use crate::{COMMANDS, Command, definition};
 use clap::builder::Resettable;
 use std::io;
 
-/// What `clap_mangen` writes before each section.
+/// The text that `clap_mangen` writes before each section.
 const QUOTES: &str = ".ie \\n(.g .ds Aq \\(aq\n.el .ds Aq '\n";
 
 /// All pages: the name of the file, and its content. A classic name has a page that includes the page of its

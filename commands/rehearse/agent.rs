@@ -1,4 +1,5 @@
-//! What a launcher starts in place of the program: takes the place of a rank on its emulated node, and becomes the program.
+//! The program that a launcher starts first: it takes the place of a rank on its emulated node, and becomes the program
+//! of the user.
 
 use super::super::call::Failure;
 use super::stage::{NODES, PIDS, PLACES};

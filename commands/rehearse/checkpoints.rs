@@ -26,7 +26,7 @@ pub(super) type Part = String;
 /// The checkpoints that two runs have in common.
 #[derive(Default)]
 pub(super) struct Checkpoints {
-    /// How many were compared.
+    /// Number of compared checkpoints.
     pub count: usize,
     /// Their parts.
     pub parts: BTreeSet<Part>,
@@ -39,13 +39,13 @@ pub(super) struct Other {
     /// The name of the checkpoint, with that of its session.
     pub checkpoint: String,
     pub part: Part,
-    /// Where it differs, and by how much.
+    /// The place of the difference, and its size.
     pub how: String,
 }
 
 impl Checkpoints {
-    /// Compares the checkpoints that `launches` of the other run have written with those of the undisturbed one. One that is in a
-    /// cache only, or was deleted, is left out.
+    /// Compares the checkpoints that `launches` of the other run have written with those of the undisturbed one. One
+    /// that is in a cache only, or was deleted, is left out.
     pub fn compare(
         undisturbed: &Stage,
         other: &Stage,
@@ -74,7 +74,7 @@ impl Checkpoints {
         Ok(found)
     }
 
-    /// Takes out what `others` has, too, and returns that.
+    /// Takes out the differences that `others` has, too, and returns them.
     pub fn without(&mut self, others: &Checkpoints) -> BTreeSet<Part> {
         let differ: BTreeSet<&Part> = others.others.iter().map(|one| &one.part).collect();
         let common = self.others.iter().map(|one| &one.part);
@@ -106,7 +106,7 @@ impl<'a> Pair<'a> {
         let [a, b] = &self.prefixes;
         let files = (place::files(a), place::files(b));
         let name = Name::from(name);
-        // What was not flushed is not there.
+        // Checkpoints that were not flushed are missing there.
         let (Ok(first), Ok(second)) = (
             dataset::find(&*files.0, a, &name),
             dataset::find(&*files.1, b, &name),
@@ -140,7 +140,7 @@ impl<'a> Pair<'a> {
     }
 }
 
-/// Where the differences of one checkpoint go.
+/// The list to which the differences of one checkpoint are added.
 struct Parts<'a> {
     session: &'a str,
     checkpoint: String,
@@ -188,7 +188,7 @@ impl Parts<'_> {
     }
 }
 
-/// The files of a checkpoint, by their names without that of the checkpoint.
+/// The files of a checkpoint, by their names without the name of the checkpoint.
 struct Contents<'a> {
     view: ContainedFiles<'a>,
     prefix: &'a Prefix,
@@ -224,7 +224,7 @@ impl<'a> Contents<'a> {
         })
     }
 
-    /// Where a file differs from one of the other run.
+    /// The first difference between a file and one of the other run.
     fn difference(
         &self,
         name: &Name,

@@ -80,10 +80,10 @@ pub(super) fn lines(rehearsal: &Rehearsal) -> Vec<String> {
     lines
 }
 
-/// How many lines on parts of checkpoints that differ.
+/// Number of lines about parts of checkpoints that differ, at most.
 const MOST_PARTS: usize = 8;
 
-/// Whether the checkpoints after a kill are those of the undisturbed run.
+/// Tells whether the checkpoints after a kill are equal to those of the undisturbed run.
 fn checkpoints_in_words(rehearsal: &Rehearsal) -> Vec<String> {
     let found = &rehearsal.checkpoints;
     let mut lines = Vec::new();
@@ -460,7 +460,7 @@ mod tests {
             what.contains("launch 2: session ice began from the beginning"),
             "{what}"
         );
-        // A session that had ended need not go on, if another one does.
+        // A session that had ended need not go on, if another session does.
         two.launches[0].seen.0.get_mut("ice").unwrap().finalized = true;
         assert!(recovered(&two));
         // Only a session with a name.

@@ -190,7 +190,8 @@ impl Options {
                 same,
             });
         }
-        // A tolerance for results says nothing of checkpoints. Other ranks have other files and fields of their own.
+        // A tolerance for results does not apply to checkpoints. Other ranks have other files and fields of their
+        // own.
         let as_many = self.restart_ranks.is_none_or(|ranks| ranks == self.ranks);
         if ended && as_many && self.compare_with.is_none() {
             let after = found.launches.get(1..).unwrap_or_default();
@@ -212,7 +213,7 @@ impl Options {
         Ok(found)
     }
 
-    /// Finds out what of the differences is in two undisturbed runs, too.
+    /// Finds out which differences also exist between two undisturbed runs.
     fn find_unsteady(
         &self,
         found: &mut Rehearsal,
@@ -297,7 +298,7 @@ impl Options {
     }
 }
 
-/// How long a comparison may take.
+/// Time that a comparison may take.
 const COMPARING: Duration = Duration::from_secs(3600);
 
 fn need(word: &str) -> Result<PathBuf, Failure> {
@@ -309,7 +310,7 @@ fn need(word: &str) -> Result<PathBuf, Failure> {
     })
 }
 
-/// Prints what goes on at once, since launches take long.
+/// Prints the progress at once, since launches take long.
 fn say(call: &mut Invocation, text: std::fmt::Arguments) -> std::io::Result<()> {
     writeln!(call.out, "{text}")?;
     call.out.flush()

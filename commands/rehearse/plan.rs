@@ -1,4 +1,4 @@
-//! Where the ranks are, and what is killed when.
+//! The places of the ranks, and the processes to kill, with their times.
 
 use super::super::call::Failure;
 use std::fmt;
@@ -53,7 +53,7 @@ pub(super) enum Victim {
     Rank(usize),
 }
 
-/// When it is killed.
+/// The moment at which it is killed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Moment {
     /// After a checkpoint that is drawn.
@@ -104,8 +104,8 @@ impl Strike {
         Ok(Strike { victim, moment })
     }
 
-    /// Chooses what to kill and when by random numbers, where the user has not named it. `checkpoints` and `seconds` are those
-    /// of the undisturbed run.
+    /// Chooses the processes to kill and the times by random numbers, if the user has not named them. `checkpoints`
+    /// and `seconds` are numbers of the undisturbed run.
     pub fn settle(
         &self,
         place: &Placement,
@@ -135,7 +135,7 @@ impl Strike {
             Moment::Any | Moment::Checkpoint(_) if checkpoints == 0 => {
                 Moment::Seconds(seconds / 2.0)
             }
-            // After a restart fewer are left; the last one may be followed by the end at once.
+            // After a restart fewer checkpoints are left; the end may follow the last one at once.
             Moment::Any => Moment::Checkpoint(1 + draw.below((checkpoints / 2).max(1))),
             known => known,
         };

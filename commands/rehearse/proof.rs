@@ -1,4 +1,5 @@
-//! Whether a launch went on from a checkpoint of the ones before, as far as that was seen.
+//! Finds out whether a launch went on from a checkpoint of the launches before, as far as that was
+//! seen.
 
 use super::rehearsal::{Finding, Rehearsal, message_of_scr, output};
 use super::seen::{Restart, Seen};
@@ -8,15 +9,15 @@ use scr_engine::text::{counted, excerpt};
 /// The evidence that a launch after a kill has gone on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Proof {
-    /// It was seen that it went on from a checkpoint.
+    /// The launch was seen to go on from a checkpoint.
     WentOn,
-    /// It was seen that it did not, or it should have been seen and was not.
+    /// The launch was seen not to go on, or going on should have been seen and was not.
     Not,
     /// The program does not use SCR, so nothing could be seen.
     NothingSeen,
 }
 
-/// Of the last launch, which nothing has killed.
+/// The proof for the last launch, which nothing has killed.
 pub(super) fn proof(rehearsal: &Rehearsal) -> Proof {
     let Some((last, before)) = rehearsal.launches.split_last() else {
         return Proof::Not;
@@ -53,7 +54,8 @@ fn who(number: usize, session: &str) -> String {
     }
 }
 
-/// Where the launch at `place` went on from, and what that cost: a line for each session.
+/// The checkpoints that the launch at `place` went on from, and the lost time: a line for each
+/// session.
 pub(super) fn restarts_in_words(rehearsal: &Rehearsal, place: usize) -> Vec<String> {
     let (Some(before), Some(launch)) = (
         place
@@ -65,7 +67,7 @@ pub(super) fn restarts_in_words(rehearsal: &Rehearsal, place: usize) -> Vec<Stri
     };
     let line = |(session, seen): (&str, &Seen)| {
         let restart = went_on(seen)?;
-        // A name may be used again: the one before the strike counts.
+        // A name may be used again: the last checkpoint of the name before the strike counts.
         let mut written = before.seen.of(session)?.completed.iter().rev();
         let written = written.find(|one| one.name == restart.name);
         let lost =
@@ -188,7 +190,7 @@ fn went_back(who: &str, seen: &Seen, restart: &Restart, names: &[&str]) -> Optio
     })
 }
 
-/// How far a session had come before the last kill, in words.
+/// The last checkpoint of a session before the last kill, in words.
 fn had_come(before: &[Launch], session: &str) -> String {
     let numbered = before.iter().enumerate().rev();
     let mut written = numbered.filter_map(|(place, launch)| {

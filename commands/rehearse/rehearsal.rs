@@ -1,4 +1,4 @@
-//! Both runs of a rehearsal, what is wrong with them, and what the program has printed.
+//! Both runs of a rehearsal, their mistakes, and the output of the program.
 
 use super::checkpoints::{Checkpoints, Part};
 use super::stage::Launch;
@@ -27,7 +27,7 @@ pub(super) struct Rehearsal {
     /// The launches of the disturbed run.
     pub launches: Vec<Launch>,
     pub compared: Vec<Comparison>,
-    /// The checkpoints after the first kill, without what is in `unsteady`.
+    /// The checkpoints after the first kill, without the parts in `unsteady`.
     pub checkpoints: Checkpoints,
     /// The differences of two undisturbed runs.
     pub unsteady: Unsteady,
@@ -41,7 +41,7 @@ impl Rehearsal {
         self.compared.iter().any(|one| !one.same) || !self.checkpoints.others.is_empty()
     }
 
-    /// True if what was to be compared differs whenever the program is run.
+    /// True if a file or checkpoint that was to be compared differs whenever the program is run.
     pub fn is_not_reproducible(&self) -> bool {
         let nothing_else = self.compared.is_empty() && self.checkpoints.parts.is_empty();
         !self.unsteady.files.is_empty() || !self.unsteady.parts.is_empty() && nothing_else

@@ -8,20 +8,20 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Checkpoint {
     pub name: String,
-    /// When it began and when it was complete, seconds since the epoch.
+    /// Times at which it began and was complete, seconds since the epoch.
     pub begun: f64,
     pub at: f64,
 }
 
-/// How the program came to read a checkpoint.
+/// A restart of the program from a checkpoint.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Restart {
     pub name: String,
-    /// When it was read, seconds since the epoch.
+    /// Time at which it was read, seconds since the epoch.
     pub at: f64,
-    /// Why a rank could not read it.
+    /// The reason why a rank could not read it.
     pub why_not: Option<String>,
-    /// How the checkpoint was brought back.
+    /// The way in which the checkpoint was brought back.
     pub from: String,
 }
 
@@ -58,7 +58,7 @@ pub(super) struct Seen {
     pub failed: Vec<(String, String)>,
     /// The checkpoint that was brought back, if there was one: name and how.
     pub offered: Option<(String, String)>,
-    /// Why checkpoints could not be brought back.
+    /// The reasons why checkpoints could not be brought back.
     pub not_brought_back: Vec<String>,
     pub restart: Option<Restart>,
 }

@@ -26,23 +26,23 @@ use std::time::Duration;
 pub(super) const PLACES: &str = "places";
 /// A file for each rank: its process id and its node.
 pub(super) const PIDS: &str = "pids";
-/// What each node has for itself.
+/// The directory with each node's own files.
 pub(super) const NODES: &str = "nodes";
 
-/// How often it is looked whether the moment has come.
+/// Time between two looks whether the moment has come.
 const TICK: Duration = Duration::from_millis(20);
 
-/// How long a launcher may take to end when a rank has gone.
+/// Time that a launcher may take to end when a rank has gone.
 const TO_END: Duration = Duration::from_secs(20);
 
-/// How a launch ended.
+/// The end of a launch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Ending {
-    /// By itself, with this exit code.
+    /// It ended by itself, with this exit code.
     Code(i32),
-    /// It was struck.
+    /// The launch was struck.
     Struck,
-    /// It was over before the moment of the strike came.
+    /// The launch was over before the moment of the strike came.
     TooEarly(i32),
     /// Its time was over.
     Hung,
@@ -51,14 +51,14 @@ pub(super) enum Ending {
 /// One launch.
 pub(super) struct Launch {
     pub ending: Ending,
-    /// How many ranks the launcher has started, and how many it was asked for.
+    /// Number of ranks that the launcher has started, and number that it was asked for.
     pub started: usize,
     pub ranks: usize,
     pub seconds: f64,
-    /// When it began, and when it ended or was struck: seconds since the epoch.
+    /// Times at which it began, and ended or was struck: seconds since the epoch.
     pub begun: f64,
     pub ended: f64,
-    /// If it hung: what the ranks did.
+    /// The state of the ranks, if the launch hung.
     pub stacks: Vec<String>,
     /// The file with the output of the program.
     pub log: PathBuf,
@@ -66,7 +66,8 @@ pub(super) struct Launch {
     pub seen: Sessions,
 }
 
-/// A run: its current directory, which is its prefix directory, and beside it what belongs to the rehearsal.
+/// A run: its current directory, which is its prefix directory, and beside it the rehearsal's own
+/// directories.
 pub(super) struct Stage {
     /// The current directory of the program.
     dir: PathBuf,
@@ -188,7 +189,7 @@ impl Stage {
                 if killed > 0 {
                     break Ending::Struck;
                 }
-                // It has not begun yet, or has just ended.
+                // The process has not begun yet, or has just ended.
                 strikes = true;
             }
             if let Some((_, name)) = signals.end() {
@@ -232,7 +233,7 @@ impl Stage {
         })?;
         let pids = self.behind.join(PIDS);
         for rank in std::fs::read_dir(&pids).into_iter().flatten().flatten() {
-            // A file that stays is of a process that has gone, and is left alone.
+            // A file that stays belongs to a process that has gone, and is left alone.
             let _ = std::fs::remove_file(rank.path());
         }
         let places: Vec<&str> = (0..place.ranks()).map(|rank| place.node_of(rank)).collect();
@@ -345,12 +346,12 @@ impl Stage {
         };
         match Stacks::here(&Environment::of_process(), wanted) {
             Ok(found) => found.summary(),
-            // The launch hangs, whatever its ranks do.
+            // The launch hangs, also if the state of its ranks is unknown.
             Err(_) => Vec::new(),
         }
     }
 
-    /// Waits until the launcher has ended, and ends what is left.
+    /// Waits until the launcher has ended, and ends the remaining processes.
     fn bury(&self, child: &mut Child) -> Result<(), Failure> {
         let end = Instant::now() + TO_END;
         let mut signals = [libc::SIGTERM, libc::SIGKILL].into_iter();
@@ -361,7 +362,7 @@ impl Stage {
                 }
                 sleep(Duration::from_millis(500));
             }
-            // The launcher ends the others when one has gone; a hung launch has lost none.
+            // The launcher ends the other ranks when one has gone; a hung launch has lost none.
             if Instant::now() > end {
                 self.kill(|_, _| true);
             }
@@ -372,7 +373,7 @@ impl Stage {
     }
 }
 
-/// How many records each session has.
+/// Number of records of each session.
 type Counts = BTreeMap<String, usize>;
 
 fn event_log(prefix: &Path) -> PathBuf {

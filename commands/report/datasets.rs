@@ -1,4 +1,4 @@
-//! What each dataset took, from the records of its transfers.
+//! The times of each dataset, from the records of its transfers.
 
 use scr_engine::events::Event;
 use scr_engine::log::Record;
@@ -38,7 +38,7 @@ pub(super) struct Dataset {
     pub is_output: bool,
     pub files: Option<u64>,
     pub bytes: Option<f64>,
-    /// The program has written its files, without what SCR does.
+    /// The program has written its files, without the work of SCR.
     pub program: Option<Moved>,
     /// The program has written it, with its redundancy.
     pub written: Option<Moved>,
@@ -46,15 +46,15 @@ pub(super) struct Dataset {
     pub encoded: Option<Moved>,
     /// The redundancy scheme.
     pub scheme: Option<String>,
-    /// Where it was written.
+    /// The place to which it was written.
     pub store: Option<String>,
-    /// It was written in the prefix directory.
+    /// True if it was written in the prefix directory.
     pub bypass: bool,
-    /// It was copied to the prefix directory while the program waited.
+    /// The copy to the prefix directory, if the program waited for it.
     pub flushed: Option<Moved>,
-    /// It was copied to the prefix directory in the background.
+    /// The copy to the prefix directory in the background.
     pub flushed_behind: Option<Moved>,
-    /// It was copied from the prefix directory.
+    /// The copy from the prefix directory.
     pub fetched: Option<Moved>,
 }
 
@@ -87,7 +87,7 @@ impl Datasets {
             return;
         }
         let known = self.newest.get(&id).copied();
-        // A fetch in another run than the one that wrote it is told apart.
+        // A fetch in another run than the one that wrote the dataset has a line of its own.
         let is_of = |at: &usize| !fetched || self.all.get(*at).is_some_and(|one| one.run == run);
         let number = match known.filter(|at| !begins && is_of(at)) {
             Some(number) => number,

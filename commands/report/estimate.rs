@@ -20,7 +20,7 @@ pub(super) struct Advice {
     pub high: Option<f64>,
 }
 
-/// How often runs fail, and how often to write a checkpoint.
+/// The rate of failures, and the best time between checkpoints.
 #[derive(Debug, Clone)]
 pub(super) struct Estimate {
     pub failures: u64,
@@ -41,7 +41,8 @@ pub(super) struct Estimate {
 }
 
 impl Estimate {
-    /// From the runs. `every` is a mean time between failures that the user knows, in place of what was seen.
+    /// From the runs. `every` is a mean time between failures that the user knows, in place of the observed
+    /// one.
     pub fn of(runs: &[Run], failures: u64, every: Option<f64>) -> Self {
         let observed: f64 = runs.iter().map(Run::seconds).sum();
         let (fewest, most) = expected_failures(failures);

@@ -1,4 +1,4 @@
-//! What SCR could not do: flushes, checkpoints, output, fetches and rebuilds that failed.
+//! Failed operations of SCR: flushes, checkpoints, output, fetches and rebuilds.
 
 use scr_engine::events::Event;
 use scr_engine::log::Record;

@@ -1,12 +1,12 @@
-//! How often runs fail, as far as a number of failures tells.
+//! The rate of failures, as far as a number of failures tells it.
 
 /// The share of cases in which the limits hold.
 pub const CONFIDENCE: f64 = 0.95;
 
 /// Limits of the expected number of failures in a time in which `seen` came, if they are independent of
 /// each other and come at a constant rate (Garwood 1936, exact for Poisson's distribution). Each limit
-/// fails in at most half of the remaining cases. If none was seen, there is only an upper limit, which
-/// fails in all of them.
+/// fails in at most half of the remaining cases. Without a failure, only an upper limit exists,
+/// which may fail in all of these cases.
 pub fn expected_failures(seen: u64) -> (f64, f64) {
     let outside = 1.0 - CONFIDENCE;
     match seen {
@@ -20,7 +20,8 @@ pub fn expected_failures(seen: u64) -> (f64, f64) {
     }
 }
 
-/// The mean of Poisson's distribution with which at most `most` come with the given probability.
+/// The mean of the Poisson distribution for which at most `most` events come with the given
+/// probability.
 fn mean_where(most: u64, probability: f64) -> f64 {
     let count = most as f64;
     // Far outside of both limits, but near enough for numbers that are not 0.
@@ -38,8 +39,8 @@ fn mean_where(most: u64, probability: f64) -> f64 {
     (low + high) / 2.0
 }
 
-/// The probability that at most `most` come if the mean is `mean`. `logarithm` is that of the factorial of
-/// `most`.
+/// The probability that at most `most` come if the mean is `mean`. `logarithm` is the logarithm of the
+/// factorial of `most`.
 fn at_most(most: u64, mean: f64, logarithm: f64) -> f64 {
     let mut term = (most as f64 * mean.ln() - mean - logarithm).exp();
     let mut sum = term;

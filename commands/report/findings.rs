@@ -10,7 +10,7 @@ use serde::Serialize;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::AddAssign;
 
-/// Where the time of runs went, seconds. The parts make up the total.
+/// The uses of the time of runs, seconds. The parts make up the total.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub(super) struct TimeUse {
     pub total: f64,
@@ -117,7 +117,7 @@ fn lost_share(run: &Run, phase: &Phase) -> f64 {
     lost.sum::<f64>().min(1.0)
 }
 
-/// A run that was killed, and what that cost. Seconds; `None` if the log does not tell.
+/// A run that was killed, and the cost of that. Seconds; `None` if the log does not tell.
 #[derive(Debug, Clone)]
 pub(super) struct Failure {
     /// The number of the run, from 0.
@@ -125,7 +125,7 @@ pub(super) struct Failure {
     pub at: f64,
     pub ending: Ending,
     pub nodes: Vec<String>,
-    /// How long it made no progress, if it was ended for that.
+    /// Time without progress, if the run was ended for that.
     pub hang: Option<f64>,
     pub lost: Option<f64>,
     /// Until the next run began.
@@ -145,7 +145,7 @@ impl Failure {
     }
 }
 
-/// What datasets of one kind cost together.
+/// The cost of datasets of one kind together.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Level {
     /// The operation: a redundancy scheme, or a copy to or from the prefix directory.
@@ -156,7 +156,7 @@ pub(super) struct Level {
     pub seconds: f64,
     /// The part of the seconds in which redundancy was made.
     pub encode: Option<f64>,
-    /// Bytes of those whose time and size are known, and their time.
+    /// Bytes of the datasets with known time and size, and their time.
     bytes: f64,
     timed: f64,
     /// The program waits for it.
@@ -192,7 +192,7 @@ impl Level {
 pub(super) struct Findings {
     /// The event log: a file, or a database.
     pub source: String,
-    /// It is not known whether the last run has ended.
+    /// True if it is not known whether the last run has ended.
     pub goes_on: bool,
     pub records: u64,
     /// Records of events that SCR does not write.
@@ -203,7 +203,7 @@ pub(super) struct Findings {
     pub run_times: Vec<TimeUse>,
     pub time: TimeUse,
     pub failures: Vec<Failure>,
-    /// What SCR could not do.
+    /// Operations in which SCR has failed.
     pub failed: Vec<FailedOperation>,
     pub datasets: Vec<Dataset>,
     pub levels: Vec<Level>,
@@ -266,7 +266,7 @@ impl Findings {
         self.hangs.iter().fold(0.0, |sum, hang| sum + hang)
     }
 
-    /// Beginning and end of what is known, seconds since 1970.
+    /// Beginning and end of the known time, seconds since 1970.
     pub fn span(&self) -> Option<(f64, f64)> {
         let begins = self.runs.iter().map(|run| run.begin);
         let ends = self.runs.iter().map(|run| run.end);
@@ -333,7 +333,7 @@ fn downtime(runs: &[Run]) -> f64 {
     times.fold(0.0, |sum, time| sum + time)
 }
 
-/// The cost of each scheme in each store, and of what is copied.
+/// The cost of each scheme in each store, and of each kind of copy.
 fn levels(datasets: &[Dataset], runs: &[Run]) -> Vec<Level> {
     let mut written: BTreeMap<(String, String), Level> = BTreeMap::new();
     let [mut program, mut flush, mut behind, mut fetch, mut rebuild] = [

@@ -1,12 +1,12 @@
-//! Work that was lost: what a run did after the checkpoint that the next run went on from.
+//! Work that was lost: the work of a run after the checkpoint that the next run went on from.
 
 use super::run::Run;
 
 /// A moment in the history: the number of a run, and a time.
 type Moment = (usize, f64);
 
-/// Notes in each run which times were lost. Gives the numbers of the runs after which it is not known what
-/// was lost, because the log does not have the checkpoint that was restarted from.
+/// Notes in each run which times were lost. Returns the numbers of the runs with unknown losses, because
+/// the log lacks the checkpoint from which the next run restarted.
 pub(super) fn find(runs: &mut [Run]) -> Vec<usize> {
     let mut unknown = Vec::new();
     // The run that the next one follows, and the last run that began from the beginning.
@@ -49,8 +49,8 @@ pub(super) fn find(runs: &mut [Run]) -> Vec<usize> {
     unknown
 }
 
-/// Where the checkpoint was completed. If the log lacks that, as the run was killed then: where it began to be
-/// written; or else, where an earlier run went on from it.
+/// The place at which the checkpoint was completed. If the log lacks that, as the run was killed then: where
+/// it began to be written; or else, where an earlier run went on from it.
 fn place_of(before: &[Run], (id, name): &(u64, Option<String>)) -> Option<Moment> {
     let same = |other: u64, named: &Option<String>| {
         other == *id && (named.is_none() || name.is_none() || named == name)

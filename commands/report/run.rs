@@ -1,4 +1,4 @@
-//! One run, as the log tells of it.
+//! One run, by its records in the log.
 
 use scr_engine::events::{Event, EventKind};
 use scr_engine::log::Record;
@@ -27,25 +27,25 @@ pub(super) struct Phase {
     pub activity: Activity,
     pub begin: f64,
     pub end: f64,
-    /// How long it took, without phases inside of it.
+    /// Its duration, without phases inside of it.
     pub seconds: f64,
     pub dataset: Option<u64>,
     /// A flush between the beginning of a checkpoint and the computation after it.
     pub of_checkpoint: bool,
-    /// Its end is in the log, and it is no checkpoint that failed.
+    /// True if its end is in the log, and it is not a checkpoint that failed.
     pub is_whole: bool,
 }
 
-/// How a run has ended.
+/// The end of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ending {
-    /// By itself: with `END` or `HALT`.
+    /// The run has ended by itself: with `END` or `HALT`.
     Itself,
-    /// It was killed, and `RUN_END` of `scr run` says when.
+    /// The run was killed, and `RUN_END` of `scr run` has the time.
     KilledAt,
-    /// It was killed after its last record.
+    /// The run was killed after its last record.
     KilledAfter,
-    /// There is no record after it that shows that it has ended.
+    /// No record after it shows that the run has ended.
     Unknown,
 }
 
@@ -68,14 +68,15 @@ pub(super) struct Done {
 pub(super) struct Run {
     pub job: String,
     pub begin: f64,
-    /// The time of its last record, or that of its end.
+    /// The time of its last record, or of its end.
     pub end: f64,
     pub ending: Option<Ending>,
-    /// How long it was, if `END` says so.
+    /// Its duration, if `END` has it.
     seconds: Option<f64>,
     pub procs: Option<u64>,
     pub nodes: Option<u64>,
-    /// The phases of the run, in the order of their ends. A phase inside of another one comes before it.
+    /// The phases of the run, in the order of their ends. A phase inside of another phase comes before
+    /// it.
     pub phases: Vec<Phase>,
     /// Flushes in the background.
     pub background: Vec<Phase>,
@@ -91,7 +92,7 @@ pub(super) struct Run {
     pub hang: Option<f64>,
     /// Times whose work was lost.
     pub lost: Vec<(f64, f64)>,
-    /// How often the clock went back.
+    /// Number of times that the clock went back.
     pub clock_steps: u64,
     halted: bool,
     in_checkpoint: bool,
@@ -130,7 +131,7 @@ impl Run {
         }
     }
 
-    /// How long it was, seconds.
+    /// Its duration, seconds.
     pub fn seconds(&self) -> f64 {
         self.seconds.unwrap_or((self.end - self.begin).max(0.0))
     }
@@ -222,7 +223,8 @@ impl Run {
             Event::End => {
                 self.seconds = record.secs;
                 if self.ending.is_none() {
-                    // Where the log has whole seconds, its times differ from this by less than one.
+                    // If the log has whole seconds, its times differ from this by less than one
+                    // second.
                     let length = record.secs.unwrap_or(0.0);
                     if (record.at() - self.begin - length).abs() < 1.0 {
                         self.begin = record.at() - length;

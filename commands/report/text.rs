@@ -8,7 +8,7 @@ use crate::terminal::{HEADING, Line};
 use clap::builder::styling::Style;
 use scr_engine::text::{counted, escaped};
 
-/// Most rows of a table. Of longer ones, the newest are shown.
+/// Most rows of a table. Of longer tables, the newest rows are shown.
 const MOST_ROWS: usize = 20;
 
 pub(super) fn lines(findings: &Findings) -> Vec<Line> {
@@ -37,7 +37,7 @@ pub(super) fn lines(findings: &Findings) -> Vec<Line> {
     lines
 }
 
-/// The first line: what the report is of.
+/// The first line: the subject of the report.
 pub(super) fn title(findings: &Findings) -> String {
     let source = escaped(&findings.source);
     let mut failures = counted(findings.failures.len(), "failure");
@@ -144,7 +144,7 @@ fn time_rows(findings: &Findings) -> Vec<Vec<String>> {
     rows
 }
 
-/// How a run has ended, in words.
+/// The end of a run, in words.
 pub(super) fn ending(run: &Run) -> &'static str {
     match run.ending {
         Some(Ending::KilledAt | Ending::KilledAfter) if run.hang.is_some() => "it hung",
@@ -183,8 +183,8 @@ pub(super) fn run_rows(findings: &Findings) -> Vec<Vec<String>> {
     rows
 }
 
-/// The checkpoint that the run went on from. Programs may read one without a record of it, and so may go on from one that was only
-/// offered to them.
+/// The checkpoint that the run went on from. Programs may read a checkpoint without a record of it, so they may have
+/// gone on from one that was only offered to them.
 pub(super) fn from(run: &Run) -> String {
     let name = match run.restart() {
         Some((_, Some(name))) => name.clone(),

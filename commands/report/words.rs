@@ -5,7 +5,7 @@ use scr_engine::text;
 
 /// A time: `0.042 s`, `3.2 s`, `12 min 5 s`, `6 h 12 min`, `3 d 4 h`.
 pub(super) fn duration(seconds: f64) -> String {
-    // The smaller unit is rounded, and 60 of it are one of the larger.
+    // The smaller unit is rounded, and 60 of them make one larger unit.
     let two = |unit: f64, large: &str, small: &str, parts: f64| {
         let all = (seconds * parts / unit).round();
         let (first, second) = ((all / parts).floor(), all % parts);

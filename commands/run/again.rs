@@ -1,4 +1,5 @@
-//! What another launch, and another allocation, depend on beside the last launch: the time that is left, and the queue.
+//! The facts on which another launch, or another allocation, depends beside the last launch: the remaining time, and
+//! the queue.
 
 use super::super::call::Failure;
 use super::super::job::Job;
@@ -8,7 +9,8 @@ use scr_jobs::relaunch::requeue::requeue;
 use scr_jobs::relaunch::run::{LoopState, StopReason};
 use scr_jobs::relaunch::time_left::{LaunchCosts, TooLittleTime};
 
-/// Why the time until `end` is not enough for another launch, if the event log shows that.
+/// The reason why the time until `end` is not enough for another launch, if the event log shows
+/// that.
 pub(super) fn too_little_time(job: &Job, end: Option<i64>) -> Option<TooLittleTime> {
     let left = end?.saturating_sub(clock::now());
     let mut costs = LaunchCosts::default();
@@ -20,9 +22,9 @@ pub(super) fn too_little_time(job: &Job, end: Option<i64>) -> Option<TooLittleTi
     read.ok().and_then(|_| costs.too_little(left))
 }
 
-/// Puts the job into the queue of its scheduler again, if another allocation can bring the program further. Returns a line
-/// that says what was done, or why not. The scheduler ends this process then, too, perhaps before the line can be printed. So
-/// `say` is told before.
+/// Puts the job into the queue of its scheduler again, if another allocation can bring the program further. Returns a
+/// line that says what was done, or why nothing was done. The scheduler ends this process then, too, perhaps before the
+/// line can be printed. So `say` is called before.
 pub(super) fn put_into_queue(
     job: &Job,
     state: &LoopState,

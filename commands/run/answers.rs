@@ -1,4 +1,5 @@
-//! Whether the prefix directory answers. A parallel file system may hang for minutes; what asks it meanwhile hangs, too.
+//! Checks whether the prefix directory answers. A parallel file system may hang for minutes, and a process that
+//! asks it then hangs, too.
 
 use super::signals::Signals;
 use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW, utimensat};
@@ -9,7 +10,7 @@ use scr_engine::system::time::Instant;
 use std::path::Path;
 use std::time::Duration;
 
-/// After so long without an answer the user is told.
+/// After this time without an answer the user is told.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Pause between two looks at the answer.
@@ -44,7 +45,7 @@ pub(super) fn wait(
                 "the prefix directory {dir} does not answer; all waits until its file system does"
             ));
         }
-        // There is no launch to pass a signal on to.
+        // No launch is there to which a signal could be passed on.
         signals.wait(Duration::ZERO);
         if signals.end().is_some() && begun.elapsed() > PATIENCE {
             return false;

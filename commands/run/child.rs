@@ -44,7 +44,7 @@ pub(super) fn start(
     if std::io::stdin().is_terminal() {
         launch.stdin(Stdio::null());
     } else if let Some(place) = input {
-        // A pipe has no position: what was read from it cannot be read again.
+        // A pipe has no position: bytes that were read from it cannot be read again.
         let _ = rustix::fs::seek(std::io::stdin(), rustix::fs::SeekFrom::Start(place));
     }
     launch
@@ -59,7 +59,7 @@ pub(super) struct Launch<'a> {
     pub environment: &'a Environment,
     pub prefix: &'a Prefix,
     pub watch: Option<Watch>,
-    /// What else shows whether it makes progress.
+    /// Other signs of its progress.
     pub lookout: Option<Lookout>,
     pub ladder: Ladder,
 }
@@ -72,7 +72,7 @@ pub(super) struct NoProgress {
     pub pause: Duration,
 }
 
-/// How a launch ended.
+/// The end of a launch.
 pub(super) struct Ended {
     /// The exit code as a shell reports it.
     pub code: i32,
@@ -81,9 +81,9 @@ pub(super) struct Ended {
 }
 
 impl Launch<'_> {
-    /// Waits for the end. Passes signals on to the launcher, which passes them on to the program.
-    /// Calls `say` with one line for each action. `look` takes note of a hang and tells what the ranks do, before the
-    /// run is ended.
+    /// Waits for the end. Passes signals on to the launcher, which passes them on to the program. Calls `say` with
+    /// one line for each action. `look` takes note of a hang and reports the state of the ranks, before the run is
+    /// ended.
     pub fn wait(
         mut self,
         signals: &mut Signals,
@@ -129,7 +129,7 @@ impl Launch<'_> {
         dog.into_iter().chain(lookout).fold(TICK, Duration::min)
     }
 
-    /// Why the run counts as one that hangs, if it does.
+    /// The reason why the run counts as hanging, if it does.
     fn hangs(&mut self, say: &mut impl FnMut(&str)) -> Option<NoProgress> {
         let late = self.watch.as_mut();
         let late = late.and_then(|watch| watch.look(self.prefix));

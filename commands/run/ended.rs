@@ -47,8 +47,8 @@ pub(super) fn down_of(nodes: Vec<String>) -> Vec<Down> {
     nodes.into_iter().map(down).collect()
 }
 
-/// What the ranks of launch `number` do, in lines; all that is known is written to a file in the prefix directory. Nodes that do not
-/// answer are added to `lost`.
+/// The state of the ranks of launch `number`, in lines; all known facts are written to a file in the prefix directory.
+/// Nodes that do not answer are added to `lost`.
 pub(super) fn ranks_of_hung(
     job: &Job,
     launcher: &Launcher,

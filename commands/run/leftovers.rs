@@ -11,7 +11,7 @@ use scr_jobs::launcher::Launcher;
 use scr_jobs::ranks::NodeSigns;
 use std::time::Duration;
 
-/// How long the nodes may take to end their processes.
+/// Time that the nodes may take to end their processes.
 const ANSWER: Duration = Duration::from_secs(20);
 
 /// A file system may keep the lock of a node that does not answer until it gives the node up.
@@ -45,15 +45,15 @@ pub(super) fn end_on(
             }),
         }
     }
-    // Where nobody answers, it may be the way to the nodes that is broken.
+    // If no node answers, the way to the nodes may be broken.
     if silent.len() < nodes.len() {
         bad.append(&mut silent);
     }
     Ok(bad)
 }
 
-/// Waits until no process of the launch before has the lock of the prefix directory, for some time. Tells with `say` if it waits.
-/// The next launch tells the user, if one still has it.
+/// Waits until no process of the launch before has the lock of the prefix directory, for some time. Tells with `say` if
+/// it waits. The next launch reports it, if another process still has the lock.
 pub(super) fn wait_for_unlock(job: &Job, files: &dyn Files, mut say: impl FnMut(&str)) {
     let meta = job.prefix.meta();
     let is_held = |end| {

@@ -40,7 +40,7 @@ pub(super) struct Steps<'a> {
     launcher: &'a Launcher,
     options: &'a Options,
     nodes: Vec<String>,
-    /// The node of this process, if it is one of them.
+    /// The node of this process, if it is one of the job's.
     own: Option<String>,
     /// Transfer daemons were started.
     daemons: bool,
@@ -122,7 +122,7 @@ impl<'a> Steps<'a> {
         })
     }
 
-    /// Runs the whole job. The exit code is that of [`LoopState::exit_code`].
+    /// Runs the whole job. The exit code is the result of [`LoopState::exit_code`].
     pub fn go(mut self) -> Outcome {
         let index = index::read(&*place::files(&self.job.prefix), &self.job.prefix);
         let saved = index.map_or(0, |index| index.max_dataset());
@@ -205,7 +205,7 @@ impl<'a> Steps<'a> {
         }
     }
 
-    /// Prints a decision, and what it depends on.
+    /// Prints a decision, and the facts on which it depends.
     fn explain(&mut self, step: &NextStep) {
         let what = match step {
             NextStep::Test => "the nodes are tested",
@@ -305,7 +305,7 @@ impl<'a> Steps<'a> {
             if left.is_zero() {
                 break;
             }
-            // There is no launch to pass a signal on to.
+            // No launch is there to which a signal could be passed on.
             self.signals.wait(left);
         }
     }
@@ -385,7 +385,7 @@ impl<'a> Steps<'a> {
         })
     }
 
-    /// The variables that a launch gets, from the checkpoint of this name if there is one.
+    /// The variables that a launch gets, from the checkpoint of this name if it exists.
     fn variables(
         &self,
         number: u64,
@@ -413,7 +413,8 @@ impl<'a> Steps<'a> {
         Ok(set)
     }
 
-    /// Takes note of how a launch has ended, and has the nodes end what is left of one that hung.
+    /// Takes note of the end of a launch, and has the nodes end the remaining processes of one that
+    /// hung.
     fn ended(&mut self, launch: EndedLaunch) -> Result<(), Failure> {
         let records = launch.records();
         let (number, code, hung) = (launch.number, launch.code, launch.hung);
@@ -460,7 +461,8 @@ impl<'a> Steps<'a> {
         Ok(())
     }
 
-    /// Ends what is left of a launch on these nodes. Returns those that must not be used any more.
+    /// Ends the remaining processes of a launch on these nodes. Returns the nodes that must not be
+    /// used any more.
     fn end_leftovers(&mut self, nodes: &[String]) -> Vec<Down> {
         let job = self.job;
         let bad = leftovers::end_on(job, self.launcher, nodes).unwrap_or_else(|why| {

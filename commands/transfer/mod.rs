@@ -103,7 +103,7 @@ impl Options {
     }
 }
 
-/// The daemon of this node, and those of the sessions of the job.
+/// The daemon of this node for the job, and those for its sessions.
 struct NodeDaemon {
     service: Service,
     sessions: Sessions,
@@ -198,7 +198,7 @@ impl NodeDaemon {
     }
 }
 
-/// Why a daemon has ended, after its name.
+/// The reason why a daemon has ended, after its name.
 fn ended(why: Ended) -> &'static str {
     match why {
         Ended::Told | Ended::Finished => "was told to end",
@@ -207,7 +207,7 @@ fn ended(why: Ended) -> &'static str {
     }
 }
 
-/// Prints what became of each part. True if one was not copied.
+/// Prints the result of each part. True if one was not copied.
 fn report(call: &mut Invocation, file: &Transfer) -> Result<bool, Failure> {
     let mut failed = false;
     for (at, part) in file.parts() {

@@ -38,14 +38,15 @@ impl Drop for OverAtEnd<'_> {
 }
 
 impl Sessions {
-    /// Serves the sessions that are there, or come, while `of_job` runs. Each that was told to end is left alone from then on.
+    /// Serves the sessions that are there, or come, while `of_job` runs. A daemon that was told to end is left alone
+    /// from then on.
     pub fn beside<T>(&self, say: &(dyn Fn(&str) + Sync), of_job: impl FnOnce() -> T) -> T {
         let over = AtomicBool::new(false);
         let known = Mutex::default();
         let (end, ended) = channel();
         scope(|threads| {
             let _over = OverAtEnd(&over);
-            // Wakes who waits at the other end when it goes, however that happens.
+            // Wakes the thread at the other end when this one ends, however it ends.
             let _end: Sender<()> = end;
             let (known, over) = (&known, &over);
             threads.spawn(move || self.watch(threads, known, over, &ended, say));

@@ -8,9 +8,9 @@ use std::time::Duration;
 pub(in super::super) struct Ladder {
     /// A signal that asks the program for a checkpoint: its name and number.
     pub signal: Option<(&'static str, i32)>,
-    /// How long the program may take after it.
+    /// Time that the program may take to end after it.
     pub signal_limit: Duration,
-    /// How long it may take after SIGTERM.
+    /// Time that the program may take to end after SIGTERM.
     pub term_limit: Duration,
 }
 

@@ -34,7 +34,7 @@ use target::Target;
 /// Exit status when the job hung.
 const HUNG: u8 = 3;
 
-/// How long the nodes may take to say what is left of a job.
+/// Time in which the nodes must report remaining processes of a job.
 const LEFT_OVER: Duration = Duration::from_secs(20);
 
 /// Watch a job that was started without scr run, and end it when it hangs
@@ -159,7 +159,7 @@ impl Options {
 struct WatchedJob {
     job: Job,
     target: Target,
-    /// When it was asked last whether it runs.
+    /// Time of the last look whether it runs.
     asked: Cell<Option<Instant>>,
 }
 
@@ -174,7 +174,7 @@ impl WatchedJob {
         self.target.runs(&self.job.environment).unwrap_or(true)
     }
 
-    /// True if nothing of it is left; false also if that cannot be found out now.
+    /// True if no process of it is left; false also if that cannot be found out now.
     fn is_gone(&self) -> bool {
         let asked = self.asked.get();
         if asked.is_some_and(|at| at.elapsed() < self.target.interval()) {
@@ -186,7 +186,8 @@ impl WatchedJob {
             .unwrap_or_default()
     }
 
-    /// Tells which other nodes still have ranks of the job after its launcher has ended. Only launchers and schedulers reach those.
+    /// Tells which other nodes still have ranks of the job after its launcher has ended. Only launchers and schedulers
+    /// reach the processes on other nodes.
     fn tell_left_over(&self, call: &mut Invocation) {
         let Ok(nodes) = self.job.nodes() else { return };
         if !matches!(self.target, Target::Process { .. }) || nodes.len() <= 1 {
@@ -224,7 +225,7 @@ impl WatchedJob {
         Ok(Lookout::begin(settings, &job.environment, &place, age))
     }
 
-    /// Prints what the ranks do, and keeps all that is known.
+    /// Prints the state of the ranks, and keeps all known facts.
     fn tell_stacks(&self, call: &mut Invocation) {
         let found = self.job.nodes().and_then(|nodes| {
             let Some(pid) = self.process_here(&nodes) else {
@@ -267,7 +268,7 @@ impl WatchLock {
     /// Takes the lock of the process or job step `target`.
     ///
     /// # Errors
-    /// Another process has it, or it cannot be made.
+    /// Another process has the lock, or it cannot be made.
     pub fn take(job: &Job, target: &str) -> Result<Self, Failure> {
         let name = format!("watch.{}.lock", target.replace('/', "_"));
         let lock = only_one(job, &name, |holder| {
@@ -283,7 +284,7 @@ impl WatchLock {
 
 impl Drop for WatchLock {
     fn drop(&mut self) {
-        // A file that is left behind is no lock.
+        // A file that is left behind is not a lock.
         let _ = self.files.remove_file(&self.path);
     }
 }

@@ -1,5 +1,5 @@
-//! Reads the sources of progress, each in a thread of its own: a command that takes long, or a file system that hangs, holds up
-//! neither the others nor the one who waits for the job.
+//! Reads the sources of progress, each in a thread of its own: a slow command, or a file system that hangs, holds up
+//! neither the other sources nor the thread that waits for the job.
 
 use super::super::call::Failure;
 use super::super::job::Job;
@@ -24,19 +24,20 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long all nodes may take to answer.
+/// Time in which all nodes must answer.
 const NODES: Duration = Duration::from_secs(20);
 
-/// How long a command may take to answer.
+/// Time in which a command must answer.
 const COMMAND: Duration = Duration::from_secs(30);
 
-/// How long the nodes may take to answer before that counts as no progress.
+/// Time without an answer of the nodes after which that counts as no progress.
 const NODE: Duration = Duration::from_secs(5);
 
-/// How long a file may take to answer before that counts as no change.
+/// Time without an answer about a file after which that counts as no change.
 const FILE: Duration = Duration::from_secs(5);
 
-/// What a thread has read: which source, when that began and ended, and the result.
+/// The result of a thread: the source, the times at which the reading began and ended, and the
+/// reading.
 type Read = (usize, (Duration, Duration), Result<Reading, String>);
 
 /// Watches a job with a clock and threads. They end with it.
@@ -45,7 +46,7 @@ pub(in super::super) struct Lookout {
     readings: Receiver<Read>,
 }
 
-/// Where processes and nodes are looked for.
+/// The places in which processes and nodes are looked for.
 #[derive(Clone)]
 pub(super) enum Where {
     /// On these nodes of a job.
@@ -107,7 +108,7 @@ impl Lookout {
         Duration::from_millis(200)
     }
 
-    /// Takes what was read since the last call, and returns the hang if there is one. Calls `say` with a line for each
+    /// Takes the readings since the last call, and returns the hang if the job hangs. Calls `say` with a line for each
     /// problem.
     pub fn look(&mut self, say: &mut impl FnMut(&str)) -> Option<Hang> {
         while let Ok((number, times, reading)) = self.readings.try_recv() {
@@ -119,7 +120,7 @@ impl Lookout {
     }
 }
 
-/// How long a launcher may take until the ranks are there.
+/// Time that a launcher may take until the ranks are there.
 const STARTING: Duration = Duration::from_secs(60);
 
 /// Reads one source.
@@ -130,7 +131,7 @@ struct Reader {
     place: Where,
     interval: Duration,
     begun: Instant,
-    /// How long the job had run then.
+    /// The time for which the job had run then.
     age: Duration,
     send: Sender<Read>,
     /// It could be read the last time.
@@ -169,7 +170,8 @@ impl Reader {
         self.send.send((self.number, times, reading)).is_ok()
     }
 
-    /// Nothing is told while the launch begins and the nodes show nothing yet; later `nothing` is the reason.
+    /// Nothing is reported while the launch begins and the nodes show nothing yet; later `nothing` is the
+    /// reason.
     fn read_nodes(
         &self,
         nothing: &str,
@@ -194,9 +196,9 @@ impl Reader {
         self.read_waiting(patience, move || state_of(&asked), |_, read| Some(read))
     }
 
-    /// Asks in a thread. What does not answer, such as a file system or a node that hangs, shows no progress, which is told each
-    /// `patience`; the question stays open meanwhile. `read` makes a reading of the answer and of the time of the question.
-    /// False if nobody listens any more.
+    /// Asks in a thread. A source that does not answer, such as a file system or a node that hangs, shows no progress.
+    /// That is reported each `patience`; the question stays open meanwhile. `read` makes a reading of the answer and of
+    /// the time of the question. False without a listener.
     fn read_waiting<T: Send + 'static>(
         &self,
         patience: Duration,
@@ -274,9 +276,9 @@ fn answer_of(command: &str) -> Result<Reading, String> {
     }
 }
 
-/// The calls that were counted on all nodes; `None` if no node has counted one. `known` keeps them, since a node that does not
-/// answer once is no change. A count that is older than the job, which had run for `age` when the nodes were asked, is of a launch
-/// before it.
+/// The calls that were counted on all nodes; `None` if no node has counted one. `known` keeps them, since one missing
+/// answer of a node is not a change. A count that is older than the job, which had run for `age` when the nodes were
+/// asked, belongs to an earlier launch.
 fn calls(signs: &[NodeSigns], age: Duration, known: &mut BTreeMap<String, u64>) -> Option<Reading> {
     let is_new = signs
         .iter()
@@ -297,7 +299,7 @@ fn calls(signs: &[NodeSigns], age: Duration, known: &mut BTreeMap<String, u64>) 
     })
 }
 
-/// The processor time of all ranks; `None` if there is none.
+/// The processor time of all ranks; `None` without ranks.
 fn processes(signs: &[NodeSigns]) -> Option<Reading> {
     let named = signs.iter().flat_map(|node| {
         let time = |one: &UsedTime| ProcessTime {

@@ -73,7 +73,7 @@ impl WatchArgs {
         Ok(Some(WatchSettings { sources, limits }))
     }
 
-    /// How a job that hangs is ended.
+    /// The steps by which a job that hangs is ended.
     pub fn ladder(&self, job: &Job) -> Result<Ladder, Failure> {
         let (name, word) = match &self.signal {
             Some(word) => ("--signal", word.clone()),

@@ -68,7 +68,7 @@ impl Target {
         Ok(Target::Process { pid, started, tree })
     }
 
-    /// How long it has run by now; of a step not even that is known.
+    /// The time for which it has run by now; for a step that is not known.
     pub fn age(&self) -> Duration {
         match self {
             Target::Process { pid, .. } => age(*pid).unwrap_or_default(),
@@ -102,7 +102,7 @@ impl Target {
         }
     }
 
-    /// Takes a step of its end. A line says what is done.
+    /// Takes a step of its end. A line reports each step.
     pub fn go_down(&self, step: LadderStep, environment: &Environment) -> Result<String, Failure> {
         let (name, number) = match step {
             LadderStep::Ask(name, number) => (name, number),

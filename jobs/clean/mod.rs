@@ -1,7 +1,7 @@
-//! Removes the directories of one job, if no run of it is alive.
+//! Removes the directories of one job, unless a run of it is alive.
 //!
-//! Only what SCR itself makes in these directories is removed. The lock of the job's directory is held
-//! meanwhile, so that no run of the job can start.
+//! Only files and directories that SCR itself makes there are removed. The lock of the job's directory
+//! is held meanwhile, so that no run of the job can start.
 
 mod owner;
 #[cfg(test)]
@@ -21,10 +21,10 @@ use scr_engine::{Error, Result};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long to wait for the last processes of a run to end.
+/// Time to wait for the last processes of a run to end.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// A directory of a job, and what the cleaning did with it.
+/// A directory of a job, and the result of the cleaning.
 pub struct Cleaned {
     /// The directory.
     pub path: PathBuf,
@@ -38,7 +38,7 @@ pub struct Cleaned {
     pub bytes: u64,
     /// Entries that are not SCR's, which are kept.
     pub foreign: Vec<PathBuf>,
-    /// What could not be removed or looked at.
+    /// Errors of files that could not be removed or looked at.
     pub problems: Vec<Error>,
 }
 
@@ -57,11 +57,11 @@ impl Cleaned {
 
 /// The action on a directory.
 pub enum Done {
-    /// It was removed.
+    /// The directory was removed.
     Removed,
-    /// It would be removed.
+    /// The directory would be removed.
     WouldRemove,
-    /// It was kept, for this reason.
+    /// The directory was kept, for this reason.
     Kept(String),
 }
 
@@ -120,10 +120,10 @@ pub fn clean(directories: &[JobDirectory], dry_run: bool, force: bool) -> Vec<Cl
     there.into_iter().map(one).collect()
 }
 
-/// Whether a job's directory is used.
+/// Tells whether a job's directory is in use.
 enum Use {
     Free,
-    /// It must be kept, for this reason.
+    /// The directory must be kept, for this reason.
     Kept(String),
 }
 
@@ -154,7 +154,7 @@ fn in_use(directory: &JobDirectory, force: bool, locks: &mut Vec<Box<dyn Lock>>)
     if let Some(who) = control.living()? {
         return Ok(Use::Kept(format!("its transfer daemon is alive ({who})")));
     }
-    // A damaged file says nothing that a daemon could do. The owner was looked at already.
+    // A damaged file has no order that a daemon could carry out. The owner was looked at already.
     let transfer: Transfer = match format::read(files, &control.file()) {
         Ok(transfer) => transfer,
         Err(Error::Format { .. } | Error::Corrupt { .. }) => return Ok(Use::Free),

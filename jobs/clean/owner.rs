@@ -1,5 +1,5 @@
-//! Finds the directories of a user's jobs below a base directory. The base may belong to anybody, and
-//! so may what is in it: only a directory of the right owner is used, and no link is followed.
+//! Finds the directories of a user's jobs below a base directory. The base and its content may belong
+//! to anybody: only a directory of the right owner is used, and no link is followed.
 
 use scr_engine::cache::layout::Layout;
 use scr_engine::job::is_of_job;
@@ -21,8 +21,8 @@ pub struct JobDirectory {
     pub files: Arc<dyn Files>,
 }
 
-/// The directories of the user's jobs below `base`, or only those of one job and of its sessions; an error for each that is
-/// not the user's or cannot be looked at.
+/// The directories of the user's jobs below `base`, or only those of one job and of its sessions; an error for each
+/// directory that is not the user's or cannot be looked at.
 ///
 /// # Errors
 /// The user's directory is not his, or cannot be looked at.
@@ -66,7 +66,7 @@ pub fn directories(
     Ok(found)
 }
 
-/// The owner of a directory; `None` if there is none.
+/// The owner of a directory; `None` if it does not exist.
 fn stat_directory(files: &dyn Files, path: &Path) -> Result<Option<u32>> {
     match files.stat(path)? {
         None => Ok(None),

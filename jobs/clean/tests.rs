@@ -1,4 +1,4 @@
-//! What cannot be looked at or removed is told, and never removed on a guess.
+//! A directory that cannot be looked at or removed is reported, and never removed on a guess.
 
 use super::*;
 use scr_engine::format::transfer::RUN;
@@ -7,7 +7,7 @@ use scr_testing::faulty::{Faults, Faulty};
 use std::fs;
 use std::sync::Arc;
 
-/// A base directory with that of a job, in which a cached dataset has a file of 5 bytes.
+/// A base directory with a job's directory, in which a cached dataset has a file of 5 bytes.
 struct Base {
     dir: tempfile::TempDir,
     files: Faulty<Posix>,

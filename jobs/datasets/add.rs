@@ -29,7 +29,7 @@ pub enum State {
     Complete,
     /// Its summary, which is missing, or was written when the flush began.
     Unfinished,
-    /// A summary. It was scavenged, or only its rank2file is there.
+    /// A summary. The dataset was scavenged, or only its rank2file is there.
     NoSummary,
 }
 
@@ -99,8 +99,8 @@ fn certified(files: &dyn Files, prefix: &Prefix, dataset: &Dataset) -> Option<Da
         .map(|summary| summary.dataset)
 }
 
-/// The newest dataset of this name, or else the newest one of which these directories below the prefix
-/// directory have all files, or its records.
+/// The newest dataset of this name; or else the newest dataset whose files, or records, are all in
+/// these directories below the prefix directory.
 pub fn choose(
     files: &dyn Files,
     prefix: &Prefix,

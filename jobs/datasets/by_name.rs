@@ -1,4 +1,4 @@
-//! What a person changes in a prefix directory without a run: datasets by their names (`scr index`).
+//! A person's changes of a prefix directory without a run: datasets by their names (`scr index`).
 
 use scr_engine::comm::solo::Solo;
 use scr_engine::format::Name;
@@ -49,7 +49,7 @@ fn change(
 /// Makes a checkpoint the one that the next run tries first.
 ///
 /// # Errors
-/// There is no checkpoint of that name.
+/// No checkpoint has that name.
 pub fn make_current(files: &dyn Files, prefix: &Prefix, name: &Name) -> Result<()> {
     index::update(files, prefix, |index| {
         if index.set_current(name) {
@@ -126,11 +126,11 @@ impl<'a> Deletion<'a> {
         self.with(delete::files)
     }
 
-    /// Deletes the dataset; see [`delete()`](scr_engine::prefix::delete::delete). What became complete since it was planned
-    /// counts, too: the user may have taken long to agree.
+    /// Deletes the dataset; see [`delete()`](scr_engine::prefix::delete::delete). Datasets that became complete since
+    /// the plan count, too: the user may have taken long to agree.
     ///
     /// # Errors
-    /// It is gone, it was refused, or not all of it could be removed.
+    /// The dataset is gone, it was refused, or a part of it could not be removed.
     pub fn carry_out(mut self) -> Result<Deleted> {
         let index = index::read(self.files, self.prefix)?;
         if index.id(self.name) != Some(self.id) {

@@ -1,9 +1,9 @@
-//! Resumes a flush that was killed, on one node and without MPI: copies what is in the caches of this node
-//! and not recorded in the prefix directory.
+//! Resumes a killed flush, on one node and without MPI: copies the files that are in the caches of this
+//! node and not recorded in the prefix directory.
 //!
-//! As in a flush, the leaves of the rank2file record what is there. A resumed part does not know which part
-//! of the flush it was. So it names its leaves otherwise: after the number of ranks plus their first rank,
-//! which no leaf of a flush has.
+//! As in a flush, the leaves of the rank2file record which files are there. A resumed part does not know
+//! which part of the flush it was. So it names its leaves otherwise: after the number of ranks plus their
+//! first rank, which no leaf of a flush has.
 
 use scr_engine::format::filemap::Filemap;
 use scr_engine::format::rank2file::RankEntry;
@@ -24,7 +24,8 @@ use std::path::{Path, PathBuf};
 pub struct Resumed {
     /// The files and bytes that were copied now.
     pub copied: Copied,
-    /// The ranks whose files are not in the prefix directory. If there is none, the dataset is complete.
+    /// The ranks whose files are not in the prefix directory. If no file is missing, the dataset is
+    /// complete.
     pub missing: Vec<usize>,
 }
 
@@ -33,8 +34,8 @@ pub struct Resumed {
 /// there. The caller must see to it that the run and its copies have ended. Local.
 ///
 /// # Errors
-/// No flush of this dataset has begun, or a file cannot be copied. What was not recorded does not count;
-/// this may be repeated.
+/// No flush of this dataset has begun, or a file cannot be copied. Unrecorded copies do not count; the
+/// command may be repeated.
 pub fn resume(
     target: &FlushTarget,
     copier: &mut Copier,

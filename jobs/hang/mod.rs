@@ -1,13 +1,13 @@
-//! Decides whether a job hangs, from whatever of it can be watched (`scr run --watch`, `scr watch`). The program need not be
-//! linked with the library.
+//! Decides whether a job hangs, from all sources that can be watched (`scr run --watch`, `scr watch`). The program need
+//! not be linked with the library.
 //!
-//! A job makes progress when any of its sources moves: the count of calls, a file, the answer of a command. It hangs when
-//! none of them has moved for the limit. Processor time shows that processes run, not that they get on: a loop
-//! without end uses it up, and so do ranks that wait in MPI. So it counts only where nothing else can be read. Then a job
-//! hangs when no rank has used any for the limit, or when a rank that is stopped or waits for a file system has not.
-//! A rank that sleeps while others work may wait for them, and is no hang.
+//! A job makes progress when any of its sources moves: the count of calls, a file, the answer of a command. The job
+//! hangs when no source has moved for the limit. Processor time shows that processes run, not that they get on: a loop
+//! without end uses it up, and so do ranks that wait in MPI. So it counts only where nothing else can be read. Then a
+//! job hangs when no rank has used any for the limit, or when a rank that is stopped or waits for a file system has
+//! not. A rank that sleeps while others work may wait for them, and does not hang.
 //!
-//! A source that cannot be read does not count. If none can be read, no job hangs.
+//! A source that cannot be read does not count. If no source can be read, no job hangs.
 
 mod source;
 #[cfg(test)]
@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-/// How long a job may go without progress.
+/// The time that a job may go without progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Since the last progress.
@@ -37,7 +37,7 @@ pub enum Reading {
     Shows(String),
     /// The source showed this text, which was made since the launch began. So even the first such text is progress.
     Made(String),
-    /// Progress, whatever it showed before.
+    /// This reading is progress, whatever the one before was.
     Moves,
     /// No progress; or, after a first reading, no answer.
     Still,
@@ -62,7 +62,7 @@ const SLOW_READING: Duration = Duration::from_secs(30);
 #[derive(Debug, Default, Clone, Copy)]
 struct Pause(Duration);
 
-/// One source, and what is known of it.
+/// One source, with its last readings.
 #[derive(Debug)]
 struct Watched {
     source: Source,
@@ -73,10 +73,10 @@ struct Watched {
     pause: Pause,
     /// The longest pause between two moves.
     longest: Duration,
-    /// When its last reading began.
+    /// Time at which its last reading began.
     last: Option<Duration>,
     moved: bool,
-    /// Why it cannot be read.
+    /// The reason why it cannot be read.
     trouble: Option<String>,
     told: bool,
 }
@@ -88,7 +88,7 @@ pub struct HangWatch {
     watched: Vec<Watched>,
     /// The longest time between two signs of progress of the job.
     longest: Duration,
-    /// When the last reading ended.
+    /// Time at which the last reading ended.
     now: Duration,
     told_blind: bool,
 }
@@ -96,11 +96,11 @@ pub struct HangWatch {
 /// A job that hangs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hang {
-    /// How long it has made no progress.
+    /// Time for which it has made no progress.
     pub pause: Duration,
-    /// How long it might.
+    /// The limit of that time.
     pub limit: Duration,
-    /// The sources that count, each with what it shows.
+    /// The sources that count, each with its last reading.
     pub sources: Vec<String>,
 }
 
@@ -200,7 +200,7 @@ impl HangWatch {
             .map(|(_, one)| one)
     }
 
-    /// How long the job has made no progress; `None` if nothing tells it.
+    /// Time for which the job has made no progress; `None` if no source tells it.
     fn pause(&self) -> Option<Duration> {
         self.counting().map(Watched::pause).min()
     }
@@ -210,7 +210,8 @@ impl HangWatch {
     pub fn limit(&self) -> Duration {
         let (after, is_known) = match self.limits.after {
             After::Fixed(time) => (time, true),
-            // The calls at the begin follow each other quickly. How long a step takes is known later.
+            // The calls at the begin follow each other quickly. The usual time of a step is known
+            // only later.
             After::Auto => (
                 AUTO_FLOOR.max(self.longest * AUTO_TIMES),
                 self.now >= self.limits.first,
@@ -253,8 +254,8 @@ impl Watched {
         }
     }
 
-    /// Takes a reading, `passed` after the one before. True if the source has moved. The first one is what later ones are
-    /// compared with, and a sign only if it was made since the launch began.
+    /// Takes a reading, `passed` after the one before. True if the source has moved. Later readings are compared with
+    /// the first one. The first is a sign only if it was made since the launch began.
     fn take(&mut self, reading: Reading, passed: Duration) -> bool {
         self.trouble = None;
         self.pause.0 += passed;
@@ -298,7 +299,8 @@ impl Watched {
         moves
     }
 
-    /// How long it has not moved. For processes, how long a stuck one has not, if there is one.
+    /// Time for which the source has not moved. For processes, the time for which a stuck one has
+    /// not moved, if one is stuck.
     fn pause(&self) -> Duration {
         let stuck = self.processes.values().filter(|(time, _)| time.stuck);
         let longest = stuck.map(|(_, pause)| pause.0).max();
@@ -323,7 +325,7 @@ impl Watched {
     }
 }
 
-/// The first line, at most 80 letters of it.
+/// The beginning of the first line, at most 80 letters.
 fn excerpt(text: &str) -> String {
     let line = text.trim().lines().next().unwrap_or_default();
     line.chars().take(80).collect()

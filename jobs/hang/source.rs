@@ -1,4 +1,4 @@
-//! What a user asks to be watched, and for how long it may stand still: the words of `--watch`, `--after` and `--first`.
+//! The words of `--watch`, `--after` and `--first`: the sources to watch, and the time for which they may stand still.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::time::Duration;
 /// The words of [`Source::list`], for messages.
 pub const SOURCES: &str = "calls, file=PATH, cpu or command=CMD";
 
-/// Where signs of progress come from.
+/// The sources of signs of progress.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
     /// Calls of the library, which it counts in the control directory of each node.
@@ -21,8 +21,8 @@ pub enum Source {
 }
 
 impl Source {
-    /// The sources that a list names, separated by commas. A command is the last one, since all that follows is part
-    /// of it.
+    /// The sources that a list names, separated by commas. A command is the last source, since all text after it is
+    /// part of it.
     ///
     /// # Errors
     /// A word is unknown, or names nothing. The text says which.
@@ -73,7 +73,7 @@ impl fmt::Display for Source {
     }
 }
 
-/// How long a job may go without progress once it has begun to make some.
+/// Time that a job may go without progress after its first progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum After {
     /// So long.
@@ -85,10 +85,10 @@ pub enum After {
 /// The limit of [`After::Auto`] is this many times the longest pause.
 pub const AUTO_TIMES: u32 = 5;
 
-/// The limit of [`After::Auto`] is no less than this.
+/// The limit of [`After::Auto`] is at least this.
 pub const AUTO_FLOOR: Duration = Duration::from_secs(600);
 
-/// The limit before the first progress, if the user gives none and the other is not longer.
+/// The limit before the first progress, if the user sets none and the other limit is not longer.
 pub const FIRST: Duration = Duration::from_secs(1800);
 
 impl After {
@@ -115,7 +115,7 @@ impl After {
 /// The time that `90`, `90s`, `10m` or `2h` means.
 ///
 /// # Errors
-/// It is something else, 0, or more than a year. The text says so.
+/// The text is not a time, or the time is 0, or more than a year. The text says so.
 pub fn time(text: &str) -> Result<Duration, String> {
     let text = text.trim();
     let (number, unit) = match text.strip_suffix(['s', 'm', 'h']) {

@@ -20,7 +20,7 @@ impl Clocked {
         }
     }
 
-    /// Reads all sources. `None` is one that cannot be read.
+    /// Reads all sources. `None` stands for a source that cannot be read.
     fn read(&mut self, readings: &[Option<Reading>]) -> Vec<String> {
         self.now += SECOND * 10;
         let at = (self.now, self.now);
@@ -110,7 +110,7 @@ fn before_the_first_progress_the_longer_limit_holds() {
 fn the_first_count_of_a_launch_is_a_sign_of_it() {
     let made = |text: &str| Some(Reading::Made(text.to_string()));
     let mut job = Clocked::new(LIMITS, "calls,file=x");
-    // What a launch before has left is none.
+    // A sign that an earlier launch has left does not count.
     assert_eq!(job.until_hang(&[shows("0"), shows("1")]), Some(320));
     let mut job = Clocked::new(LIMITS, "calls,file=x");
     job.read(&[shows("0"), shows("1")]);
@@ -143,7 +143,7 @@ fn processor_time_hides_no_endless_loop() {
         job.read(&[shows("2"), ticks(&[(used, false)])]);
     }
     assert!(job.watch.hang().is_some());
-    // Where the file cannot be read, the same job is left alone.
+    // If the file cannot be read, the same job is left alone.
     for used in 20..500 {
         job.read(&[None, ticks(&[(used, false)])]);
         assert_eq!(job.watch.hang(), None);

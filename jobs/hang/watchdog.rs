@@ -3,7 +3,7 @@
 use scr_engine::format::flush_file::{FLUSHING, FlushFile, SYNC_FLUSHING};
 use std::time::Duration;
 
-/// How long a run may go without progress.
+/// Time that a run may go without progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Limit without a new dataset (`SCR_WATCHDOG_TIMEOUT`).
@@ -68,7 +68,7 @@ impl Watchdog {
     }
 }
 
-/// The highest dataset id; 0 if there is none.
+/// The highest dataset id; 0 without a dataset.
 fn newest(file: &Option<FlushFile>) -> u64 {
     let last = file.as_ref().and_then(|file| file.datasets.keys().last());
     last.copied().unwrap_or(0)

@@ -107,7 +107,7 @@ impl Launcher {
     /// of `nodes` that are not `excluded`. If no node is excluded, it is as the user wrote it.
     ///
     /// # Errors
-    /// No node is left, or there is no place for the option.
+    /// No node is left, or the option has no place in the command line.
     pub fn command(
         &self,
         arguments: &[OsString],

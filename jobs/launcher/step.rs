@@ -9,7 +9,7 @@ use scr_engine::text::excerpt;
 use scr_engine::{Error, Result};
 use std::time::Duration;
 
-/// How long a launcher may take to end after SIGTERM.
+/// Time that a launcher may take to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(10);
 
 /// See [`super::Launcher::step`].
@@ -109,7 +109,7 @@ pub(super) fn kill(kind: LauncherKind, environment: &Environment, step: &str) ->
     match kind {
         LauncherKind::Srun if step.contains('.') => {
             match ask(environment, "scancel", &[step], &[]) {
-                // It has ended already.
+                // The step has ended already.
                 Err(error) if error.to_string().contains("Invalid job id") => Ok(()),
                 other => other.map(drop),
             }

@@ -182,7 +182,7 @@ fn other_steps_are_process_groups() {
     let step = mpirun.step(&environment, child.id()).unwrap().unwrap();
     mpirun.kill(&environment, &step).unwrap();
     assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGTERM));
-    // To end a step that has ended is no error.
+    // It is no error to end a step that has already ended.
     mpirun.kill(&environment, &step).unwrap();
     for bad in ["0", "1", "x", "99999999999"] {
         assert!(mpirun.kill(&environment, bad).is_err(), "{bad}");

@@ -14,8 +14,8 @@ impl Manager for Flux {
         ManagerKind::Flux
     }
 
-    /// That of the instance; the script of a batch job has no FLUX_JOB_ID, as that is for
-    /// what runs inside the instance.
+    /// The id of the instance. The script of a batch job has no FLUX_JOB_ID, which only programs
+    /// inside the instance have.
     fn job_id(&self) -> Result<Option<String>> {
         match id(&self.0) {
             Some(id) => Ok(Some(id)),

@@ -16,7 +16,7 @@ pub(super) struct Lsf(pub Environment);
 const MAX_FILE: u64 = 64 << 20;
 
 impl Lsf {
-    /// A name for each slot of the job, as the first source has it that there is.
+    /// A name for each slot of the job, from the first source that is there.
     fn slots(&self) -> Result<Vec<String>> {
         if let Some(file) = variable("LSB_DJOB_HOSTFILE", &self.0) {
             return words_of(Path::new(&file));

@@ -13,7 +13,7 @@ use scr_engine::job::{Environment, Lookup, PrefixPlace};
 use scr_engine::{Error, Result};
 use std::path::Path;
 
-/// A resource manager, seen from inside a job of it. All calls are local; those that return a
+/// A resource manager, seen from inside one of its jobs. All calls are local; those that return a
 /// `Result` may run a program of the manager, at most for
 /// [`PATIENCE`](scr_engine::job::program::PATIENCE), and fail if there is no such program or it fails.
 pub trait Manager: Send + Sync {
@@ -25,8 +25,8 @@ pub trait Manager: Send + Sync {
         self.kind().name()
     }
 
-    /// Id of the job, as the manager has it; `None` if it has none that stays the same from
-    /// one launch to the next.
+    /// Id of the job, as the manager has it; `None` without an id that stays the same from one
+    /// launch to the next.
     fn job_id(&self) -> Result<Option<String>>;
 
     /// Nodes that the job began with, each once, in the manager's order.
@@ -38,7 +38,8 @@ pub trait Manager: Send + Sync {
     /// The programs of the manager that these calls and its launcher's need.
     fn programs(&self) -> &'static [&'static str];
 
-    /// The program and arguments that put the job into the queue again, which ends it; `None` if there is no such thing.
+    /// The program and arguments that put the job into the queue again, which ends it; `None` if the manager cannot do
+    /// that.
     fn requeue(&self) -> Option<(&'static str, Vec<String>)> {
         None
     }
@@ -89,7 +90,7 @@ pub fn job_id<'a>(
 /// The nodes to work with, each once: SCR_NODELIST, else the manager's.
 ///
 /// # Errors
-/// The list is no host list, or the manager cannot tell.
+/// The list is not a host list, or the manager cannot tell.
 pub fn nodes(
     manager: &dyn Manager,
     environment: &Environment,
@@ -101,10 +102,10 @@ pub fn nodes(
     }
 }
 
-/// The hosts of a parameter that is a host list, each once; none if it is not set.
+/// The hosts of a parameter that is a host list, each once; empty if it is not set.
 ///
 /// # Errors
-/// It is no host list.
+/// The value is not a host list.
 pub fn list(name: &'static str, environment: &Environment, lookup: Lookup) -> Result<Vec<String>> {
     let Some(text) = parameter(name, environment, lookup) else {
         return Ok(Vec::new());

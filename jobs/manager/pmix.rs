@@ -1,5 +1,5 @@
-//! A PMIx server without one of the managers that have a file of their own here. What it knows
-//! it tells to programs that link with its library, which the commands do not.
+//! A PMIx server without one of the managers that have a file of their own here. It tells its facts
+//! to programs that link with its library, which the commands do not.
 
 use super::Manager;
 use scr_engine::job::manager::ManagerKind;
@@ -13,7 +13,7 @@ impl Manager for Pmix {
         ManagerKind::Pmix
     }
 
-    /// Its namespaces are those of single launches, so none of them names the allocation.
+    /// Its namespaces belong to single launches, so no namespace names the allocation.
     fn job_id(&self) -> Result<Option<String>> {
         Ok(None)
     }

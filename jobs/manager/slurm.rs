@@ -11,7 +11,7 @@ use scr_engine::job::program::ask;
 /// In a job of Slurm.
 pub(super) struct Slurm(pub Environment);
 
-/// What a node can do for us in a state as `sinfo` prints it in long form. Flags follow the
+/// True if a node in a state, as `sinfo` prints it in long form, cannot be used. Flags follow the
 /// word; `*` says that the node does not answer.
 fn is_down(state: &str) -> bool {
     const OUT: [&str; 9] = [

@@ -86,7 +86,7 @@ fn lsf() {
         printf 'HOST_NAME STATUS JL/U\na1 ok -\na2 unavail -\n'"#,
     );
     let environment = programs.environment().with("LSB_JOBID", "77");
-    // The launch node of a machine with jsrun is no compute node.
+    // The launch node of a machine with jsrun is not a compute node.
     for (name, value) in [
         ("LSB_HOSTS", "batch3 a1 a1 a2 a2"),
         ("LSB_MCPU_HOSTS", "batch3 1 a1 42 a2 42"),

@@ -23,9 +23,10 @@ pub struct Group<'a> {
     pub members: Vec<&'a RankProcess>,
 }
 
-/// Puts the processes into groups, the largest first; of groups of one size that of the lowest rank.
+/// Puts the processes into groups, the largest first; groups of one size are in the order of their
+/// lowest ranks.
 ///
-/// What a rank does within a call of MPI or of this library is left out: ranks that wait in the same call do the same,
+/// Functions within a call of MPI or of this library are left out: ranks that wait in the same call do the same,
 /// wherever in its polling loop they were seen.
 pub fn groups(processes: &[RankProcess]) -> Vec<Group<'_>> {
     let mut by_key: BTreeMap<(String, Vec<&str>), Vec<&RankProcess>> = BTreeMap::new();
@@ -45,7 +46,7 @@ pub fn groups(processes: &[RankProcess]) -> Vec<Group<'_>> {
     all
 }
 
-/// The ranks that the launcher has started, and of which there is no process.
+/// The ranks that the launcher has started and that have no process.
 pub fn missing(processes: &[RankProcess]) -> Vec<usize> {
     let ranks = processes.iter().filter_map(|one| one.ranks).max();
     let there: BTreeSet<usize> = processes.iter().filter_map(|one| one.rank).collect();
@@ -90,14 +91,14 @@ fn is_call_of_scr(function: &str) -> bool {
         .any(|begin| function.starts_with(begin))
 }
 
-/// The outermost call in a stack: its name, and what comes after it.
+/// The outermost call in a stack: its name, and the frames after it.
 fn call_in(stack: &[Frame]) -> Option<(&str, &[Frame])> {
     let at = stack.iter().rposition(|frame| is_call(&frame.function))?;
     Some((&stack.get(at)?.function, stack.get(at + 1..)?))
 }
 
-/// The thread beside the first one whose call tells more than what the first one does: one of this library, or if that is in
-/// no call, one of MPI.
+/// The thread beside the first one whose call tells more than the first one's: a thread in a call of this library, or
+/// if the first one is in no call, one in a call of MPI.
 fn telling_thread(one: &RankProcess) -> Option<(&str, &[Frame])> {
     let first = call_in(&one.stack);
     if first.is_some_and(|(call, _)| is_call_of_scr(call)) {
@@ -108,7 +109,7 @@ fn telling_thread(one: &RankProcess) -> Option<(&str, &[Frame])> {
     of_scr.or_else(|| calls().next().filter(|_| first.is_none()))
 }
 
-/// `MPI_Barrier` for each of the names that it has in libraries.
+/// `MPI_Barrier` for each name that the function has in libraries.
 fn name_of_call(function: &str) -> String {
     let name = function
         .strip_prefix("PMPI")
@@ -192,8 +193,9 @@ impl Group<'_> {
     }
 }
 
-/// What the ranks of a job do, in at most `most` lines: the group that most ranks are in, then those that differ, marked
-/// with a star (all of them if no group is the largest), then ranks and nodes that are not there. `silent`: nodes that did not answer, each with the reason.
+/// A summary of the ranks of a job, in at most `most` lines: the group that most ranks are in, then the others, marked
+/// with a star (all groups if no group is the largest), then missing ranks and nodes. `silent`: nodes that did not
+/// answer, each with the reason.
 pub fn summary(processes: &[RankProcess], silent: &[(String, String)], most: usize) -> Vec<String> {
     let (all, missing) = (groups(processes), missing(processes));
     let mut rest = Vec::new();

@@ -17,10 +17,10 @@ const LAUNCHERS: [&str; 10] = [
     "aprun",
 ];
 
-/// How a process shows that it is of the job.
+/// The way in which a process shows that it belongs to the job.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Belongs {
-    /// It does not tell its job.
+    /// The process does not tell its job.
     #[default]
     Untold,
     /// It, or another one of its launcher, uses the prefix directory of the job.
@@ -29,7 +29,7 @@ pub enum Belongs {
     ById,
 }
 
-/// Of what was found keeps what belongs to the job the most surely.
+/// Keeps those of the found processes that belong to the job the most surely.
 pub fn keep_surest<T>(found: &mut Vec<T>, belongs: impl Fn(&T) -> Belongs) {
     let surest = found.iter().map(&belongs).max();
     found.retain(|one| Some(belongs(one)) == surest);

@@ -1,5 +1,5 @@
-//! Ends what is left of a launch on a node: a process that was stopped, or that nothing ends any more, still holds the locks of its
-//! run, and may write to its files when it goes on.
+//! Ends the processes that a launch has left on a node: a process that was stopped, or that nothing ends any more,
+//! still holds the locks of its run, and may write to its files when it goes on.
 
 use super::processes::{Candidate, Wanted, all_of};
 use super::times::started;
@@ -9,7 +9,7 @@ use scr_engine::job::Environment;
 use scr_engine::system::time::{Instant, sleep};
 use std::time::Duration;
 
-/// How long the kernel may take to end a process.
+/// Time that the kernel may take to end a process.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Sends SIGKILL to the ranks of a job on this node that were launched for this prefix directory, and tells which are there after
@@ -29,7 +29,7 @@ pub fn end_leftovers(environment: &Environment, wanted: &Wanted, prefix: &str) -
         }
         for (pid, _) in &left {
             let pid = i32::try_from(*pid).ok().and_then(Pid::from_raw);
-            // It may have ended meanwhile.
+            // The process may have ended meanwhile.
             let _ = pid.map(|pid| kill_process(pid, Signal::KILL));
         }
         sleep(Duration::from_millis(50));

@@ -1,5 +1,5 @@
-//! The ranks of a job as the system shows them: which processes they are, where their code is, and what they wait for.
-//! For a job that makes no progress, whether the program is linked with the library or not.
+//! The ranks of a job as the system shows them: their processes, the places in their code, and the objects that they
+//! wait for. For a job that makes no progress, whether the program is linked with the library or not.
 
 mod groups;
 mod launches;
@@ -22,10 +22,10 @@ use scr_engine::job::Environment;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// How long all stacks of a node may take.
+/// Time that all stacks of a node may take.
 pub const PATIENCE: Duration = Duration::from_secs(40);
 
-/// The processes of a job on one node, and what the node has left.
+/// The processes of a job on one node, and the free resources of the node.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct NodeReport {
     /// Its name in SCR.
@@ -41,9 +41,9 @@ pub struct NodeReport {
 /// One rank.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RankProcess {
-    /// Its rank; `None` if nothing tells it.
+    /// Its rank; `None` if it is not known.
     pub rank: Option<usize>,
-    /// How many ranks the launcher has started; `None` if nothing tells it.
+    /// Number of ranks that the launcher has started; `None` if no process tells it.
     pub ranks: Option<usize>,
     /// The name of its node in SCR.
     pub node: String,
@@ -53,41 +53,41 @@ pub struct RankProcess {
     pub program: String,
     /// Its state, as in /proc: R, S, D, T, t, Z, X.
     pub state: char,
-    /// How many threads it has.
+    /// Number of its threads.
     pub threads: u64,
     /// Memory that it occupies, bytes.
     pub memory: u64,
     /// Share of a processor that it used while it was looked at.
     pub processor: f64,
-    /// The reason for which its first thread waits, according to the kernel.
+    /// The reason why its first thread waits, according to the kernel.
     pub waits: Option<String>,
     /// The function of the kernel in which its first thread waits, on its node.
     #[serde(skip)]
     pub channel: Option<String>,
-    /// Files that it has open, the first ones.
+    /// The first of its open files.
     pub files: Vec<String>,
     /// The stack of its first thread, innermost function first.
     pub stack: Vec<Frame>,
     /// A few of its other threads that are in a call of MPI or of this library.
     #[serde(default)]
     pub other_threads: Vec<Vec<Frame>>,
-    /// Why a thread other than the first one cannot be traced, on its node.
+    /// The reason why a thread other than the first one cannot be traced, on its node.
     #[serde(skip)]
     pub stuck_thread: Option<String>,
     /// The program that launched it on its node, in words.
     #[serde(default)]
     pub launcher: Option<String>,
-    /// How it shows that it is of the job.
+    /// The way in which it shows that it belongs to the job.
     #[serde(default)]
     pub belongs: Belongs,
-    /// Why there is no stack.
+    /// The reason why the stack is missing.
     pub no_stack: Option<String>,
 }
 
 /// One function on a stack.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Frame {
-    /// Its name, as the program's source has it.
+    /// The name of the function, as in the program's source.
     pub function: String,
     /// File and line, if the program was compiled with them.
     pub place: Option<String>,

@@ -1,4 +1,4 @@
-//! Finds the ranks of this node, and reads what /proc has of them.
+//! Finds the ranks of this node, and reads their facts in /proc.
 
 use super::RankProcess;
 use super::launches::{Belongs, in_words, keep_surest, launcher_above};
@@ -23,7 +23,7 @@ const RANK: [(&str, &str); 6] = [
     ("SLURM_PROCID", "SLURM_NTASKS"),
 ];
 
-/// Variables that tell of which job a process is.
+/// Variables that name the job of a process.
 const JOB: [&str; 6] = [
     "SCR_JOB_ID",
     "SLURM_JOB_ID",
@@ -33,14 +33,14 @@ const JOB: [&str; 6] = [
     "FLUX_JOB_ID",
 ];
 
-/// Most open files that are told of a process.
+/// Number of open files that are shown for a process, at most.
 const FILES: usize = 6;
 
 /// The processes that are looked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// Those of this job. If there are none, those that do not tell their job, and not that of another prefix directory, if
-    /// there are such.
+    /// Those of this job. If no process names the job, those that do not tell their job are used; among them, those of
+    /// another prefix directory are left out.
     pub job: Option<String>,
     /// The names of its prefix directory.
     pub prefixes: Vec<PathBuf>,
@@ -52,7 +52,7 @@ pub struct Wanted {
     pub below: Option<u32>,
 }
 
-/// One process with what it tells of itself.
+/// One process with the facts in its environment.
 pub(super) struct Candidate {
     pub(super) process: Process,
     rank: Option<usize>,
@@ -118,8 +118,8 @@ fn candidates(environment: &Environment) -> impl Iterator<Item = Candidate> {
     others.filter_map(|pid| candidate(pid, environment))
 }
 
-/// Of a process and all that it has started, the ranks; without ranks, the programs that are neither shells nor launchers; else
-/// all.
+/// The ranks among a process and all processes that it has started; without ranks, the programs that are neither shells
+/// nor launchers; else all.
 fn programs_below(top: u32, mut all: Vec<Candidate>) -> Vec<Candidate> {
     let mut pids = BTreeSet::from([top]);
     // Parents may have higher numbers than their children. Each pass finds one more generation.
@@ -142,7 +142,7 @@ fn programs_below(top: u32, mut all: Vec<Candidate>) -> Vec<Candidate> {
 pub fn rank_in(environment: &Environment) -> Option<(usize, Option<usize>)> {
     let number = |name: &str| environment.get(name)?.parse::<usize>().ok();
     RANK.iter().find_map(|(rank, size)| {
-        // In a batch script it is 0, and that is no rank.
+        // In a batch script it is 0, which is not a rank.
         let in_step = *rank != "SLURM_PROCID" || environment.get("SLURM_STEP_ID").is_some();
         let rank = number(rank).filter(|_| in_step)?;
         Some((rank, number(size)))
@@ -164,7 +164,7 @@ fn candidate(pid: u32, own: &Environment) -> Option<Candidate> {
 }
 
 impl Candidate {
-    /// How it shows that it is of the job; `None` if it is of another one.
+    /// The way in which it shows that it belongs to the job; `None` if it belongs to another one.
     fn belongs(&self, wanted: &Wanted) -> Option<Belongs> {
         let told = |name: &&str| {
             self.process
@@ -191,8 +191,8 @@ impl Candidate {
     }
 }
 
-/// Of each rank the process that is the program: the first one below shells and launchers. What the program has started has
-/// its rank, too.
+/// For each rank the process of the program: the first one below shells and launchers. A process that the program has
+/// started has its rank, too.
 fn without_starters(all: Vec<Candidate>) -> Vec<Candidate> {
     let mut by_pid: BTreeMap<u32, Candidate> =
         all.into_iter().map(|one| (one.process.pid, one)).collect();
@@ -299,8 +299,8 @@ fn system_call(pid: u32) -> Option<String> {
     }))
 }
 
-/// Why a thread other than the first one cannot be traced, if there is such a thread: a tracer that wants all of them would
-/// wait as long as it does.
+/// The reason why a thread other than the first one cannot be traced, if such a thread exists: a tracer that wants all
+/// threads would wait as long as that thread does.
 fn stuck_thread(pid: u32) -> Option<String> {
     let threads = std::fs::read_dir(at(pid, "task")).ok()?.flatten();
     let others = threads.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
@@ -320,7 +320,7 @@ fn channel(pid: u32, dir: &str) -> Option<String> {
     (!matches!(name, "" | "0")).then(|| name.to_string())
 }
 
-/// The links are read and not followed: what they lead to may be on a file system that hangs.
+/// The links are read and not followed: their targets may be on a file system that hangs.
 fn open_files(pid: u32) -> Vec<String> {
     let open = std::fs::read_dir(at(pid, "fd"));
     let open = open.into_iter().flatten().flatten();

@@ -1,4 +1,4 @@
-//! What a node shows of the progress of a job: the calls of the library, and the processor time of its ranks.
+//! A node's signs of progress of a job: the calls of the library, and the processor time of its ranks.
 
 use super::Wanted;
 use super::processes::chosen;
@@ -16,9 +16,9 @@ use std::time::Duration;
 pub struct NodeSigns {
     /// Its name in SCR.
     pub node: String,
-    /// How many calls a rank there has made; `None` if it has not told yet.
+    /// Number of calls that a rank there has made; `None` before the first report.
     pub calls: Option<u64>,
-    /// How long ago that was written, by the clock of the node.
+    /// Age of that number, by the clock of the node.
     #[serde(default)]
     pub age: Option<Duration>,
     /// Its ranks.
@@ -30,7 +30,7 @@ pub struct NodeSigns {
 pub struct UsedTime {
     /// Its process id.
     pub pid: u32,
-    /// What all its threads have used, in ticks.
+    /// Processor time of all its threads, in ticks.
     pub ticks: u64,
     /// Its state, as in /proc: R, S, D, T, t, Z, X.
     pub state: char,

@@ -14,7 +14,7 @@ use std::time::Duration;
 /// Processes that are looked at a time: the node is not idle, and the symbols of a program may take a gigabyte.
 const AT_A_TIME: usize = 4;
 
-/// How long one stack may take.
+/// Time that one stack may take.
 const LONGEST: Duration = Duration::from_secs(20);
 
 /// Most frames of a stack that are kept.
@@ -67,7 +67,7 @@ impl Tracer {
         };
         let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
         let done = program::run(path, &arguments, &[], limit).map_err(|error| error.to_string())?;
-        // Of one that took too long what it has told, the first threads, is kept.
+        // If a stack took too long, the threads that were printed until then are kept.
         let stacks = parse(&done.out);
         if !stacks.is_empty() {
             return Ok(stacks);
@@ -124,8 +124,8 @@ fn read(tracer: &Tracer, one: &RankProcess, left: Duration) -> Result<Vec<Vec<Fr
     }
 }
 
-/// Why a thread in this state, which waits in this function of the kernel, cannot be traced: it could not be stopped, and the tracer
-/// would wait as long as it does.
+/// The reason why a thread in this state, which waits in this function of the kernel, cannot be traced: it could not be
+/// stopped, and the tracer would wait as long as it does.
 pub(super) fn untraceable(state: char, channel: &str) -> Option<String> {
     match state {
         'D' | 'I' => Some("it waits in the kernel, where it cannot be traced".to_string()),
@@ -136,7 +136,7 @@ pub(super) fn untraceable(state: char, channel: &str) -> Option<String> {
     }
 }
 
-/// The stack of the first thread, and those of others that are in a call.
+/// The stack of the first thread, and those of other threads that are in a call.
 fn of_threads(stacks: Vec<Vec<Frame>>) -> (Vec<Frame>, Vec<Vec<Frame>>) {
     let mut stacks = stacks.into_iter();
     let first = stacks.next().unwrap_or_default();

@@ -3,13 +3,14 @@
 use scr_engine::job::stat::Stat;
 use std::time::Duration;
 
-/// When a process was started, in ticks since the machine was: with its id, this names it for ever. `None` if it does not run.
+/// Time at which a process was started, in ticks since the machine was started: with its id, this names the process for
+/// ever. `None` if it does not run.
 pub fn started(pid: u32) -> Option<u64> {
     let stat = Stat::read(pid)?;
     (!matches!(stat.state, 'Z' | 'X')).then_some(stat.started)
 }
 
-/// How long a process has run. `None` if it does not run.
+/// The time for which a process has run. `None` if it does not run.
 pub fn age(pid: u32) -> Option<Duration> {
     let ticks = started(pid)?;
     let uptime = std::fs::read_to_string("/proc/uptime").ok()?;

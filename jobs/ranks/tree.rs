@@ -20,7 +20,7 @@ pub struct ProcessTree {
 }
 
 impl ProcessTree {
-    /// That of the process `top`, which was started at this time.
+    /// The tree of the process `top`, which was started at this time.
     pub fn new(top: u32, started: u64) -> Self {
         ProcessTree {
             top,
@@ -28,7 +28,8 @@ impl ProcessTree {
         }
     }
 
-    /// Looks for those that are there now. A process that was found stays in the tree when its parent has ended. Local.
+    /// Looks for the processes of the tree that exist now. A process that was found stays in the tree when its parent
+    /// has ended. Local.
     pub fn look(&mut self) -> Vec<u32> {
         self.known.retain(|pid, at| started(*pid) == Some(*at));
         let numbers = std::fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -89,13 +90,13 @@ impl ProcessTree {
     }
 }
 
-/// Processes that are told.
+/// Number of processes that are shown.
 const SHOWN: usize = 4;
 
 fn send(pid: u32, number: i32) {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
     if let (Some(pid), Some(signal)) = (pid, Signal::from_named_raw(number)) {
-        // It may have ended meanwhile.
+        // The process may have ended meanwhile.
         let _ = kill_process(pid, signal);
     }
 }

@@ -12,7 +12,7 @@ pub struct NodeFailure {
     pub job: String,
     /// The node.
     pub node: String,
-    /// Why it could not be used, for people to read.
+    /// The reason why it could not be used, for people to read.
     pub reason: String,
 }
 
@@ -28,7 +28,7 @@ pub struct FailedOften {
 }
 
 /// The nodes that have failed in at least `least` jobs, not before `since`; those that failed most, and last, come
-/// first. None if `least` is 0. A node that is found to be down again and again in one job has failed once.
+/// first. Empty if `least` is 0. A node that is found to be down again and again in one job has failed once.
 pub fn failed_often(failures: &[NodeFailure], since: i64, least: usize) -> Vec<FailedOften> {
     let mut nodes: BTreeMap<&str, (BTreeSet<&str>, &NodeFailure)> = BTreeMap::new();
     for failure in failures.iter().filter(|failure| failure.at >= since) {

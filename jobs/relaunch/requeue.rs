@@ -1,4 +1,5 @@
-//! Whether the scheduler is asked for another allocation when the run loop ends (`scr run --requeue`).
+//! Decides whether the scheduler is asked for another allocation when the run loop ends (`scr run
+//! --requeue`).
 
 use super::run::{LoopState, StopReason};
 use scr_engine::policy::halt::TIME_LIMIT;

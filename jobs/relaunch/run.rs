@@ -1,4 +1,4 @@
-//! Decides what the run loop does next (`scr_run`).
+//! Decides the next step of the run loop (`scr_run`).
 
 use super::time_left::TooLittleTime;
 use scr_engine::policy::halt::FINALIZED;
@@ -19,19 +19,20 @@ pub struct LoopState {
     pub halts: Vec<String>,
     /// Number and name of the signal that asked the loop to end.
     pub signal: Option<(i32, &'static str)>,
-    /// Result of the node tests since the last launch; `None` if there were none.
+    /// Result of the node tests since the last launch; `None` without tests.
     pub nodes: Option<NodeCount>,
     /// The node that the launcher starts the program from, and why it must not be used.
     pub own_node: Option<String>,
-    /// Why the time until the end of the allocation is not enough for another launch, if so.
+    /// The reason why the time until the end of the allocation is not enough for another launch, if
+    /// it is not.
     pub too_little_time: Option<TooLittleTime>,
     /// The launches that have ended, oldest first.
     pub ends: Vec<LaunchEnd>,
-    /// After so many launches in a row that failed alike there is no other; 0 for no limit.
+    /// Number of launches in a row that failed alike, after which no other is made; 0 for no limit.
     pub most_alike: u64,
 }
 
-/// How a launch has ended.
+/// The end of a launch.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LaunchEnd {
     /// Its number, from 1 on.
@@ -44,7 +45,7 @@ pub struct LaunchEnd {
     pub newest: u64,
     /// True if a node was found to be down after it.
     pub node_lost: bool,
-    /// How long it ran, seconds.
+    /// Duration of the launch, seconds.
     pub seconds: f64,
     /// The nodes that it ran on.
     pub nodes: String,
@@ -86,7 +87,7 @@ pub enum NextStep {
     Stop(StopReason),
 }
 
-/// Why the loop ends.
+/// The reason why the loop ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StopReason {
     /// The program ended with exit code 0.
@@ -105,7 +106,7 @@ pub enum StopReason {
     TooFewNodes(NodeCount),
     /// The last launches, so many, failed alike.
     SameFailure(usize),
-    /// The allocation ends before a launch could save what it computes.
+    /// The allocation ends before a launch could save its results.
     TooLittleTime(TooLittleTime),
 }
 
@@ -153,7 +154,7 @@ pub fn next_step(state: &LoopState) -> NextStep {
 
 impl LoopState {
     /// The last launches that have ended alike: with the same exit code, with no dataset that is newer than that of
-    /// the first of them, and without the loss of a node.
+    /// the first of these launches, and without the loss of a node.
     pub fn alike(&self) -> &[LaunchEnd] {
         let Some(last) = self.ends.last() else {
             return &[];
@@ -219,9 +220,10 @@ impl LoopState {
         self.halts.iter().any(|reason| reason == FINALIZED)
     }
 
-    /// The exit code of the loop: that of the last launch, except that 0 is only for a program that
-    /// was finished. A signal or the watchdog may have ended the run before, and launchers and
-    /// programs that handle SIGTERM end with 0 then. `failed`: the loop itself had an error.
+    /// The exit code of the loop: the exit code of the last launch, except that 0 is only for a
+    /// program that was finished. A signal or the watchdog may have ended the run before, and
+    /// launchers and programs that handle SIGTERM end with 0 then. `failed`: the loop itself had an
+    /// error.
     pub fn exit_code(&self, failed: bool) -> i32 {
         match (self.code, self.signal) {
             (None, Some((number, _))) => 128 + number,

@@ -11,7 +11,7 @@ pub struct SaveCandidate {
     pub output: bool,
     /// True if a run can restart from it.
     pub checkpoint: bool,
-    /// True if the prefix directory has all of it.
+    /// True if the prefix directory has the whole dataset.
     pub saved: bool,
 }
 
@@ -31,25 +31,25 @@ pub struct SaveResult {
 pub struct HeldOnNodes {
     /// The dataset, which is not in the prefix directory.
     pub item: SaveCandidate,
-    /// Of how many ranks there are records.
+    /// Number of ranks with records.
     pub here: u64,
-    /// How many ranks wrote it.
+    /// Number of ranks that wrote it.
     pub ranks: u64,
 }
 
 /// The state of a dataset in the prefix directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum InPrefix {
-    /// All of it.
+    /// All parts are there.
     Whole,
     /// The user has taken it out of the index, or a newer dataset has its name there: it is not saved.
     Unwanted,
-    /// Not all of it, or the index is not known.
+    /// A part is missing, or the index is not known.
     Other,
 }
 
-/// The datasets of the flush file. What a run has flushed may have been deleted or dropped since, which only
-/// `index` knows; without it nothing counts as saved.
+/// The datasets of the flush file. A flushed dataset may have been deleted or dropped since, which only
+/// `index` knows; without the index nothing counts as saved.
 pub fn recorded(record: &FlushFile, index: Option<&Index>) -> BTreeMap<u64, SaveCandidate> {
     let item = |(id, entry): (&u64, &FlushEntry)| {
         let saved = index.map_or(InPrefix::Other, |index| in_prefix(*id, entry, index));
@@ -63,7 +63,7 @@ pub fn recorded(record: &FlushFile, index: Option<&Index>) -> BTreeMap<u64, Save
     record.datasets.iter().filter_map(item).collect()
 }
 
-/// What `index` has of a dataset of the flush file.
+/// The state in `index` of a dataset of the flush file.
 fn in_prefix(id: u64, entry: &FlushEntry, index: &Index) -> InPrefix {
     let own = entry.dataset.as_ref();
     if own.is_some_and(|own| index.newer_of_name(own).is_some()) {
@@ -82,7 +82,7 @@ fn in_prefix(id: u64, entry: &FlushEntry, index: &Index) -> InPrefix {
     }
 }
 
-/// The datasets in the flush file, and those of which nodes have parts: a run may be killed after it has
+/// The datasets in the flush file, and those with parts on nodes: a run may be killed after it has
 /// completed a dataset and before it enters it in the flush file. `all_up`: no node is down.
 pub fn candidates(
     record: &FlushFile,
@@ -234,7 +234,7 @@ mod tests {
             ..Dataset::default()
         });
         assert_eq!(saved(Some(&index)), [(3, false), (4, false)]);
-        // A newer one has the name of the last.
+        // A newer dataset has the name of the last one.
         index.set_complete(
             Dataset {
                 id: 5,

@@ -1,14 +1,14 @@
-//! Whether the time that is left of an allocation is enough for another launch.
+//! Decides whether the remaining time of an allocation is enough for another launch.
 
 use scr_engine::events::Event;
 
-/// So many of the last restarts, and checkpoints, are looked at.
+/// Number of the last restarts, and of the last checkpoints, that are looked at.
 const LAST: usize = 5;
 
 /// Keeps a launch from being given up for a guess that is a little too high: the program might have come to its end.
 const SHARE: f64 = 0.9;
 
-/// What restarts and checkpoints have taken in earlier runs of a log.
+/// The times of restarts and checkpoints in earlier runs of a log.
 #[derive(Debug, Clone, Default)]
 pub struct LaunchCosts {
     restarts: Vec<f64>,
@@ -53,8 +53,8 @@ impl LaunchCosts {
         }
     }
 
-    /// Why there is no use in another launch with so many seconds left, if that is so. With less than a restart and a
-    /// checkpoint take, nothing that it computes would be kept.
+    /// The reason why another launch is of no use with so many seconds left, if that is so. With less than a restart
+    /// and a checkpoint take, nothing that it computes would be kept.
     pub fn too_little(&self, left: i64) -> Option<TooLittleTime> {
         let (restart, checkpoint) = (median(&self.restarts)?, median(&self.checkpoints)?);
         let needed = (restart + checkpoint) * SHARE;

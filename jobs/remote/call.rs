@@ -20,7 +20,7 @@ use std::time::Duration;
 const SCRIPT: &str = "printf 'scr-node %s\\n' \"${SLURMD_NODENAME-}\"; \"$@\"; \
                       printf '\\nscr-exit %s\\n' \"$?\"";
 
-/// How long a connection may take, seconds.
+/// Time that a connection may take, seconds.
 const CONNECT: &str = "10";
 
 /// Runs a command on this node.
@@ -142,7 +142,7 @@ fn spawn(
         .stderr(stream()?);
     let child = program::detached(&mut command).spawn();
     let child = child.map_err(|error| Error::io("run", program, error))?;
-    // It is waited for, so that it does not stay as a zombie while this process lives.
+    // The child is waited for, so that it does not stay as a zombie while this process lives.
     thread::spawn(move || {
         let mut child = child;
         child.wait()
@@ -150,7 +150,7 @@ fn spawn(
     Ok(())
 }
 
-/// What runs on each node.
+/// The command for each node.
 struct Words {
     argv: Vec<OsString>,
     /// Without one it may last as long as it will.

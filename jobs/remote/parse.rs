@@ -60,7 +60,7 @@ pub(super) fn labelled(nodes: &[String], names: &[String], finished: &Finished) 
     answers.collect()
 }
 
-/// Says why there is no answer, where nothing else says it.
+/// Adds the reason why an answer is missing, if no other line has it.
 fn explain(answer: &mut NodeResult, finished: &Finished) {
     if answer.code.is_none() && first_line(&answer.err).is_none() {
         answer.err = finished.why();
@@ -77,7 +77,7 @@ fn by_label(text: &str) -> BTreeMap<&str, Vec<&str>> {
     found
 }
 
-/// What one node said on standard output.
+/// The output of one node on standard output.
 struct Said<'a> {
     node: Option<&'a str>,
     code: Option<i32>,

@@ -130,7 +130,7 @@ fn srun() {
     check(&remote.run(&strings("n[1-3]"), &task(), LIMIT));
     let calls = std::fs::read_to_string(programs.dir().join("calls")).unwrap();
     assert_eq!(calls, "n[1-3]\nn2\n");
-    // One that is gone has what srun says of it.
+    // For a missing node the text of srun is used.
     programs.add("srun", "echo 'srun: error: n2 is down' >&2; exit 1");
     let answers = remote.run(&strings("n[1-2]"), &task(), LIMIT);
     assert_eq!(answers.len(), 2);

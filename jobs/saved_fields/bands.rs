@@ -15,8 +15,9 @@ use std::path::PathBuf;
 /// Bytes of a band.
 const BAND: u64 = 8 << 20;
 
-/// Bytes of blocks at the border of two bands that are kept for the second one, at most; what is beyond is read
-/// again. A whole that is cut in several dimensions has as many such blocks as ranks share a band: up to 1,024.
+/// Bytes of blocks at the border of two bands that are kept for the second one, at most; bytes beyond that are
+/// read again. A whole that is cut in several dimensions has as many such blocks as ranks share a band: up to
+/// 1,024.
 const KEPT: usize = 256 << 20;
 
 /// Files that stay open.
@@ -104,8 +105,8 @@ impl<'a> Bands<'a> {
         Ok(Some(&self.band))
     }
 
-    /// Puts elements of a part where they belong in the band: those that are left of the block that was read last, and
-    /// what is read.
+    /// Puts elements of a part into their places in the band: the rest of the block that was read last, and newly read
+    /// ones.
     fn add(&mut self, part: usize, walk: &Walk, (from, to): (u64, u64)) -> Result<()> {
         let (mut at, end) = (from * walk.size(), to * walk.size());
         if let Some(mut rest) = self.take_rest(part, at) {
@@ -155,7 +156,7 @@ impl<'a> Bands<'a> {
         (rest.begin == at).then_some(rest)
     }
 
-    /// Keeps what is left of a part, if there is room.
+    /// Keeps the rest of a part, if there is room.
     fn keep_rest(&mut self, part: usize, begin: u64, bytes: Vec<u8>) {
         if !bytes.is_empty() && self.kept + bytes.len() <= KEPT {
             self.kept += bytes.len();

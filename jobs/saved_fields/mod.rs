@@ -49,7 +49,7 @@ pub enum Owner {
 pub struct Array {
     /// The type of the elements.
     pub kind: Kind,
-    /// How the program names the dimensions.
+    /// The order in which the program names the dimensions.
     pub order: Order,
     /// Slowest dimension first.
     pub extents: Vec<u64>,
@@ -58,17 +58,17 @@ pub struct Array {
 /// The entries for a field in the tables of all ranks, put together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldSummary {
-    /// Its name, with those of the lists that it is in.
+    /// Its name, with the names of the lists that it is in.
     pub name: String,
     /// The owner of the values.
     pub owner: Owner,
-    /// It is a number on which the list depends.
+    /// True for a number on which the list depends.
     pub is_count: bool,
     /// The whole, or the value that all ranks have, or the array of rank 0.
     pub array: Array,
     /// The arrays of all ranks have the same extents, or are parts of one whole.
     pub same_extents: bool,
-    /// How many ranks have elements of it.
+    /// Number of ranks that have elements of it.
     pub ranks: u64,
     /// Its bytes. A value that all ranks have counts once.
     pub bytes: u64,
@@ -81,9 +81,9 @@ pub struct SavedField {
     pub name: String,
     /// The owner of the values.
     pub owner: Owner,
-    /// What rank 0 wrote.
+    /// The entry that rank 0 wrote.
     first: Entry,
-    /// By rank. Of what all ranks have, only that of rank 0.
+    /// By rank. Of a field that is the same on all ranks, only rank 0's copy is read.
     parts: Vec<Stored>,
 }
 
@@ -93,7 +93,7 @@ impl Array {
         self.order.turned(&self.extents)
     }
 
-    /// How many elements it has.
+    /// Number of its elements.
     pub fn count(&self) -> u64 {
         self.extents.iter().product()
     }
@@ -113,7 +113,7 @@ impl Array {
 }
 
 impl SavedField {
-    /// How many arrays there are: one for each rank of its own, else one.
+    /// Number of arrays: one for each rank if each has its own, else one.
     pub fn arrays(&self) -> usize {
         match self.owner {
             Owner::EachRank => self.parts.len(),
@@ -186,7 +186,7 @@ impl<'a> SavedFields<'a> {
         }
     }
 
-    /// How many ranks wrote the dataset.
+    /// Number of ranks that wrote the dataset.
     pub fn ranks(&self) -> usize {
         self.paths.len()
     }
@@ -244,7 +244,7 @@ impl<'a> SavedFields<'a> {
         Ok(all)
     }
 
-    /// How many fields [`SavedFields::find`] should look for at a time.
+    /// Number of fields that [`SavedFields::find`] should look for at a time.
     pub fn fields_at_a_time(&self) -> usize {
         (MOST_PARTS / self.paths.len().max(1) as u64).max(1) as usize
     }
@@ -252,7 +252,7 @@ impl<'a> SavedFields<'a> {
     /// The fields of these names, in one pass over the tables.
     ///
     /// # Errors
-    /// There is no such field, or the files of two ranks do not belong together.
+    /// The field does not exist, or the files of two ranks do not belong together.
     pub fn find<S: AsRef<str>>(&self, names: &[S]) -> Result<Vec<SavedField>> {
         let mut found: Vec<SavedField> = Vec::new();
         self.for_each_table(|rank, table| {
@@ -324,7 +324,8 @@ impl<'a> SavedFields<'a> {
         }
     }
 
-    /// Reads the part of a whole that `rank` wrote, or the value of a rank; `None` if there is no such rank.
+    /// Reads the part of a whole that `rank` wrote, or the value of a rank; `None` if the dataset has no
+    /// such rank.
     pub fn read_part(&self, field: &SavedField, rank: usize) -> Option<Bands<'_>> {
         let part = field.parts.get(rank)?;
         let array = array_of(&field.first, &part.entry.extents);

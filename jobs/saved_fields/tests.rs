@@ -58,7 +58,7 @@ fn write(dir: &Path, entries: &[Entry], list: &[u64]) -> scr_engine::Result<Data
     })
 }
 
-/// What reading the field `x` of the dataset that [`write`] writes gives.
+/// The result of reading the field `x` of the dataset that [`write`] writes.
 fn read(entries: &[Entry], list: &[u64]) -> scr_engine::Result<Vec<u8>> {
     let dir = tempfile::tempdir().unwrap();
     let dataset = write(dir.path(), entries, list)?;
@@ -91,7 +91,7 @@ fn parts_make_up_the_whole_or_the_first_wrong_element_is_named() {
     let whole = [0, 0, 0, 0, 1, 2, 2, 2, 1, 2, 2, 2, 1, 2, 2, 2];
     assert_eq!(of_parts(&[top, left, rest]).unwrap(), whole);
     let told = |parts: &[Part]| of_parts(parts).unwrap_err().to_string();
-    // Indices are those of the program: the first one is the fastest, and they begin with 1.
+    // Indices are in the program's form: the first one is the fastest, and they begin with 1.
     let error = told(&[top, rest]);
     assert!(
         error.starts_with(

@@ -1,6 +1,8 @@
-//! The process of the transfer daemon of a node. [`scr_engine::daemon`] is what library and daemon tell each other.
+//! The process of the transfer daemon of a node. [`scr_engine::daemon`] has the messages between library and
+//! daemon.
 //!
-//! The daemon copies one part after the other ([`serve`]); [`service`] starts it, ends it, and does what it has left.
+//! The daemon copies one part after the other ([`serve`]); [`service`] starts it, ends it, and finishes its remaining
+//! work.
 
 mod progress;
 pub mod serve;

@@ -19,8 +19,8 @@ use std::path::Path;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-/// How many files are listed with their progress. A transfer file with millions would take as long to
-/// write as the files.
+/// Number of files that are listed with their progress. A transfer file with millions would take as
+/// long to write as the files.
 const LISTED: usize = 10_000;
 
 /// After so long without a look at the transfer file, the process was suspended: its orders may have
@@ -35,11 +35,11 @@ struct State {
     limits: Limits,
     looked: Instant,
     progress: Progress,
-    /// Counts what the thread does, pauses included, so that it shows when it hangs.
+    /// Counts the steps of the thread, pauses included, so that it shows when the thread hangs.
     beats: u64,
 }
 
-/// How far a part is.
+/// The progress of a part.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Progress {
     pub files: BTreeMap<Name, TransferFile>,
@@ -63,8 +63,8 @@ impl Shared {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The loop has looked at the transfer file, which has these limits. `look`: when it began to. What it
-    /// has seen is older than now, if the process was stopped meanwhile.
+    /// The loop has looked at the transfer file, which has these limits. `look`: when it began to. If the
+    /// process was stopped meanwhile, the last look at the orders is outdated.
     pub fn looked(&self, limits: Limits, look: Instant) {
         let mut state = self.state();
         (state.limits, state.looked) = (limits, look);
@@ -85,7 +85,7 @@ impl Shared {
         state.beats = state.beats.wrapping_add(1);
     }
 
-    /// How far the part is.
+    /// The progress of the part.
     pub fn progress(&self) -> Progress {
         self.state().progress.clone()
     }

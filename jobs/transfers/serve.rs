@@ -1,7 +1,8 @@
 //! The daemon's loop: copies the parts in the transfer file, one after the other.
 //!
-//! A part is begun, and its end recorded, in one change of the file under its lock. So who finds STATE not
-//! RUNNING, and COMMAND such that nothing is begun, knows that nothing is being copied.
+//! A part is begun, and its end recorded, in one change of the file under its lock. So a process that
+//! finds a STATE other than RUNNING, and a COMMAND with which nothing is begun, knows that nothing is
+//! being copied.
 
 use super::progress::{Follower, Progress, Shared};
 use scr_engine::cache::layout::Layout;
@@ -38,20 +39,21 @@ const RECORD: Duration = Duration::from_secs(1);
 /// The share of time for reading and writing the transfer file is at most one in so many.
 const SHARE: u32 = 20;
 
-/// Why the daemon ended.
+/// The reason why the daemon ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
-    /// It was told to, and left what was not done.
+    /// The daemon was told to end, and left the rest of its work.
     Told,
-    /// A signal came, and it left what was not done.
+    /// A signal came, and the daemon left the rest of its work.
     Signal,
     /// Nothing was left to do.
     Finished,
-    /// Somebody has removed its files: the next run, or who has waited too long for it.
+    /// Another process has removed its files: the next run, or a process that has waited too long
+    /// for it.
     Gone,
 }
 
-/// Where the daemon works.
+/// The places in which the daemon works.
 pub struct Daemon<'a> {
     /// Caches and prefix directories.
     pub files: &'a dyn Files,
@@ -63,7 +65,7 @@ pub struct Daemon<'a> {
     pub job: &'a str,
     /// One line for each thing that the user should know.
     pub say: &'a mut dyn FnMut(&str),
-    /// What file systems have refused to keep of files.
+    /// Attributes of files that file systems have refused to keep.
     pub unkept: &'a Unkept,
     /// True once a signal asks it to end.
     pub stop: &'a dyn Fn() -> bool,
@@ -77,7 +79,7 @@ struct Work {
     part: TransferPart,
     task: Task<Result<Copied>>,
     shared: Shared,
-    /// When its progress was recorded, and how long it took.
+    /// Time at which its progress was recorded, and duration of the recording.
     recorded: (Instant, Duration),
     /// The beats of its thread then.
     beats: u64,
@@ -85,7 +87,7 @@ struct Work {
     _worker: Worker,
 }
 
-/// When the transfer file was read.
+/// The last reading of the transfer file.
 #[derive(Default)]
 struct Look {
     version: Option<Version>,
@@ -102,7 +104,7 @@ enum Seen {
 /// The result of [`Daemon::begin`].
 enum Begun {
     Work(Box<Work>),
-    /// It has to be tried again.
+    /// The copy has to be tried again.
     Again,
     Nothing,
 }
@@ -125,8 +127,8 @@ fn next_part(file: &Transfer) -> Option<(PartId, TransferPart)> {
 }
 
 impl Daemon<'_> {
-    /// Serves until it is told to end; with `finish` until nothing is left to do. `_claim` shows that
-    /// there is no other daemon.
+    /// Serves until it is told to end; with `finish` until nothing is left to do. `_claim` proves
+    /// that no other daemon runs.
     ///
     /// # Errors
     /// The transfer file belongs to somebody else, or its directory cannot be used.
@@ -187,7 +189,7 @@ impl Daemon<'_> {
         Ok(ended)
     }
 
-    /// Does what the transfer file says: obeys its commands, and begins the next part.
+    /// Follows the transfer file: obeys its commands, and begins the next part.
     fn follow(
         &mut self,
         file: &Transfer,
@@ -270,7 +272,7 @@ impl Daemon<'_> {
         Ok(Seen::Read(file))
     }
 
-    /// Does what the file says about the work at hand. The reason to end, if it says so.
+    /// Follows the file's command about the work at hand. The reason to end, if it says so.
     fn obey(
         &mut self,
         file: &Transfer,
@@ -394,13 +396,13 @@ impl Daemon<'_> {
         let Some(work) = work else {
             return match self.control.read() {
                 Ok(Some(file)) if !file.is_stopped() => self.record_stopped(None),
-                // What cannot be read is dealt with where it is needed.
+                // A part that cannot be read is handled where it is needed.
                 _ => Ok(()),
             };
         };
         let_go(&work);
         match work.task.take() {
-            // It was faster.
+            // The other process was faster.
             Some(Ok(copied)) => {
                 let progress = work.shared.progress();
                 self.record(work.at, &work.part, Ok(copied), progress)
@@ -516,7 +518,7 @@ impl Daemon<'_> {
         }
         let begun = Instant::now();
         let progress = work.shared.progress();
-        // The next one follows soon.
+        // The next update follows soon.
         let _ = self.control.update(|file| {
             let same = |part: &&mut TransferPart| part.is_same(&work.part) && part.is_running();
             if let Some(part) = file.part_mut(work.at).filter(same) {
@@ -532,7 +534,7 @@ impl Daemon<'_> {
         work.recorded = (begun, begun.elapsed());
     }
 
-    /// A damaged file is put aside by the loop, and a full file system is told.
+    /// A damaged file is put aside by the loop, and a full file system is reported.
     fn tolerate(&mut self, result: Result<()>) -> Result<()> {
         match result {
             Err(error) if is_damage(&error) => Ok(()),
@@ -554,7 +556,7 @@ fn let_go(work: &Work) {
     }
 }
 
-/// The limits in the file. There are none when the program has ended.
+/// The limits in the file. The file has no orders when the program has ended.
 fn limits(file: &Transfer) -> Limits {
     if file.commands(FINISH) {
         Limits {

@@ -65,7 +65,7 @@ impl Node {
         }
     }
 
-    /// Serves until `stop`, which gets the number of the call, and tells what was said.
+    /// Serves until `stop`, which gets the number of the call, and returns the messages.
     fn serve(&self, stop: impl Fn(u32) -> bool) -> (Result<Ended>, Vec<String>) {
         let claim = self.control.claim().unwrap();
         let (calls, mut said) = (Cell::new(0), Vec::new());

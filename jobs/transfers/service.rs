@@ -1,5 +1,5 @@
 //! The transfer daemon of a node from outside: a process becomes the daemon, tells the daemon to end, or
-//! does what it has left. `scr transfer` is a thin layer over this.
+//! finishes its remaining work. `scr transfer` is a thin layer over this.
 
 use super::serve::{Daemon, Ended};
 use scr_engine::cache::layout::Layout;
@@ -16,25 +16,25 @@ use std::time::Duration;
 /// Pause between two looks at a daemon that is to end.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// How long a daemon may take to end: a large file may have to be synced before.
+/// Time that a daemon may take to end: a large file may have to be synced before.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How often a directory is made again that a daemon has removed when it ended.
+/// Number of attempts to make a directory again that a daemon has removed when it ended.
 const TRIES: u32 = 10;
 
-/// The control directory of a job on this node, and who uses it.
+/// The control directory of a job on this node, and its user.
 pub struct Service {
     files: Arc<dyn Files>,
     unkept: Unkept,
     layout: Layout,
     control: Control,
-    /// How long a daemon may show no progress.
+    /// Time that a daemon may show no progress.
     patience: Duration,
     user: String,
     job: String,
 }
 
-/// How a process that serves is told to end, and tells what it does.
+/// The way in which a serving process is told to end, and in which it reports.
 pub struct Process<'a> {
     /// One line for each thing that the user should know.
     pub say: &'a mut dyn FnMut(Severity, &str),
@@ -46,7 +46,7 @@ pub struct Process<'a> {
 pub enum Finished {
     /// There was nothing to do.
     NothingLeft,
-    /// The daemon has done all of it.
+    /// The daemon has done all of the work.
     ByDaemon,
     /// This process has done the rest: the transfer file at the end. Some parts may have failed.
     Here(Transfer),
@@ -83,7 +83,7 @@ impl Service {
     /// True if the control directory is there, and ours.
     ///
     /// # Errors
-    /// It is not ours.
+    /// The directory belongs to another user.
     pub fn exists(&self) -> Result<bool> {
         let layout = &self.layout;
         self.files
@@ -134,7 +134,7 @@ impl Service {
             say: &mut |text| (process.say)(Severity::Note, text),
             unkept: &self.unkept,
             stop: process.stop,
-            // What became of each part is told at the end.
+            // The result of each part is reported at the end.
             quiet: finish,
         };
         daemon.serve(claim, finish)
@@ -202,7 +202,7 @@ impl Service {
             if (process.stop)() {
                 return Ok(false);
             }
-            // A run that began meanwhile has told it something else.
+            // A run that began meanwhile has given it another order.
             stuck |= !self.order(|file| {
                 if !file.commands(EXIT) {
                     file.command = Some(FINISH.into());
@@ -222,8 +222,9 @@ impl Service {
         Ok(true)
     }
 
-    /// Changes the transfer file of a living daemon. If that ends at this moment, it removes the file with
-    /// its directory, which is no error. False if the daemon has locked the file and does nothing.
+    /// Changes the transfer file of a living daemon. If the daemon ends at this moment, it removes the
+    /// file with its directory, which is no error. False if the daemon has locked the file and does
+    /// nothing.
     fn order(&self, change: impl FnMut(&mut Transfer)) -> Result<bool> {
         match self.control.update_repaired(change) {
             Err(error) if error.is_busy() => Ok(false),

@@ -8,7 +8,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::ErrorKind;
 use std::path::Path;
 
-/// This process's rank as the launcher gives it, for messages before MPI gives it. 0 if there is no
+/// This process's rank as the launcher gives it, for messages before MPI gives it. 0 without a
 /// launcher.
 pub(super) fn launched_rank() -> usize {
     const NAMES: [&str; 6] = [
@@ -37,8 +37,8 @@ pub(super) fn environment_print() -> u64 {
     hasher.finish()
 }
 
-/// True if the environment disables SCR. It is checked before anything else: a disabled SCR does not
-/// need MPI.
+/// True if the environment disables SCR. `SCR_ENABLE` is checked before anything else: a disabled
+/// SCR does not need MPI.
 pub(super) fn disabled() -> bool {
     std::env::var("SCR_ENABLE").is_ok_and(|value| {
         ["0", "no", "off", "false"]

@@ -1,4 +1,4 @@
-//! How a call from C reaches the session of this thread.
+//! The way of a call from C to the session of this thread.
 
 use super::process::Reply;
 use super::table::on_current;
@@ -10,13 +10,13 @@ use crate::session::state::Call;
 use scr_engine::messages::STOPPED_IN_FORTRAN;
 use std::time::Duration;
 
-/// How long a rank other than 0 waits to be ended before it speaks itself: this and a turn for each
-/// rank before it, in all no more than the last.
+/// Time that a rank other than 0 waits to be ended before it prints its own message: this time and
+/// a turn for each rank before it, at most [`LAST_TURN`] in all.
 const FIRST_TURN: Duration = Duration::from_secs(3);
 const TURN: Duration = Duration::from_millis(20);
 const LAST_TURN: Duration = Duration::from_secs(10);
 
-/// Time for the launcher to read the last message: Hydra drops what it has not read when MPI_Abort is
+/// Time for the launcher to read the last message: Hydra drops unread output when MPI_Abort is
 /// called.
 const BEFORE_ABORT: Duration = Duration::from_millis(300);
 
@@ -56,7 +56,7 @@ pub fn report_fortran(call: &str, reason: &str) -> Result<()> {
 }
 
 /// Ends the program on all ranks, with the reason if it was not reported yet. If all ranks come here,
-/// rank 0 speaks: the others wait to be ended by it. Where MPI cannot do that, each rank ends itself.
+/// rank 0 speaks: the others wait to be ended by it. If MPI cannot do that, each rank ends itself.
 pub fn stop_fortran(call: &str, reason: &str) -> ! {
     let abort = Mpi::can_abort();
     let told = on_current(|process| {

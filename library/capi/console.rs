@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 /// The program lists its state in Fortran.
 static IN_FORTRAN: AtomicBool = AtomicBool::new(false);
 
-/// What a user of the Fortran module reads in place of the names of C. Of two that begin alike the longer is first.
+/// Names of the Fortran module that messages have in place of the names of C. Of two names with the same beginning,
+/// the longer comes first.
 const FORTRAN: [(&str, &str); 17] = [
     (
         "set SCR_KEEP_IF_MISSING for it",

@@ -76,7 +76,8 @@ pub struct SCR_State {
 }
 
 /// The routine of a program that lists its state: it calls SCR_Field and the like for each part of it, and
-/// returns 0, or another number if it cannot. `context` is what the program has given with the routine.
+/// returns 0, or another number if it cannot. `context` is the pointer that the program has given with the
+/// routine.
 #[allow(non_camel_case_types)]
 pub type SCR_List_fn =
     Option<unsafe extern "C" fn(state: *mut SCR_State, context: *mut c_void) -> c_int>;

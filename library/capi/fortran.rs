@@ -1,5 +1,5 @@
-//! What the Fortran module needs beyond the C interface: errors that only it sees, the end of a
-//! program that passes no `ierror`, and memory. And whether SCR is off, for C++ and Python. Not in `scr.h`.
+//! The parts that only the Fortran module needs: errors that only it sees, the end of a program that passes
+//! no `ierror`, and memory. And whether SCR is off, for C++ and Python. Not in `scr.h`.
 
 use super::fields::SCR_State;
 use super::{calls, console, guard::guard, list::with_list, table, text};
@@ -62,8 +62,8 @@ pub extern "C" fn scr_is_off() -> c_int {
     guard(0, || Ok(table::is_off().into()))
 }
 
-/// Frees what [`super::SCR_Config`] returned. Local. Flang has a `free` of its own inside, so no interface
-/// in a module may have that name.
+/// Frees the string that [`super::SCR_Config`] returned. Local. Flang has a `free` of its own inside, so
+/// no interface in a module may have that name.
 ///
 /// # Safety
 /// `text` is NULL or came from that call, and is not used any more.

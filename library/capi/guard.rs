@@ -1,4 +1,4 @@
-//! Where errors and panics stop before they reach C.
+//! The boundary to C, which errors and panics do not cross.
 
 use crate::Result;
 use std::cell::RefCell;
@@ -6,7 +6,7 @@ use std::ffi::{CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 thread_local! {
-    /// Why the last call of this thread that failed has failed.
+    /// The text of the last error in a call of this thread.
     static REASON: RefCell<CString> = RefCell::default();
 }
 
@@ -28,7 +28,8 @@ pub fn without_reason() {
     keep(String::new());
 }
 
-/// Why the last call of this thread that failed has failed; "" before, and if it was no error. Valid until the next one.
+/// The text of the last error in a call of this thread; "" before any, and if the call failed without an error. Valid
+/// until the next error.
 pub fn reason() -> *const c_char {
     let kept = REASON.try_with(|reason| reason.borrow().as_ptr());
     kept.unwrap_or(c"".as_ptr())

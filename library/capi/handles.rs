@@ -16,12 +16,12 @@ static HANDLES: Mutex<Handles> = Mutex::new(Handles {
 });
 
 struct Handles {
-    /// The highest number that was given. None is given again.
+    /// The highest number that was given. No handle is given again.
     last: usize,
     live: BTreeMap<usize, Arc<Mutex<Place>>>,
 }
 
-/// Where the list of a handle is; `None` when its routine has returned.
+/// The place of a handle's list; `None` when its routine has returned.
 struct Place(Option<*mut c_void>);
 
 // SAFETY: the pointer is used by one thread at a time, which holds the lock, and only while `Handle` lives, for which
@@ -71,7 +71,7 @@ impl Drop for Handle<'_, '_> {
 /// Runs `work` on the list of a handle.
 ///
 /// # Errors
-/// Those of `work`; and there is no such list, as its routine has returned, or another thread is in a call with it.
+/// The errors of `work`; and the list is gone, as its routine has returned, or another thread is in a call with it.
 pub(super) fn with<T>(number: usize, work: impl FnOnce(&mut List<'_>) -> Result<T>) -> Result<T> {
     let wrong = |what: &str| Err(refuse(Error::usage("SCR_State", what)));
     let handles = HANDLES.lock().unwrap_or_else(PoisonError::into_inner);

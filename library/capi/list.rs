@@ -20,8 +20,8 @@ struct RawMemory {
 
 impl Memory for RawMemory {
     fn bytes(&self, offset: i64, length: usize) -> Result<&[u8]> {
-        // SAFETY: the library asks for bytes of elements only, and by the promise of SCR_Field's caller the
-        // elements that extents and strides describe exist and nobody changes them during the call.
+        // SAFETY: the library asks for bytes of elements only. By the promise of SCR_Field's caller the
+        // elements that extents and strides describe exist, and nobody changes them during the call.
         Ok(unsafe { slice::from_raw_parts(self.first.offset(offset as isize), length) })
     }
 

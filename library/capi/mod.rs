@@ -132,8 +132,7 @@ pub unsafe extern "C" fn SCR_Config(config: *const c_char) -> *const c_char {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn SCR_Route_file(name: *const c_char, file: *mut c_char) -> c_int {
     guard(FAILURE, || {
-        // A copy, since both may be one buffer.
-        // SAFETY: the caller's promise.
+        // Copied, since both may be one buffer. SAFETY: the caller's promise.
         let name = unsafe { text::bytes(name) }.map(<[u8]>::to_vec);
         if !file.is_null() {
             // SAFETY: not NULL, so by the caller's promise a buffer.
@@ -486,7 +485,7 @@ pub unsafe extern "C" fn SCR_Should_exit(flag: *mut c_int) -> c_int {
             }
             session.should_exit()
         });
-        // Where SCR is disabled, SCR v3.1.0 leaves the flag as it is, and so do we.
+        // If SCR is disabled, SCR v3.1.0 leaves the flag as it is, and so do we.
         if !matches!(reply, Ok(Reply::Disabled(_))) {
             let yes = matches!(reply, Ok(Reply::Done(true)));
             // SAFETY: the caller's promise.
@@ -571,7 +570,7 @@ fn old_rank(call: Call, rank: c_int) -> crate::Result<u64> {
     u64::try_from(rank).map_err(bad)
 }
 
-/// Whether a dataset is a checkpoint, and output, by the flags of a call from C.
+/// The two flags of a dataset from a call from C: is it a checkpoint, and is it output?
 fn flags_of(call: Call, flags: c_int) -> crate::Result<(bool, bool)> {
     let has = |flag: c_int| flags & flag != 0;
     if has(!(SCR_FLAG_CHECKPOINT | SCR_FLAG_OUTPUT)) {

@@ -22,13 +22,13 @@ use scr_engine::messages::SCR_IS_OFF;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// How long the other ranks wait for rank 0 to report a call in the wrong place.
+/// Time that the other ranks wait for rank 0 to report a call in the wrong place.
 const AFTER_RANK_0: Duration = Duration::from_millis(500);
 
-/// What outlives a run of a session: the settings made with `SCR_Config`, and this process's rank, which is the
-/// launcher's until MPI gives it.
+/// The state that outlives a run of a session: the settings made with `SCR_Config`, and this process's rank,
+/// which is the launcher's until MPI gives it.
 pub(super) struct Process {
-    /// The ranks of the session; `None` for those of MPI_COMM_WORLD.
+    /// The ranks of the session; `None` for the ranks of MPI_COMM_WORLD.
     home: Option<Mpi>,
     /// "" for the session of MPI_COMM_WORLD.
     name: String,
@@ -38,14 +38,15 @@ pub(super) struct Process {
     rank: usize,
     sink: Arc<dyn Sink>,
     run: RunState,
-    /// Why calls outside of a run are refused was told: `SCR_Init` failed, or MPI has ended. It is not
-    /// told again by each call that follows.
+    /// True after the message why calls outside of a run are refused: `SCR_Init` failed, or MPI has
+    /// ended. Later calls do not repeat it.
     told: bool,
-    /// Why a file of this phase has no path, if this rank has not told it yet. Rank 0 tells at once.
+    /// The reason why a file of this phase has no path, if this rank has not reported it yet. Rank 0
+    /// tells at once.
     pub(super) held: Option<String>,
-    /// An error of fields is told in full once.
+    /// An error of fields is printed in full once.
     failed: LastFailure,
-    /// The environment with which `config` was loaded.
+    /// The environment from which `config` was loaded.
     variables: Option<u64>,
     /// The run began in a repair, and the program has not called `SCR_Init` since.
     joined: bool,
@@ -57,12 +58,12 @@ enum RunState {
     /// `SCR_ENABLE=0`: calls have no effect, but their order is checked.
     Disabled(State),
     Active(Box<Session>),
-    /// A repair has failed: what this process keeps for the next one.
+    /// A repair has failed: the state that this process keeps for the next one.
     Broken(Box<Member>),
 }
 
-/// How many sessions have a run. Locked while signals are caught and released, as sessions begin and end in several
-/// threads.
+/// Number of sessions with a run. Locked while signals are caught and released, as sessions begin and end in
+/// several threads.
 static RUNS: Mutex<usize> = Mutex::new(0);
 
 /// Result of a call that reached the session, or did not need to.
@@ -208,7 +209,7 @@ impl Process {
         done
     }
 
-    /// Ends a run for which the program has not called `SCR_Finalize`, in MPI_Finalize.
+    /// Ends, in MPI_Finalize, a run for which the program has not called `SCR_Finalize`.
     pub(super) fn mpi_ends(&mut self) {
         self.tell_held();
         if let RunState::Active(session) = &mut self.run {
@@ -276,7 +277,7 @@ impl Process {
         }
     }
 
-    /// Reports an error of a call that makes, repairs or frees sessions. Of an error that all ranks have, rank 0 tells.
+    /// Reports an error of a call that makes, repairs or frees sessions. Rank 0 reports an error that all ranks have.
     pub(super) fn report_usage(&self, error: Error) -> Error {
         let text = error.to_string();
         let message = match &error {
@@ -288,9 +289,9 @@ impl Process {
         error
     }
 
-    /// Reports an error: rank 0 one that all ranks have. A file without a path is reported at once by
-    /// rank 0, by others in the call that ends the phase; a failure of the transport, or a call in the
-    /// wrong place, by the first rank of each node. What follows from an error that was reported is not reported.
+    /// Reports an error: rank 0 one that all ranks have. A file without a path is reported at once by rank 0, by
+    /// others in the call that ends the phase; a failure of the transport, or a call in the wrong place, by the
+    /// first rank of each node. An error that follows from a reported error is not reported.
     pub(super) fn report(&mut self, call: Call, mut error: Error) -> Error {
         let refused = matches!(error, Error::State { .. });
         if matches!(error, Error::NotStarted { .. }) || refused && self.told {
@@ -345,7 +346,7 @@ impl Process {
         self.sink.take(&self.speaker(), event);
     }
 
-    /// Tells why a file had no path, if nobody else will.
+    /// Reports why a file had no path, if nothing else will.
     fn tell_held(&mut self) {
         if let Some(text) = self.held.take() {
             self.tell(&Message::new(Severity::Error, text));

@@ -3,12 +3,12 @@
 use crate::Error;
 use crate::session::state::Call;
 
-/// Why a call that writes or restores fields has failed last, if one has.
+/// The reason why a call that writes or restores fields has failed last, if one has.
 #[derive(Default)]
 pub(super) struct LastFailure(Option<(Call, String)>);
 
 impl LastFailure {
-    /// The text of an error. Of one that such a call had the last time it failed, it says no more than that.
+    /// The text of an error. If such a call had the same error the last time, the message only says that.
     pub fn text(&mut self, call: Call, error: &Error) -> String {
         let text = error.to_string();
         if !matches!(call, Call::Checkpoint | Call::Restore) {

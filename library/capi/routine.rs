@@ -1,5 +1,5 @@
-//! Whether this thread is in a program's routine that lists its state. The session is locked then, so that a call of
-//! SCR which needs it is refused.
+//! Tells whether this thread is in a program's routine that lists its state. The session is locked then, so that a
+//! call of SCR which needs it is refused.
 
 use crate::Error;
 use std::cell::RefCell;

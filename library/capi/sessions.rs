@@ -20,7 +20,7 @@ pub const SCR_SESSION_NULL: SCR_Session = -1;
 #[allow(non_camel_case_types)]
 pub type SCR_Session = c_int;
 
-// The header needs the numbers, and the table is not part of it.
+// The header needs the numbers, but the table is not part of it.
 const _: () = assert!(SCR_SESSION_WORLD == table::WORLD && SCR_SESSION_NULL == table::NULL);
 
 /// Makes the session `session` that of the calls that this thread makes from now on, and returns the one before. Local.

@@ -1,14 +1,14 @@
 //! Signals that ask the run to stop (`SCR_HALT_SIGNALS`).
 //!
-//! The handler stores the number of the signal and calls the program's own handler, if there is one.
-//! [`received`] gives the number when the program calls SCR.
+//! The handler stores the number of the signal and calls the program's own handler, if the program
+//! has set one. [`received`] gives the number when the program calls SCR.
 
 use std::ffi::{c_int, c_void};
 use std::mem::{MaybeUninit, transmute};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering::SeqCst};
 
-/// The last signal that came; 0 for none.
+/// The last signal that came; 0 if none came.
 static RECEIVED: AtomicI32 = AtomicI32::new(0);
 
 /// The action of a signal before [`catch`].
@@ -77,7 +77,7 @@ pub fn release() {
     }
 }
 
-/// The last signal since [`forget`]; 0 for none.
+/// The last signal since [`forget`]; 0 if none came.
 pub fn received() -> c_int {
     RECEIVED.load(SeqCst)
 }
@@ -90,8 +90,8 @@ fn ours() -> usize {
     on_signal as extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) as usize
 }
 
-/// The handler. It may run between any two instructions of any thread, so it uses nothing but
-/// atomics.
+/// The handler. The handler may run between any two instructions of any thread, so it uses nothing
+/// but atomics.
 extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     RECEIVED.store(signal, SeqCst);
     let Some(before) = before(signal) else { return };

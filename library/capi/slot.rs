@@ -1,4 +1,4 @@
-//! A session that one thread at a time is in.
+//! A session, used by one thread at a time.
 
 use super::process::Process;
 use crate::{Error, Result};
@@ -10,14 +10,14 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 enum Held {
     /// No thread is in the session.
     Free,
-    /// It is in a call.
+    /// A thread is in a call of the session.
     InCall,
-    /// It is in a call, and in the program's routine that lists its state. What that waits for may never come, if it is a
-    /// thread that waits for the session.
+    /// A thread is in a call of the session, and there in the program's routine that lists its state. What that waits
+    /// for may never come, if it is a thread that waits for the session.
     InRoutine,
 }
 
-/// A session, and who is in it.
+/// A session, and the thread that is in it.
 pub(super) struct Slot {
     process: Mutex<Process>,
     held: Mutex<Held>,

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::ffi::c_int;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The number of a session. It is given once in a process.
+/// The number of a session. Each number is given once in a process.
 pub(super) type Number = c_int;
 
 /// The session of MPI_COMM_WORLD.
@@ -50,7 +50,7 @@ pub(super) fn on_current<T>(work: impl FnOnce(&mut Process) -> Result<T>) -> Res
     let number = current();
     if let Some(session) = find(number) {
         let mut process = session.enter().map_err(told)?;
-        // Another thread may have freed it while this one waited.
+        // Another thread may have freed the session while this one waited.
         if find(number).is_some_and(|live| Arc::ptr_eq(&live, &session)) {
             return work(&mut process);
         }
@@ -89,8 +89,8 @@ pub(super) fn is_off() -> bool {
     session.is_some_and(|session| session.try_enter().is_some_and(|process| process.is_off()))
 }
 
-/// Reports an error of a call that reaches no session. Waits for no other thread: one may be in a collective call of
-/// MPI_COMM_WORLD's session, and it may be this one, in a routine of the program.
+/// Reports an error of a call that reaches no session. Does not wait for other threads: one may be in a collective
+/// call of MPI_COMM_WORLD's session, and that thread may be this one, in a routine of the program.
 pub(super) fn refuse(error: Error) -> Error {
     let Some(world) = find(WORLD) else {
         return error;
@@ -101,12 +101,13 @@ pub(super) fn refuse(error: Error) -> Error {
     }
 }
 
-/// Called in MPI_Finalize: ends the runs for which the program has not called `SCR_Finalize`.
+/// Ends, in MPI_Finalize, the runs for which the program has not called `SCR_Finalize`.
 fn mpi_ends() {
     let table = SESSIONS.lock().unwrap_or_else(PoisonError::into_inner);
     let all: Vec<Arc<Slot>> = table.live.values().cloned().collect();
     drop(table);
-    // If it is locked, another thread is in a call, and no rank could take part in another one.
+    // If a session is locked, another thread is in a call, and no rank could take part in another
+    // call.
     for session in all {
         if let Some(mut session) = session.try_enter() {
             session.mpi_ends();
@@ -134,7 +135,7 @@ pub(super) fn forget(number: Number) {
     drop(gone);
 }
 
-/// Makes a session that of this thread's calls, and gives the one before.
+/// Makes `number` the session of this thread's calls, and returns the one before.
 pub(super) fn enter(number: Number) -> Number {
     CURRENT.replace(number)
 }

@@ -56,7 +56,7 @@ pub unsafe fn set(flag: *mut c_int, value: c_int) {
     }
 }
 
-/// A copy that the caller must `free`; NULL if there is no memory.
+/// A copy that the caller must `free`; NULL without memory.
 pub fn heap_copy(text: &[u8]) -> *const c_char {
     // SAFETY: malloc may be called with any size.
     let copy: *mut u8 = unsafe { libc::malloc(text.len() + 1) }.cast();

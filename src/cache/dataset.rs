@@ -11,9 +11,9 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Makes the directories of these ranks of a node. Deletes what an earlier attempt of theirs left there, except
-/// files in a [common](Layout::is_common) directory, where they are written over. One rank of the node calls
-/// this for all of them: else each would look for the same directories. Local.
+/// Makes the directories of these ranks of a node. Deletes the files that an earlier attempt of theirs left
+/// there, except files in a [common](Layout::is_common) directory, which are written over. One rank of the node
+/// calls this for all of them: else each would look for the same directories. Local.
 pub fn make_empty_directories(
     files: &dyn Files,
     layout: &Layout,
@@ -135,15 +135,15 @@ pub fn recycle_redundancy(files: &dyn Files, layout: &Layout, from: u64, to: u64
     moved.collect()
 }
 
-/// Renames an unusable dataset to quarantine, where it can be examined. It is evicted first when
-/// space is needed. Returns false if the dataset does not exist (any more). One rank per store
-/// calls this. Local.
+/// Renames an unusable dataset to quarantine, where it can be examined. Such a dataset is evicted
+/// first when space is needed. Returns false if the dataset does not exist (any more). One rank per
+/// store calls this. Local.
 pub fn quarantine(files: &dyn Files, layout: &Layout, id: u64) -> Result<bool> {
     let to = layout.quarantine(id);
     match rename(files, &layout.dataset(id), &to) {
-        // An earlier quarantined dataset is in the way. It is not removed before the first attempt:
-        // two emulated nodes may share one directory, and must not delete what the other has just
-        // put there.
+        // An earlier quarantined dataset is in the way. An earlier file is not removed before the
+        // first attempt: two emulated nodes may share one directory, and must not delete each
+        // other's new files.
         Err(_) if files.stat(&to)?.is_some() => {
             files.remove_tree(&to)?;
             rename(files, &layout.dataset(id), &to)
@@ -167,7 +167,7 @@ pub fn delete_all(files: &dyn Files, layout: &Layout) -> Result<()> {
     entries.try_for_each(|(name, _)| files.remove_tree(&layout.root().join(name)))
 }
 
-/// The names that SCR uses in a run's directory; none if the directory does not exist. Repeats
+/// The names that SCR uses in a run's directory; empty if the directory does not exist. Repeats
 /// failed reads ([`retry`]). Local.
 pub fn entries(files: &dyn Files, layout: &Layout) -> Result<Vec<(String, CacheEntry)>> {
     let names = match retry(|| files.list(&layout.root())) {
@@ -181,7 +181,7 @@ pub fn entries(files: &dyn Files, layout: &Layout) -> Result<Vec<(String, CacheE
     Ok(names.into_iter().filter_map(parse).collect())
 }
 
-/// Deletes what [`discard`] renamed to trash. Local.
+/// Deletes the datasets that [`discard`] renamed to trash. Local.
 pub fn empty_trash(files: &dyn Files, layout: &Layout, id: u64) -> Result<()> {
     files.remove_tree(&layout.trash(id))
 }
@@ -205,9 +205,9 @@ pub fn move_to_trash(files: &dyn Files, layout: &Layout, id: u64, path: &Path) -
     }
 }
 
-/// Moves to trash what killed restarts left of a dataset that is now whole: files of ranks without
-/// a completion record, and redundancy files that belong to no record. Returns true if there were
-/// any. One rank per store calls this, after all records are written. Local.
+/// Moves the remains of killed restarts of a dataset that is now whole to the trash: files of ranks
+/// without a completion record, and redundancy files that belong to no record. Returns true if
+/// there were any. One rank per store calls this, after all records are written. Local.
 pub fn discard_stray_files(files: &dyn Files, layout: &Layout, id: u64) -> Result<bool> {
     let (parts, meta) = (layout.parts(id), layout.meta(id));
     let (mut records, mut redundancy) = (BTreeSet::new(), BTreeSet::new());
@@ -234,7 +234,7 @@ pub fn discard_stray_files(files: &dyn Files, layout: &Layout, id: u64) -> Resul
                 // Another rank has sent the files of this record away, and is moving them to the
                 // trash.
                 Err(error) if error.is_not_found() => {}
-                // It is not known which redundancy file belongs to this record.
+                // Without it, the redundancy file of this record is not known.
                 Err(_) => redundancy.clear(),
             }
         }

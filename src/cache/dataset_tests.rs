@@ -1,4 +1,4 @@
-//! What is removed from a dataset's directory while others do the same, and when the file system fails.
+//! Removals in a dataset's directory while other processes do the same, and when the file system fails.
 
 use super::*;
 use crate::faulty::{Faults, Faulty};

@@ -1,9 +1,9 @@
-//! A run takes over what earlier runs of its job left in a store.
+//! A run takes over the datasets that earlier runs of its job left in a store.
 //!
-//! Each run writes below a directory of its own. It renames what it finds of other runs into that
+//! Each run writes below a directory of its own. It renames the directories of other runs into that
 //! directory before it looks at the content. Renaming takes no space. It also protects the data: a
 //! process of an earlier run that still lives does not find the paths that it knows. Such a process
-//! may make some of the directories again; these have no completion record, so they count as empty
+//! may make some of the directories again. These have no completion record, so they count as empty,
 //! and the next run deletes them.
 
 use super::dataset::{self, rename};
@@ -40,13 +40,13 @@ fn runs_among(files: &dyn Files, layout: &Layout, names: &[String]) -> Result<Ve
     Ok(runs)
 }
 
-/// Renames what other runs left in a store into the directory of the run of `layout`, and removes what a
-/// killed one has left of a file that it was replacing. One rank per
-/// store calls this, and it must hold the lock on the job's directory. Local.
+/// Renames the datasets of other runs in a store into the directory of the run of `layout`, and removes
+/// the temporary file of a killed run. One rank per store calls this, and it must hold the lock on the
+/// job's directory. Local.
 ///
 /// # Errors
-/// A directory cannot be read or renamed. It may hold whole datasets, so the caller must not go on
-/// as if they were lost.
+/// A directory cannot be read or renamed. The directory may hold whole datasets, so the caller must
+/// not go on as if they were lost.
 pub fn take_over_earlier_runs(files: &dyn Files, layout: &Layout) -> Result<()> {
     let names = names(files, layout)?;
     for name in names
@@ -77,7 +77,7 @@ pub fn take_over_earlier_runs(files: &dyn Files, layout: &Layout) -> Result<()> 
         .try_for_each(|(_, other)| merge(files, other, layout))
 }
 
-/// Moves what is in the directory of one run into the directory of another.
+/// Moves the content of the directory of one run into the directory of another.
 fn merge(files: &dyn Files, from: &Layout, to: &Layout) -> Result<()> {
     for (name, entry) in dataset::entries(files, from)? {
         let (source, target) = (from.root().join(&name), to.root().join(&name));
@@ -106,8 +106,8 @@ fn merge(files: &dyn Files, from: &Layout, to: &Layout) -> Result<()> {
     Ok(())
 }
 
-/// The latest creation time in the records of dataset `id`; 0 if there are no records, `None` if a
-/// record cannot be read at the moment.
+/// The latest creation time in the records of dataset `id`; 0 without records, `None` if a record
+/// cannot be read at the moment.
 fn newest(files: &dyn Files, layout: &Layout, id: u64) -> Result<Option<u64>> {
     let found = inventory::read_dataset(files, &OwnPrefix::default(), layout, id)?;
     let created = found

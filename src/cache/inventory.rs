@@ -94,8 +94,8 @@ pub fn levels(
 /// not read. Repeats failed reads ([`retry`]). Local.
 ///
 /// # Errors
-/// A directory cannot be read. It may hold whole datasets, so the caller must not go on as if they
-/// were lost.
+/// A directory cannot be read. The directory may hold whole datasets, so the caller must not go on
+/// as if they were lost.
 pub fn read(
     files: &dyn Files,
     prefix: &OwnPrefix,

@@ -10,10 +10,10 @@
 //!                                      /scr.restart.<run>.<n>.<node>/files/<path below the prefix>
 //! ```
 //!
-//! Each run has a directory of its own. It takes over what earlier runs left by renaming it into
-//! this directory ([`earlier_runs`](mod@super::earlier_runs)). So a process of an earlier run that
-//! still lives does not find the paths that it knows, and can neither change nor delete the data of
-//! a later run.
+//! Each run has a directory of its own. The run takes over the datasets of earlier runs by renaming
+//! their directory into this one ([`earlier_runs`](mod@super::earlier_runs)). So a process of an
+//! earlier run that still lives does not find the paths that it knows, and can neither change nor
+//! delete the data of a later run.
 //!
 //! A file keeps its path, below a directory of its rank. So files of two ranks of a node never have
 //! the same path.
@@ -22,12 +22,12 @@
 //! so that one directory does not get entries for thousands of ranks. A rank's records stay at their
 //! level even if the rank's node has another number in later runs; readers search all levels. The files
 //! of all ranks are in one tree, as in the prefix directory, so that several ranks can write one file.
-//! Its record is that of the lowest of them.
+//! The record of the file is that of the lowest of these ranks.
 //!
 //! In a restart on another number of ranks a node keeps its copies of files of the prefix directory in
-//! `scr.restart.*` until the restart is complete. They are no dataset: the next run deletes what a killed
-//! one left. The name has the run and the number of the restart in it, so nobody takes the copies of
-//! another restart for those of this one.
+//! `scr.restart.*` until the restart is complete. The copies are not a dataset: the next run deletes
+//! those of a killed run. The name has the run and the number of the restart in it, so the copies of
+//! another restart are not mistaken for those of this one.
 
 use crate::format::dataset::HIGHEST;
 pub use crate::format::filemap::filemap_name;
@@ -128,7 +128,8 @@ impl Layout {
         self.root().join(format!("{TRASH}{id}"))
     }
 
-    /// Where node `node` keeps its copies in the `restart`-th restart of this run, relative to the base.
+    /// Directory of the copies of node `node` in the `restart`-th restart of this run, relative to the
+    /// base.
     pub fn restart_below(&self, restart: u64, node: usize) -> PathBuf {
         let run = self.run.unwrap_or(0);
         let name = format!("{RESTART}{run:016x}.{restart}.{node}");
@@ -155,7 +156,7 @@ impl Layout {
         self.base.join(self.parts_below(id))
     }
 
-    /// Directory of a rank's application files; that of all ranks if it [is
+    /// Directory of a rank's application files; the directory of all ranks if it [is
     /// common](Layout::is_common).
     pub fn data(&self, id: u64, rank: usize) -> PathBuf {
         self.base.join(self.data_below(id, rank))

@@ -1,5 +1,5 @@
-//! Datasets in fast storage on the compute nodes: their paths, what is left of them after a
-//! failure, and how each rank gets its own part back.
+//! Datasets in fast storage on the compute nodes: their paths, their remains after a failure, and
+//! how each rank gets its own part back.
 
 pub mod dataset;
 pub mod earlier_runs;

@@ -28,7 +28,7 @@ pub struct CachedRecord {
     pub ranks: usize,
     /// The dataset.
     pub dataset: Dataset,
-    /// How it was protected.
+    /// Its redundancy descriptor.
     pub reddesc: Reddesc,
     /// The prefix directory that the dataset was written for, if it differs from the one of this
     /// run.
@@ -81,7 +81,7 @@ pub struct Inventory {
     pub present: Vec<Slot>,
     /// The slots of `present` with records that could not be read but may be readable later.
     pub unread: Vec<Slot>,
-    /// Ids of datasets that were evicted, and of which something is left.
+    /// Ids of evicted datasets with remaining files.
     pub evicted: Vec<u64>,
     /// Descriptions of damage.
     pub notes: Vec<Name>,
@@ -108,7 +108,7 @@ pub struct Candidate {
     pub other_prefix: Option<OtherPrefix>,
 }
 
-/// What one rank does to recover one dataset.
+/// One rank's work to recover one dataset.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub struct RecoveryOrder {
@@ -265,7 +265,7 @@ fn by_set_description<'a, 'r>(
 /// The rank that has a part, and the level of the part.
 type Source = (usize, Option<usize>);
 
-/// What all members of a set must agree on: members, scheme, number of failures.
+/// The facts on which all members of a set must agree: members, scheme, number of failures.
 type SetDescription<'a> = (&'a [usize], &'a str, usize);
 
 fn set_description(cached: &CachedRecord) -> SetDescription<'_> {
@@ -365,7 +365,7 @@ impl Candidate {
         Ok(())
     }
 
-    /// How many failure groups may be lost, whichever they are: now, and as the dataset was
+    /// Number of failure groups that may be lost, whichever they are: now, and as the dataset was
     /// written. `groups` has the group of each rank, whose ranks and files are lost together.
     /// `whole` says that all parts are on the nodes of this run; otherwise the losses that the
     /// records show are subtracted.
@@ -420,8 +420,9 @@ impl Candidate {
         sources.iter().enumerate().map(order).collect()
     }
 
-    /// The rank that has the files of `rank`, which runs on the node of `leader`. Of the ranks on other nodes
-    /// that have them, the one with the fewest parts to send, so that all nodes with copies share the work.
+    /// The rank that has the files of `rank`, which runs on the node of `leader`. Among the ranks on other
+    /// nodes that have copies, the one with the fewest parts to send, so that all nodes with copies share the
+    /// work.
     fn source(
         &self,
         rank: usize,

@@ -163,7 +163,7 @@ fn tolerance_depends_on_where_the_ranks_are_now() {
     let candidate = only(nodes.clone());
     assert_eq!(candidate.tolerates(&[0, 1, 2, 3], true), (2, 2));
     assert_eq!(candidate.tolerates(&[0, 0, 1, 2], true), (1, 2));
-    // One rank is lost, and nothing of it can be rebuilt.
+    // One rank is lost, and its part cannot be rebuilt.
     nodes[1].clear();
     let candidate = only(nodes);
     assert_eq!(candidate.tolerates(&[0, 1, 2, 3], false), (1, 2));
@@ -293,7 +293,7 @@ fn one_false_record_does_not_outvote_three() {
 
 #[test]
 fn ranks_whose_records_are_disputed_are_named_once_each_in_order() {
-    // Old records of ranks 3 and 1 are on two nodes each; those of rank 3 are found first.
+    // Old records of ranks 3 and 1 are on two nodes each; the records of rank 3 are found first.
     let stale = |rank: usize| {
         let mut one = cached(rank, &[0, 1, 2, 3]);
         one.dataset.ckpt = None;

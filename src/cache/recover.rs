@@ -20,7 +20,7 @@ const REBUILD: Tag = 0x38;
 
 const FOREIGN: &str = "is the record of another dataset or rank";
 
-/// What all steps of a recovery use.
+/// The parts of the run that all steps of a recovery use.
 pub struct CacheAccess<'a> {
     /// All ranks.
     pub comm: &'a dyn Communicator,
@@ -53,7 +53,7 @@ pub struct Recovered {
     pub unverified: usize,
 }
 
-/// Why a dataset could not be recovered.
+/// The reason why a dataset could not be recovered.
 #[derive(Debug)]
 pub struct RecoveryFailure {
     /// The error that all ranks agreed on.
@@ -153,8 +153,8 @@ impl Recovery<'_> {
             watch: self.access.watch,
         };
         let moved = self.move_parts(&context)?.result();
-        // These checks depend on the order alone, which agrees within a set: all members return or
-        // none.
+        // These checks depend on the order alone, which is equal within a set: all members return,
+        // or no member does.
         let (scheme, set) = scheme_and_set(&self.order.dataset, &self.order.reddesc)?;
         let context = Context {
             set: &set,
@@ -174,8 +174,8 @@ impl Recovery<'_> {
         self.note_damage(held);
         let found = mine.into_iter().flat_map(|mine| mine.health.errors());
         self.damage.extend(found);
-        // Why files could not be moved here is more useful than the set's error that they are missing.
-        // Their holder still has them.
+        // The reason why files could not be moved here is more useful than the set's error that they
+        // are missing. Their holder still has them.
         let rebuilt = rebuilt.verdict()?;
         if let Err(error) = ready {
             // All ranks may report the error of another rank.
@@ -193,7 +193,7 @@ impl Recovery<'_> {
     fn move_parts(&mut self, context: &Context) -> Result<Local<Option<LocalPart>>> {
         let &CacheAccess { files, layout, .. } = self.access;
         let (id, rank) = (self.order.dataset.id, context.comm.rank());
-        // If another rank holds the part, files here do not count. If nobody has a record, files that
+        // If another rank holds the part, files here do not count. Without any record, the files that
         // are here may still be whole.
         let ready = match self.order.source {
             Some(from) if from != rank => {
@@ -327,8 +327,8 @@ fn write_record(access: &CacheAccess, filemap: &Filemap) -> Result<()> {
 }
 
 /// Removes anything but a file from the path of a file, and anything but a directory from the path
-/// of a directory, so that the files can be rebuilt. The application wrote regular files, so
-/// nothing of it is lost.
+/// of a directory, so that the files can be rebuilt. The application wrote regular files, so none
+/// of them is lost.
 fn remove_obstacles(context: &Context, record: &RankRecord) -> Result<()> {
     let mut wanted = Vec::new();
     for file in &record.files.files {

@@ -1,4 +1,4 @@
-//! Which records a recovery takes for those of its dataset.
+//! The records that a recovery takes for those of its dataset.
 
 use super::*;
 use crate::cache::dataset::make_empty_directories_of;

@@ -1,5 +1,5 @@
-//! The parts of a cached dataset that are not where their ranks run now: which rank exchanges parts with
-//! which, and the removal of copies that were sent. `redundancy/relocate.rs` moves them.
+//! The parts of a cached dataset that are not on the nodes where their ranks run now: the exchange of
+//! parts between ranks, and the removal of the sent copies. `redundancy/relocate.rs` moves them.
 
 use super::dataset;
 use super::layout::Layout;

@@ -1,4 +1,4 @@
-//! Rank 0 gets what the ranks have; equal data of many ranks are one.
+//! Brings the data of all ranks to rank 0; equal data of many ranks travel once.
 //!
 //! ```text
 //! for each data, in order: bytes that it shares with the one before u32, length of the rest u64 (little
@@ -10,7 +10,8 @@ use super::{Communicator, RankList};
 use crate::{Error, Result};
 use std::collections::BTreeMap;
 
-/// The most bytes that data share with the ones before. It bounds what a message can hold by its length.
+/// The most bytes that data share with the ones before. It limits the content of a message by its
+/// length.
 const MOST_SHARED: usize = 4096;
 
 /// Data, and the ranks that have them.
@@ -19,8 +20,8 @@ pub type Alike = (Vec<u8>, RankList);
 /// Sends the data of all ranks to rank 0, which gets each once, in rising order, with the ranks that have it. The
 /// others get `None`.
 ///
-/// Collective; binomial tree. On their way, as in [`meet`](super::meet()), equal data meet and go on as one. So what
-/// a rank gets grows with the data that differ.
+/// Collective; binomial tree. On the way, as in [`meet`](super::meet()), equal data meet and travel on as one. So
+/// the data that a rank gets grow with the differences.
 pub fn gather_alike(comm: &dyn Communicator, data: Vec<Vec<u8>>) -> Result<Option<Vec<Alike>>> {
     comm.count_round("gather");
     let tree = BinomialTree::new(comm, 0)?;
@@ -80,7 +81,8 @@ fn unpack(message: &[u8], size: usize) -> Result<Vec<Alike>> {
     Ok(all)
 }
 
-/// How much the first data of a message share, their own part, and what is after them.
+/// Splits a message: the length of the common beginning, the rest of the first data, and the bytes
+/// after them.
 fn split(message: &[u8]) -> Option<(usize, &[u8], &[u8])> {
     let (shared, rest) = message.split_first_chunk::<4>()?;
     let (length, rest) = rest.split_first_chunk::<8>()?;
@@ -96,7 +98,8 @@ mod tests {
     use crate::counting::CountingComm;
     use crate::threads;
 
-    /// What rank 0 of so many gets if rank r has the data that `of` gives for it, and the bytes that it receives.
+    /// The result of rank 0, of so many ranks, if rank r has the data `of(r)`; and the number of bytes that it
+    /// receives.
     fn gathered(
         size: usize,
         of: impl Fn(usize) -> Vec<String> + Sync,
@@ -147,8 +150,8 @@ mod tests {
             let steps = u64::from(size.ilog2());
             let (_, alike) = gathered(size, |_| vec![text.clone()]);
             assert_eq!(alike, (ONE + 500) * steps);
-            // One rank has other data: they are one more in one message. It is the last of that message, so the
-            // others stay one run.
+            // One rank has other data: they add one entry to one message. The rank is the last of that message,
+            // so the other ranks stay one run.
             let (_, one_differs) = gathered(size, |rank| match rank {
                 7 => vec![format!("{text}7")],
                 _ => vec![text.clone()],

@@ -1,4 +1,4 @@
-//! What only rank 0 has.
+//! Values that only rank 0 has.
 
 use super::collective::{self, agree, decode_verdict, encode_verdict};
 use super::{Communicator, RankList};
@@ -18,7 +18,7 @@ impl<T> Default for AtRoot<T> {
 }
 
 impl<T> AtRoot<T> {
-    /// What `make` returns on rank 0. Local.
+    /// The value that `make` returns on rank 0. Local.
     pub fn new(comm: &dyn Communicator, make: impl FnOnce() -> T) -> Self {
         AtRoot((comm.rank() == 0).then(make))
     }
@@ -38,7 +38,7 @@ impl<T> AtRoot<T> {
         self.0
     }
 
-    /// What `work` makes of it on rank 0. Local.
+    /// The result of `work` for the value on rank 0. Local.
     pub fn map<R>(self, work: impl FnOnce(T) -> R) -> AtRoot<R> {
         AtRoot(self.0.map(work))
     }
@@ -62,7 +62,7 @@ impl<T> AtRoot<Option<T>> {
 }
 
 impl<T> AtRoot<Result<T>> {
-    /// What rank 0 has found; the other ranks have found nothing, without an error.
+    /// The value of rank 0, or its error; the other ranks have no value and no error.
     pub fn transpose(self) -> Result<AtRoot<T>> {
         self.0.transpose().map(AtRoot)
     }
@@ -79,8 +79,8 @@ impl<T: Serialize + DeserializeOwned> AtRoot<Result<T>> {
 }
 
 impl AtRoot<Result<Vec<(RankList, Vec<u8>)>>> {
-    /// Gives each rank its message; there is one for each, and one may be for several. If rank 0 has no messages, all ranks return the same
-    /// [`Error::Remote`](crate::Error::Remote). Collective; one round.
+    /// Gives each rank its message; each rank gets one, and one message may be for several ranks. If rank 0 has no
+    /// messages, all ranks return the same [`Error::Remote`](crate::Error::Remote). Collective; one round.
     pub fn scatter(self, comm: &dyn Communicator, node: &str) -> Result<Vec<u8>> {
         const MADE: u8 = 0;
         const FAILED: u8 = 1;

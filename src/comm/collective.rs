@@ -28,7 +28,7 @@ pub(super) const MEET: Tag = FIRST_RESERVED_TAG + 5;
 const VERDICT_LIMIT: usize = 16 * 1024;
 
 /// A number that is the same on all ranks, which run one program, if their `data` are the same. If
-/// they are not, it differs but for a chance of one in 2^64.
+/// they differ, so do the fingerprints, except with a chance of one in 2^64.
 pub fn fingerprint(data: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
     hasher.write(data);
@@ -133,9 +133,9 @@ pub fn scatter(
         .ok_or_else(|| Error::comm("scatter", "nothing for this rank came from the root"))
 }
 
-/// Sends each rank the message of rank 0 that is for it; each is for a list of ranks, and for each rank there is one.
-/// The other ranks pass `None`. Collective; binomial tree. A message for many ranks is sent once to each child
-/// that has some of them below it.
+/// Sends each rank its message from rank 0. Each message is for a list of ranks, and each rank is in one list. The
+/// other ranks pass `None`. Collective; binomial tree. A message for many ranks is sent once to each child that has
+/// some of them below it.
 pub fn scatter_alike(
     comm: &dyn Communicator,
     messages: Option<Vec<(RankList, Vec<u8>)>>,
@@ -189,7 +189,7 @@ pub fn scatter_alike(
 /// send nothing, send to itself, or send several messages to one destination.
 ///
 /// Collective. In step k each rank passes on, to rank me + 2^k, the messages whose remaining distance
-/// has bit k set. That is log2 P messages for each rank, and no rank needs to know who will send to
+/// has bit k set. Each rank sends log2 P messages, and no rank needs to know which ranks will send to
 /// it. A payload travels up to log2 P times, so this is for metadata, not for files.
 pub fn exchange(
     comm: &dyn Communicator,
@@ -236,9 +236,9 @@ pub fn exchange(
         .collect())
 }
 
-/// Replaces each term by what the terms of all lower ranks give together: a sum before this rank, or
-/// the largest or smallest value before it. Rank 0 gets 0 for a sum, the lowest number for a maximum
-/// and the highest for a minimum. Collective; each rank sends log2 P messages of 8 bytes a term.
+/// Replaces each term by the combined terms of all lower ranks: a sum before this rank, or the
+/// largest or smallest value before it. Rank 0 gets 0 for a sum, the lowest number for a maximum and
+/// the highest for a minimum. Collective; each rank sends log2 P messages of 8 bytes a term.
 pub fn exscan(comm: &dyn Communicator, terms: &mut [Term]) -> Result<()> {
     comm.count_round("scan");
     let (me, size) = (comm.rank(), comm.size());
@@ -300,7 +300,7 @@ pub fn combine_all(comm: &dyn Communicator, mut terms: Vec<Term>) -> Result<Vec<
 /// if a rank failed; the ranks that failed pass terms too.
 ///
 /// # Errors
-/// Only those of the transport.
+/// Only errors of the transport.
 pub fn agree_with<T, const N: usize>(
     comm: &dyn Communicator,
     node: &str,
@@ -327,7 +327,8 @@ pub fn agree_with<T, const N: usize>(
     Ok(Agreement { verdict, terms })
 }
 
-/// The error of rank `first` on all ranks, of which so many have failed. Collective; a broadcast.
+/// The error of rank `first` on all ranks, after so many ranks have failed. Collective; a
+/// broadcast.
 fn share_failure(
     comm: &dyn Communicator,
     node: &str,

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 const DATA: Tag = FIRST_RESERVED_TAG + 6;
 
-/// Exchanges messages of any size, each straight from its sender to its receiver, who gets them in the order
-/// of the senders. Collective; one round for their numbers.
+/// Exchanges messages of any size, each straight from its sender to its receiver, which gets them in the
+/// order of the senders. Collective; one round for their numbers.
 pub fn deliver(
     comm: &dyn Communicator,
     messages: Vec<(usize, Vec<u8>)>,
@@ -42,7 +42,7 @@ pub fn deliver(
     Ok(received)
 }
 
-/// How many messages a rank sends.
+/// Number of messages that a rank sends.
 fn number(message: &[u8]) -> Result<u64> {
     let number = message.try_into().map(u64::from_le_bytes);
     number.map_err(|_| Error::comm("delivery", "a message ends too early"))

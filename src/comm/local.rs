@@ -1,21 +1,21 @@
-//! Types that tell whether a value is of one rank or the same on all.
+//! Types that tell whether a value belongs to one rank or is the same on all.
 //!
 //! A function in which the ranks talk can fail in two ways. The transport fails: then the ranks are out of
 //! step, and the error must go up at once. Or this rank's part of the work fails: then the ranks must agree
-//! before any of them acts on it. `Result<Local<T>>` tells the two apart. What they have agreed on is an
-//! [`Agreed`] value, or the verdict of an [`Agreement`]. Nothing else makes one.
+//! before any of them acts on it. `Result<Local<T>>` tells the two apart. A value on which they have agreed
+//! is an [`Agreed`] value, or the verdict of an [`Agreement`]. Nothing else makes one.
 
 use super::collective;
 use super::{Communicator, Term};
 use crate::{Error, Result};
 
-/// What one rank has found, on which the ranks have not agreed: another one may have failed.
+/// The result of one rank, on which the ranks have not agreed: another rank may have failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "another rank may have failed: the ranks must agree"]
 pub struct Local<T>(Result<T>);
 
 impl<T> Local<T> {
-    /// The result of this rank alone, for what it does before the ranks agree.
+    /// The result of this rank alone, for its work before the ranks agree.
     pub fn result(self) -> Result<T> {
         self.0
     }
@@ -37,7 +37,7 @@ impl<T> From<Result<T>> for Local<T> {
 pub struct Agreed<T>(T);
 
 impl<T> Agreed<T> {
-    /// Of an agreement of the ranks.
+    /// A value on which the ranks have agreed.
     pub(super) fn new(value: T) -> Self {
         Agreed(value)
     }
@@ -47,14 +47,15 @@ impl<T> Agreed<T> {
         self.0
     }
 
-    /// What follows from the value alone, which is the same on all ranks, too.
+    /// A value that follows from this one alone, so that it is also the same on all ranks.
     pub fn map<R>(self, follow: impl FnOnce(T) -> R) -> Agreed<R> {
         Agreed(follow(self.0))
     }
 }
 
 impl Agreed<i64> {
-    /// For a term that is 1 on ranks for which something holds, and 0 on others: true if it holds on any.
+    /// For a term that is 1 on ranks where a condition holds, and 0 on others: true if the condition
+    /// holds on any rank.
     pub fn on_any(self) -> bool {
         self.0 > 0
     }
@@ -65,7 +66,8 @@ impl Agreed<i64> {
     }
 }
 
-/// Two terms that tell whether a number is the same on all ranks. [`is_same`] takes what they became.
+/// Two terms that tell whether a number is the same on all ranks. [`is_same`] takes the resulting
+/// terms.
 pub fn same(number: u64) -> [Term; 2] {
     let number = number.cast_signed();
     [Term::Min(number), Term::Max(number)]

@@ -37,10 +37,11 @@ fn filled(mut buffer: Vec<u8>, data: &[u8]) -> Vec<u8> {
     buffer
 }
 
-/// Sends and receives under way. As in MPI, those of one key, such as ranks and tag, match in their order.
+/// Sends and receives under way. As in MPI, transfers of one key, such as ranks and tag, match in their
+/// order.
 pub struct Matching<K> {
     channels: HashMap<K, Channel>,
-    /// Buffers of completed transfers that nobody has waited for yet.
+    /// Buffers of completed transfers that no rank has waited for yet.
     done: HashMap<Ticket, Vec<u8>>,
     next_ticket: Ticket,
 }
@@ -61,7 +62,8 @@ impl<K: Eq + Hash> Matching<K> {
         self.next_ticket
     }
 
-    /// Begins to send `data`. It is done at once if the message is small, or a receive waits for it.
+    /// Begins to send `data`. The transfer is done at once if the message is small, or a receive
+    /// waits for it.
     pub fn send(&mut self, key: K, data: Vec<u8>) -> Ticket {
         let send = self.ticket();
         let channel = self.channels.entry(key).or_default();
@@ -85,7 +87,7 @@ impl<K: Eq + Hash> Matching<K> {
         send
     }
 
-    /// Begins to receive into `buffer`. It is done at once if there is a message.
+    /// Begins to receive into `buffer`. The transfer is done at once if a message is waiting.
     pub fn receive(&mut self, key: K, buffer: Vec<u8>) -> Ticket {
         let ticket = self.ticket();
         let channel = self.channels.entry(key).or_default();

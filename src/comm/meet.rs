@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 /// fingerprint. Returns the keys that came to this rank, each with all ranks that have it, ascending. Keys
 /// are compared as a whole, not by their fingerprint.
 ///
-/// Collective; log2 P messages for each rank. On their way, as in [`exchange`](super::collective::exchange),
-/// equal keys meet and go on as one. So no rank gets a message for each rank that has the key.
+/// Collective; log2 P messages for each rank. On the way, as in [`exchange`](super::collective::exchange),
+/// equal keys meet and travel on as one. So no rank gets a message for each rank that has the key.
 pub fn meet(comm: &dyn Communicator, keys: Vec<Vec<u8>>) -> Result<Vec<(Vec<u8>, RankList)>> {
     comm.count_round("meeting");
     let (me, size) = (comm.rank(), comm.size());
@@ -35,8 +35,8 @@ pub fn meet(comm: &dyn Communicator, keys: Vec<Vec<u8>>) -> Result<Vec<(Vec<u8>,
         let message = comm.recv((me + size - step) % size, MEET)?;
         match unpack(&message, size).and_then(|packets| read(&packets, size)) {
             Ok(arrived) => arrived.into_iter().for_each(|(key, mut ranks)| {
-                // In each step a rank holds keys of the ranks up to itself, and the next ones
-                // that arrive are of those before them.
+                // In each step a rank holds keys of the ranks up to itself, and the next ones that
+                // arrive belong to lower ranks.
                 let own = held.entry(key).or_default();
                 ranks.append(own);
                 *own = ranks;
@@ -76,7 +76,7 @@ mod tests {
     use crate::threads;
     use std::collections::BTreeSet;
 
-    /// What all ranks get if rank r has the keys that `of` gives for it.
+    /// The results of all ranks if rank r has the keys `of(r)`.
     fn met(
         size: usize,
         of: impl Fn(usize) -> Vec<Vec<u8>> + Sync,
@@ -146,7 +146,8 @@ mod tests {
             assert!(most_sent(size, |_| 0) <= ONE * steps);
             assert!(most_sent(size, |rank| usize::from(rank == 7)) <= 3 * ONE * steps);
             assert!(most_sent(size, |rank| rank % 4) <= 4 * ONE * steps);
-            // One rank a node: as many keys as ranks, of which each rank passes on half.
+            // With one rank on each node there are as many keys as ranks, and each rank passes on
+            // half of them.
             assert!(most_sent(size, |rank| rank) <= 4 * ONE * steps);
         }
     }

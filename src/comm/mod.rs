@@ -56,7 +56,7 @@ impl Term {
         }
     }
 
-    /// Both terms in one; `None` if they are of different kinds.
+    /// Both terms combined in one; `None` if they are of different kinds.
     pub fn combine(self, other: Term) -> Option<Term> {
         match (self, other) {
             (Term::Sum(_), Term::Sum(b)) | (Term::Max(_), Term::Max(b)) => Some(self.joined(b)),
@@ -84,7 +84,8 @@ impl Term {
     }
 }
 
-/// A send or receive that is not complete. It owns its buffer, so nobody else can change the bytes.
+/// A send or receive that is not complete. The request owns its buffer, so nothing else can change
+/// the bytes.
 ///
 /// Dropping it without waiting is safe: the transport cancels the transfer or leaks the buffer. It
 /// never frees memory that is still in use.
@@ -134,8 +135,8 @@ pub trait Communicator: Send + Sync {
     /// is lost, or leaves the group. Local.
     fn revoke(&self) {}
 
-    /// The name of the transport if this process is alone in all of it, so that others of its launch cannot be ranks of it.
-    /// `None` if there are others, or cannot be. Local.
+    /// The name of the transport if this process is the only one in it, so that other processes of its launch cannot be
+    /// its ranks. `None` if there are others, or cannot be. Local.
     fn alone_in(&self) -> Option<String> {
         None
     }

@@ -3,8 +3,8 @@
 use crate::{Error, Result};
 use std::ops::Range;
 
-/// Ranks in few numbers: runs whose ranks are the same step apart. The ranks of a node are one run if they are
-/// numbered one after the other, and if they are dealt out to the nodes in turn.
+/// Ranks in few numbers: runs whose ranks are the same step apart. The ranks of a node are one run, both if
+/// they are numbered one after the other and if they are dealt out to the nodes in turn.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RankList(Vec<Run>);
 
@@ -21,7 +21,7 @@ impl Run {
         self.first + self.step * (self.count - 1)
     }
 
-    /// This run and `next` as one, if they can be.
+    /// This run and `next` joined to one, if that is possible.
     fn with(self, next: Run) -> Option<Run> {
         let gap = next.first.checked_sub(self.last())?;
         let fits = |run: Run| run.count == 1 || run.step == gap;
@@ -66,7 +66,7 @@ impl RankList {
         }
     }
 
-    /// These ranks in rising order, if the list is in rising order but for one place at which it begins again.
+    /// These ranks in rising order, if the list rises except for one place at which it begins again.
     pub(super) fn rotated(mut self) -> Self {
         let falls = |pair: &[Run]| {
             pair.first()
@@ -90,12 +90,12 @@ impl RankList {
         self.0.iter().flat_map(ranks)
     }
 
-    /// How many ranks they are.
+    /// Number of ranks.
     pub fn len(&self) -> usize {
         self.0.iter().map(|run| run.count as usize).sum()
     }
 
-    /// True if there is no rank.
+    /// True without any rank.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -123,7 +123,7 @@ impl RankList {
         RankList(self.0.iter().filter_map(cut).collect())
     }
 
-    /// A message of the list and of what is about its ranks: the number of runs (u32, little endian), the runs, and
+    /// A message of the list and of data about its ranks: the number of runs (u32, little endian), the runs, and
     /// `body`.
     pub(super) fn pack_with(&self, body: &[u8]) -> Vec<u8> {
         let runs = (self.0.len() as u32).to_le_bytes();

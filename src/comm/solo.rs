@@ -6,7 +6,7 @@ use crate::{Error, Result};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Rank 0 of 1, or with [`Solo::of_rank`] one that only says to be another rank. Waiting for a message
-/// that was not sent is an error, because nobody else can send it. Waiting for a large send before
+/// that was not sent is an error, because no other rank can send it. Waiting for a large send before
 /// its receive is posted is an error too.
 pub struct Solo {
     messages: Messages,

@@ -8,7 +8,7 @@ use super::table;
 use super::value::ValueKind;
 use crate::{Error, Result};
 
-/// Where settings of `SCR_Config` were set.
+/// The place of settings from `SCR_Config`, for messages.
 const PLACE: &str = "SCR_Config";
 
 impl Config {
@@ -67,7 +67,7 @@ impl Config {
         let mut items = self.items(name);
         match (items.next(), items.next()) {
             (None, _) => {
-                // A program needs this one to know why SCR_Init failed.
+                // A program needs this parameter to know why SCR_Init failed.
                 let default = table::parameter(name).filter(|_| name == "SCR_ENABLE");
                 let found = self.get(name)?;
                 Ok(found.or_else(|| default.map(|p| p.default.to_string())))

@@ -265,7 +265,7 @@ impl<'a> Make<'a> {
         let default = default.unwrap_or(settings.set_failures);
         made.set_failures = read.number("SET_FAILURES").unwrap_or(default);
         if !made.enabled {
-            // It is not used, so its values are not checked.
+            // A disabled line is not used, so its values are not checked.
             return Some(made);
         }
         match enabled_store(stores, &dir) {

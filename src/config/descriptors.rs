@@ -6,7 +6,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Whether nodes share the directory of a store.
+/// Tells whether nodes share the directory of a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum View {
@@ -22,7 +22,7 @@ pub enum View {
 pub struct StoreDescriptor {
     /// Position in [`Descriptors::stores`].
     pub index: usize,
-    /// Where it was configured. For messages.
+    /// The place of the configuration line. For messages.
     #[serde(skip)]
     pub place: String,
     /// Absolute directory; may differ from process to process.
@@ -31,15 +31,15 @@ pub struct StoreDescriptor {
     /// Processes that reach the same instance; a key of [`Descriptors::groups`]. Never NODE
     /// with [`View::Global`].
     pub group: String,
-    /// How many datasets are kept; at least 1 if an enabled scheme uses it.
+    /// Number of datasets that are kept; at least 1 if an enabled scheme uses the store.
     pub count: u64,
     /// False if it is not used.
     pub enabled: bool,
     /// True if SCR makes the directory when it is missing.
     pub mkdir: bool,
-    /// Whether nodes share it.
+    /// Tells whether nodes share the directory.
     pub view: View,
-    /// How files are moved from it.
+    /// The way in which files are moved out of the store.
     pub flush: FlushType,
 }
 
@@ -58,7 +58,7 @@ impl StoreDescriptor {
 pub struct SchemeDescriptor {
     /// Position in [`Descriptors::schemes`].
     pub index: usize,
-    /// Where it was configured. For messages.
+    /// The place of the configuration line. For messages.
     #[serde(skip)]
     pub place: String,
     /// False if it is not used.
@@ -98,9 +98,9 @@ pub struct Descriptors {
     pub warnings: Vec<String>,
 }
 
-/// Selects the redundancy descriptor of a dataset among the enabled ones. For `output`, the first that
-/// is for output. Otherwise the one with the largest interval that divides `ckpt_id`; otherwise the
-/// first with interval 1. `None` if there is no such descriptor; [`descriptors`](super::describe::descriptors) refuses such settings.
+/// Selects the redundancy descriptor of a dataset among the enabled ones. For `output`, the first that is for output.
+/// Otherwise the descriptor with the largest interval that divides `ckpt_id`; otherwise the first with interval 1.
+/// `None` if no descriptor fits; [`descriptors`](super::describe::descriptors) refuses such settings.
 pub fn choose(
     schemes: &[SchemeDescriptor],
     ckpt_id: Option<u64>,

@@ -1,4 +1,5 @@
-//! `.scr/env.conf`: what the environment of a run sets, for those who look at the prefix directory later.
+//! `.scr/env.conf`: the parameters in the environment of a run, for commands that look at the prefix
+//! directory later.
 
 use super::layers::Config;
 use super::table;
@@ -15,7 +16,7 @@ const OF_JOB: [&str; 6] = [
 
 impl Config {
     /// The text of `<prefix>/.scr/env.conf`: the parameters that the environment of the run has set, for `scr
-    /// doctor`. It has no password, and nothing that is only of this job or this node.
+    /// doctor`. The file has no password, and no value that belongs to this job or this node only.
     pub fn env_conf(&self) -> String {
         let is_shown = |name: &str| name != table::SECRET && !OF_JOB.contains(&name);
         self.env

@@ -46,7 +46,7 @@ pub(super) fn expand(text: &str, environment: &Environment) -> Result<Expanded, 
     Ok(out)
 }
 
-/// The variable name at the start of `text` (just after a `$`), and what follows it.
+/// The variable name at the start of `text` (just after a `$`), and the text after it.
 fn variable(text: &str) -> Option<(&str, &str)> {
     if let Some(inner) = text.strip_prefix('{') {
         let (name, tail) = inner.split_once('}')?;

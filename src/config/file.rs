@@ -13,8 +13,8 @@ use std::path::Path;
 ///
 /// # Errors
 /// The file is too large, or it sets SCR_PREFIX to something that is not UTF-8: without that line
-/// another directory would be used. Or a line with what the site decides cannot be used: without it
-/// users could do what the site forbids.
+/// another directory would be used. Or a line with a decision of the site cannot be used: without
+/// it users could do what the site forbids.
 pub(super) fn parse(path: &Path, bytes: &[u8]) -> Result<(Layer, Vec<String>)> {
     if bytes.len() as u64 > MAX_FILE {
         return Err(Error::config(
@@ -22,7 +22,7 @@ pub(super) fn parse(path: &Path, bytes: &[u8]) -> Result<(Layer, Vec<String>)> {
             format!("is larger than {MAX_FILE} bytes; is it a configuration file?"),
         ));
     }
-    // Some editors begin a file with a byte order mark, which is no part of the text.
+    // Some editors begin a file with a byte order mark, which is not part of the text.
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let mut layer = Layer::default();
     let mut problems = Vec::new();

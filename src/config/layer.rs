@@ -21,7 +21,7 @@ pub struct Value {
 pub struct ConfigItem {
     /// The value of the parent ("0"), variables not replaced.
     pub key: String,
-    /// Where the item first appeared.
+    /// The place where the item first appeared.
     pub place: String,
     /// The children.
     pub children: BTreeMap<String, Value>,

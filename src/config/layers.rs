@@ -14,7 +14,7 @@ use crate::{Error, Result};
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
-/// Where a setting comes from. An earlier source overrides a later one, and all of them override the
+/// The source of a setting. An earlier source overrides a later one, and all of them override the
 /// compiled default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ConfigSource {
@@ -70,8 +70,8 @@ impl Config {
         }
     }
 
-    /// An empty configuration of a session with a name. Its prefix directory is that of the job with the name, unless
-    /// `SCR_Config` sets one for the session.
+    /// An empty configuration of a session with a name. Its prefix directory is a directory of that name below the
+    /// job's, unless `SCR_Config` sets another one for the session.
     pub fn of_session(name: &str) -> Self {
         Config {
             session: Some(name.to_string()),
@@ -84,7 +84,8 @@ impl Config {
         self.session.as_deref()
     }
 
-    /// Reads environment and files again, and keeps what `SCR_Config` set. Local; for rank 0.
+    /// Reads environment and files again, and keeps the settings of `SCR_Config`. Local; for rank
+    /// 0.
     ///
     /// `read_file` returns the content of a file, or `None` if it does not exist. It should refuse files
     /// larger than [`super::MAX_FILE`]. `cwd` is absolute; relative paths are relative to it. An empty
@@ -130,8 +131,8 @@ impl Config {
         Ok(())
     }
 
-    /// Reads the system configuration file. The one of the installation cannot be replaced by
-    /// SCR_SYSTEM_CONF if it limits what users may set.
+    /// Reads the system configuration file. The installed file cannot be replaced by
+    /// SCR_SYSTEM_CONF if it limits the settings of users.
     fn load_system(&mut self, read_file: &dyn Fn(&Path) -> Result<Option<Vec<u8>>>) -> Result<()> {
         let read = |next: &mut Config, path: PathBuf| {
             let (layer, problems) = match read_file(&path)? {
@@ -193,7 +194,8 @@ impl Config {
             .transpose()
     }
 
-    /// Where the effective value was set: "environment", "FILE:LINE", "SCR_Config" or "default".
+    /// The place where the effective value was set: "environment", "FILE:LINE", "SCR_Config" or
+    /// "default".
     pub fn origin(&self, name: &str) -> String {
         self.find(name)
             .map_or_else(|| "default".to_string(), |(_, value)| value.place.clone())
@@ -208,7 +210,7 @@ impl Config {
         found.next().unwrap_or(&NONE).values()
     }
 
-    /// The source of [`Config::items`]; `None` if there are none.
+    /// The source of [`Config::items`]; `None` without items.
     pub(super) fn source_of_items(&self, parent: &str) -> Option<ConfigSource> {
         self.layers_for(parent)
             .find_map(|(source, layer)| layer.items.contains_key(parent).then_some(source))
@@ -241,8 +243,8 @@ impl Config {
         matches!(typed, Some(Ok(Some(Typed::Bool(true)))))
     }
 
-    /// Converts a value. The error names the parameter, where it was set, what is allowed, and what
-    /// to do.
+    /// Converts a value. The error names the parameter, the place of its setting, the allowed
+    /// values, and the remedy.
     pub fn convert(&self, name: &str, value: &Value, kind: &ValueKind) -> Result<Typed> {
         let text = if kind.has_variables() {
             self.expand(name, value)?
@@ -259,7 +261,8 @@ impl Config {
         let Some(name) = &self.session else {
             return self.prefix_of_job();
         };
-        // What the program sets for one session counts more than what the environment says of all.
+        // A setting of the program for one session counts more than the environment, which is for
+        // all sessions.
         let own = self.call.plain.get(NAME).filter(|_| !self.is_of_site(NAME));
         match own {
             Some(own) => Ok(self.absolute(&self.expand(NAME, own)?)),
@@ -316,7 +319,7 @@ impl Config {
     }
 
     /// The text of `<prefix>/.scr/app.conf`: the settings of `SCR_Config`, for commands that run later.
-    /// It is a configuration file. It has no password, since others may read it.
+    /// The text is a configuration file. The text has no password, since other users may read it.
     pub fn app_conf(&self) -> String {
         let mut out = String::new();
         let is_shown = |(name, _): &(&String, &Value)| *name != table::SECRET;

@@ -3,7 +3,7 @@
 use super::layers::Config;
 use super::read::Read;
 
-/// Where events are recorded.
+/// The places where events are recorded.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LogSettings {
     /// In `<prefix>/.scr/log`, with files of so many bytes; 0 for no limit.
@@ -14,20 +14,20 @@ pub struct LogSettings {
     pub database: Option<DatabaseSettings>,
 }
 
-/// How records look in syslog.
+/// The form of records in syslog.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SyslogSettings {
     /// A word of [`FACILITIES`](super::syslog::FACILITIES).
     pub facility: String,
     /// A word of [`LEVELS`](super::syslog::LEVELS).
     pub level: String,
-    /// What each message begins with.
+    /// The beginning of each message.
     pub prefix: String,
-    /// True if the user has asked for syslog, which is otherwise used if there is one.
+    /// True if the user has asked for syslog. Otherwise it is used only if the system has one.
     pub asked: bool,
 }
 
-/// How the database is reached.
+/// The settings for the connection to the database.
 #[derive(Clone, Default, PartialEq)]
 pub struct DatabaseSettings {
     /// Host, `HOST:PORT`, or the path of a socket; empty for this host.
@@ -38,7 +38,7 @@ pub struct DatabaseSettings {
     pub password: String,
     /// Name of the database.
     pub name: String,
-    /// Print what is sent.
+    /// Print the statements that are sent.
     pub debug: bool,
 }
 

@@ -37,8 +37,8 @@ impl Config {
 
     /// Settings as rank 0 sent them. SCR_NODE_NAME, SCR_CACHE_BASE and SCR_CNTL_BASE come from this
     /// process's `environment` if they are set there, and variables are replaced from it. Any other
-    /// difference from rank 0's environment is a warning; rank 0 alone warns of what all ranks
-    /// share. The result can be changed until [`Config::freeze`].
+    /// difference from rank 0's environment is a warning; rank 0 alone warns of settings that all
+    /// ranks share. The result can be changed until [`Config::freeze`].
     pub fn from_message(message: &[u8], environment: Environment) -> Result<Self> {
         let message: SharedConfig = from_message(message)?;
         let mut config = Config {

@@ -4,9 +4,9 @@
 //! environment > user file > SCR_Config > system file > compiled default
 //! ```
 //!
-//! [`table`] defines the parameters. [`Config`] holds what was set and where. [`Settings`] are the
-//! typed values for the rest of the library. [`descriptors`] makes stores and redundancy schemes from
-//! the multi-item parameters.
+//! [`table`] defines the parameters. [`Config`] holds the settings and their places. [`Settings`] are
+//! the typed values for the rest of the library. [`descriptors`] makes stores and redundancy schemes
+//! from the multi-item parameters.
 //!
 //! Text is untrusted until it is in [`Settings`] or [`Descriptors`]: sizes are bounded by
 //! [`MAX_FILE`] and [`MAX_TEXT`], and no input makes these modules panic.

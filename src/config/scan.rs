@@ -24,10 +24,10 @@ pub(super) enum Token {
     Pair(String, String),
 }
 
-/// Splits a line into items. Blanks may surround the first `=` of an item; later `=` belong
-/// to the value. After a blank, a word `KEY=...` with a key of the table is the next item, not
-/// the value. A value that begins with `"` ends at the next `"`, and may hold blanks;
-/// the quotes are not part of it (SCR user API guide, `SCR_Config`).
+/// Splits a line into items. Blanks may surround the first `=` of an item; later `=` belong to the
+/// value. After a blank, a word `KEY=...` with a key of the table is the next item, not the value.
+/// A value that begins with `"` ends at the next `"`, and may hold blanks; the quotes are not part
+/// of the value (SCR user API guide, `SCR_Config`).
 pub(super) fn scan(line: &str, style: Grammar) -> Result<Vec<Token>, String> {
     if line.contains('\0') {
         return Err("holds a NUL byte".into());

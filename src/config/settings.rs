@@ -11,7 +11,7 @@ use serde::{Serialize, Serializer};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// How files are moved to the prefix directory.
+/// The way in which files are moved to the prefix directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum FlushType {
@@ -20,7 +20,7 @@ pub enum FlushType {
     /// By threads, in the background if SCR_FLUSH_ASYNC=1 (PTHREAD; also DEFAULT, NATIVE, and without
     /// their hardware DATAWARP and BBAPI).
     Background,
-    /// In the background by the transfer daemon of each node, where there is one (DAEMON).
+    /// In the background by the transfer daemon of each node, if one is running (DAEMON).
     Daemon,
 }
 
@@ -35,7 +35,7 @@ impl FlushType {
     }
 }
 
-/// When `SCR_CHECKPOINT_INTERVAL` wants checkpoints.
+/// The times at which `SCR_CHECKPOINT_INTERVAL` asks for checkpoints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IntervalSetting {
     /// After so many calls of `SCR_Need_checkpoint`; 0 for never.
@@ -120,7 +120,7 @@ pub struct Settings {
     pub flush_async_bw: u64,
     pub flush_async_percent: f64,
     pub flush_async_usleep: u64,
-    /// How long a transfer daemon may show no progress until it is left out, seconds.
+    /// Time without progress after which a transfer daemon is left out, seconds.
     pub flush_daemon_timeout: u64,
     /// Numbers of processors; empty for all. This process's own.
     #[serde(skip)]
@@ -152,7 +152,7 @@ pub struct Settings {
     pub halt_signals: Vec<i32>,
     /// Seconds since 1970.
     pub end_time: Option<u64>,
-    /// Where events are recorded; `None` for nowhere. The value of rank 0 is used.
+    /// The places where events are recorded; `None` without any. The value of rank 0 is used.
     #[serde(skip)]
     pub log: Option<LogSettings>,
 }

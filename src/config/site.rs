@@ -1,4 +1,4 @@
-//! What only the site decides, by two parameters of the system configuration file.
+//! Decisions that only the site makes, by two parameters of the system configuration file.
 
 use super::layer::Value;
 use super::layers::{Config, ConfigSource};
@@ -11,7 +11,7 @@ use crate::{Error, Result};
 use std::path::{Path, PathBuf};
 
 impl Config {
-    /// Where the site says that users do not set `name`: "FILE:LINE"; `None` if they may.
+    /// The place where the site says that users cannot set `name`: "FILE:LINE"; `None` if they can.
     pub fn site_only(&self, name: &str) -> Option<&str> {
         if let Some(always) = ALWAYS.iter().find(|always| **always == name) {
             return self.of_site(always).map(|value| &*value.place);
@@ -26,8 +26,8 @@ impl Config {
         ALWAYS.contains(&name) || self.site_only(name).is_some()
     }
 
-    /// The environment of a process without the variables that the site does not leave to users. Who
-    /// looks into the environment for a parameter looks into this one.
+    /// The environment of a process without the variables that the site does not leave to users.
+    /// Code that looks into the environment for a parameter looks into this one.
     pub fn permitted(&self, environment: Environment) -> Environment {
         match self.of_site(SITE_ONLY) {
             Some(_) => environment.without(|name| self.is_of_site(name)),
@@ -49,7 +49,7 @@ impl Config {
         self.system.plain.get(name)
     }
 
-    /// True if the system configuration file limits what users may set.
+    /// True if the system configuration file limits the settings of users.
     pub(super) fn has_limits(&self) -> bool {
         ALWAYS.iter().any(|name| self.of_site(name).is_some())
     }
@@ -59,7 +59,7 @@ impl Config {
     /// only if the site has such a list. Local.
     ///
     /// # Errors
-    /// It is not in an allowed directory, or the list cannot be read.
+    /// The directory is not in an allowed one, or the list cannot be read.
     pub(super) fn check_base(&self, name: &str, place: &str, dir: &Path) -> Result<()> {
         let Some(list) = self.of_site(ALLOWED_BASES) else {
             return Ok(());
@@ -174,7 +174,7 @@ fn names(list: &str) -> impl Iterator<Item = String> {
         .map(str::to_ascii_uppercase)
 }
 
-/// `dir` with all links followed in the part of it that exists.
+/// `dir` with all links followed in the part of the path that exists.
 fn real(dir: &Path) -> PathBuf {
     let existing = dir.ancestors().find_map(|part| {
         let rest = dir.strip_prefix(part).ok()?;

@@ -1,4 +1,4 @@
-//! Where the system configuration file is, and the parameters that only it can have.
+//! The path of the system configuration file, and the parameters that only this file can have.
 
 use crate::job::Environment;
 use std::path::{Path, PathBuf};
@@ -40,7 +40,8 @@ pub(super) fn installed_file(environment: &Environment, in_command: bool) -> Pat
     installed(environment.code_file.as_deref(), in_command)
 }
 
-/// The file of the installation that `code_file` belongs to: that of the command or of libscr.so.
+/// The file of the installation that `code_file` belongs to: the file of the command or of
+/// libscr.so.
 fn installed(code_file: Option<&Path>, in_command: bool) -> PathBuf {
     if let Some(path) = CHOSEN.filter(|path| !path.is_empty()) {
         return PathBuf::from(path);
@@ -73,7 +74,7 @@ mod tests {
         assert_eq!(chosen_file(&empty, cwd), None);
     }
 
-    /// How it is found below an installation is tested with an installation, in tests/install.
+    /// The search below an installation is tested with an installation, in tests/install.
     #[test]
     fn without_a_build_system_it_is_in_etc() {
         if [CHOSEN, FROM_COMMAND, FROM_LIBRARY, AS_CONFIGURED] != [None; 4] {

@@ -37,7 +37,7 @@ pub const SECRET: &str = "SCR_LOG_DB_PASS";
 /// The effect of a parameter in this release.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
-    /// It has an effect.
+    /// The parameter has an effect.
     Works,
     /// None; the text says why.
     None(&'static str),
@@ -50,7 +50,7 @@ pub struct Parameter {
     pub name: &'static str,
     /// Allowed values.
     pub kind: ValueKind,
-    /// Compiled default as text; empty for none.
+    /// Compiled default as text; empty without a default.
     pub default: &'static str,
     /// Unit of the value; empty where the kind says it.
     pub unit: &'static str,
@@ -67,7 +67,7 @@ pub struct Parameter {
 pub struct Multi {
     /// Its name, upper case.
     pub name: &'static str,
-    /// What the key names, as a placeholder for the manual.
+    /// A placeholder for the key, for the manual.
     pub key: &'static str,
     /// Its children; empty with `open`.
     pub children: &'static [ChildParameter],

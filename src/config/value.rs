@@ -76,7 +76,7 @@ impl ValueKind {
         !matches!(self, ValueKind::Directories)
     }
 
-    /// Converts `text`; `None` if it is not what [`ValueKind::allowed`] says.
+    /// Converts `text`; `None` if it is not as [`ValueKind::allowed`] says.
     pub fn parse(&self, text: &str) -> Option<Typed> {
         let trimmed = text.trim();
         match *self {

@@ -11,8 +11,8 @@ use crate::job::Environment;
 use crate::messages::{NO_EFFECT, UNKNOWN_PARAMETER};
 use std::collections::BTreeSet;
 
-/// Parameters that only some sources can set, because they tell where the other sources are, or what these
-/// may set.
+/// Parameters that only some sources can set, because they tell where the other sources are, or limit
+/// these.
 pub(super) const EARLY: [(&str, &[ConfigSource]); 4] = [
     (SITE_ONLY, &[ConfigSource::System]),
     (ALLOWED_BASES, &[ConfigSource::System]),
@@ -123,7 +123,8 @@ fn note_plain(source: ConfigSource, name: &str, value: &Value) -> Option<String>
     note_effect(place, name, parameter.effect)
 }
 
-/// True if a value is the default. That needs no warning, since it has no effect in any case.
+/// True if a value is the default. Such a line needs no warning, since it has no effect in any
+/// case.
 fn is_default(kind: ValueKind, value: &Value, default: &str) -> bool {
     let default = table::parameter(default).map_or(default, |parameter| parameter.default);
     let parsed = kind.parse(&value.text);

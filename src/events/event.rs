@@ -14,7 +14,7 @@ pub enum EventKind {
 /// Makes the enum, its names and the list of all events from one table.
 macro_rules! events {
     ($($variant:ident $kind:ident $name:literal $text:literal;)*) => {
-        /// What happened. The names in the log are those of SCR v3.1.0, if it has the event.
+        /// The events. The names in the log are those of SCR v3.1.0, if SCR v3.1.0 has the event.
         #[derive(Debug, Clone, PartialEq, Eq)]
         pub enum Event {
             $(#[doc = $text] $variant,)*

@@ -15,10 +15,11 @@ pub enum Severity {
     Error,
     /// A problem that does not stop SCR.
     Warning,
-    /// What a restart found or lost, or why the job should stop: worth one line in every job's output.
+    /// The result of a restart, or the reason why the job should stop: worth one line in every job's
+    /// output.
     Note,
-    /// For `SCR_DEBUG` at this level or higher: 1 tells what was done to each dataset, 2 tells the
-    /// steps.
+    /// For `SCR_DEBUG` at this level or higher: level 1 reports the result for each dataset, level
+    /// 2 the steps.
     Debug(u8),
 }
 
@@ -27,12 +28,12 @@ pub enum Severity {
 pub struct Message {
     /// Its severity.
     pub severity: Severity,
-    /// One line: what happened, to which dataset, file or node, why, and what to do. It is escaped when
-    /// it is printed.
+    /// One line: the event, its dataset, file or node, the reason, and the remedy. The text is escaped
+    /// when it is printed.
     pub text: String,
-    /// How long it took, if that is of interest.
+    /// Duration of the event, if that is of interest.
     pub seconds: Option<f64>,
-    /// It is about the whole run: which rank gives it does not matter.
+    /// True if the message is about the whole run: the rank that sends it does not matter.
     pub of_run: bool,
 }
 

@@ -1,4 +1,5 @@
-//! What SCR tells: a [`Message`] is one line for the user, an [`Event`] is one line of the event log.
+//! The reports of SCR: a [`Message`] is one line for the user, an [`Event`] is one line of the event
+//! log.
 
 mod event;
 mod message;

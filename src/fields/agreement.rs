@@ -1,4 +1,4 @@
-//! Whether all ranks list the same fields, and whether their parts make up the wholes.
+//! Checks that all ranks list the same fields, and that their parts make up the wholes.
 
 use super::entry::{Entry, Role, list, wrong};
 use super::file::{fingerprint, fingerprint_with};
@@ -9,8 +9,8 @@ use crate::format::{from_message, to_message};
 use crate::{Error, Result};
 use std::fmt::Write;
 
-/// What must be the same on all ranks of a field, in words. `crc`: of a field that is the same on all ranks,
-/// the checksum of its values.
+/// The properties of a field that must be equal on all ranks, in words. `crc`: of a field that is the same
+/// on all ranks, the checksum of its values.
 pub fn signature(entry: &Entry, crc: Option<u32>) -> String {
     let mut text = String::new();
     add_signature(&mut text, entry, crc);
@@ -52,8 +52,8 @@ pub fn fingerprint_of_list<'a>(fields: impl Iterator<Item = (&'a Entry, Option<u
     number
 }
 
-/// The lists of the ranks differ: says where this rank's first differs from that of rank 0. An error on
-/// each rank whose list does, and `Ok` on the others. Collective; a broadcast.
+/// The lists of the ranks differ: names the first place where this rank's list differs from that of
+/// rank 0. An error on each rank whose list does, and `Ok` on the others. Collective; a broadcast.
 pub fn first_difference(
     comm: &dyn Communicator,
     call: &'static str,

@@ -20,8 +20,8 @@ const FILE_MODE: u32 = 0o666;
 ///
 /// # Errors
 /// The dataset cannot be written: an argument of a field is wrong, the lists of the ranks differ, parts overlap
-/// or leave holes, the routine returns an error, or as for start and complete of a dataset. It is the same on
-/// all ranks, no phase stays open, and older checkpoints are as they were.
+/// or leave holes, the routine returns an error, or as for start and complete of a dataset. The error is the
+/// same on all ranks, no phase stays open, and older checkpoints are as they were.
 pub fn checkpoint(
     session: &mut Session,
     name: Option<Name>,
@@ -30,7 +30,7 @@ pub fn checkpoint(
 ) -> Result<()> {
     session.check_call(Call::Checkpoint)?;
     if let Err(error) = session.start_output_over(name, flags, file_of) {
-        // Ends the phase that has failed, which is no other error.
+        // Ends the phase that has failed; an error of this call is the same one.
         let _ = session.complete_output(false);
         return Err(error);
     }
@@ -95,13 +95,13 @@ fn write(
     Ok(())
 }
 
-/// What this rank has listed, all of which is in its file.
+/// This rank's list; all its fields are in the rank's file.
 struct Listed {
     writer: Writer,
     lists: Lists,
 }
 
-/// Calls the routine, and writes what it lists. Local.
+/// Calls the routine, and writes the fields that it lists. Local.
 fn list_state(
     session: &mut Session,
     routine: &mut dyn FnMut(&mut List<'_>) -> Result<()>,
@@ -135,7 +135,7 @@ fn parts_of(fields: &[Stored]) -> impl Iterator<Item = &Entry> {
     entries.filter(|entry| entry.role == Role::Part)
 }
 
-/// Numbers of what this rank has listed, to compare.
+/// Numbers made from this rank's list, for the comparison.
 struct Lists {
     /// A number of the signatures, with checksums of values that are the same on all ranks.
     values: u64,
@@ -168,7 +168,7 @@ impl Lists {
     }
 }
 
-/// What the ranks have in common. The same on all.
+/// The facts on which the ranks agree. The same on all.
 struct Common {
     /// All have listed their state.
     all_listed: bool,
@@ -181,7 +181,7 @@ struct Common {
 }
 
 impl Common {
-    /// `listed`: what this rank has listed, if it could. Collective; an allreduce.
+    /// `listed` is this rank's list, if it could make one. Collective; an allreduce.
     fn of(session: &Session, listed: Option<&Listed>) -> Result<Self> {
         let lists = listed.map(|listed| &listed.lists);
         let values = same(lists.map_or(0, |lists| lists.values));

@@ -1,5 +1,5 @@
-//! What one call of the program's list says of a field: its name, kind, extents, place in memory and place
-//! in the whole; and what is wrong with it.
+//! A field by one call of the program's list: its name, kind, extents, place in memory and place in the
+//! whole; and the errors in these arguments.
 
 use super::kind::Kind;
 use super::region::Region;
@@ -13,7 +13,7 @@ pub const MAX_RANK: usize = 7;
 /// The name of a field has fewer bytes.
 pub const MAX_NAME: usize = 1024;
 
-/// The name under which errors of a field's arguments are told.
+/// The call that errors of a field's arguments name.
 const CALL: &str = "SCR_Field";
 
 /// To whom the values of a field belong.
@@ -63,8 +63,8 @@ impl Order {
         all.into_iter().find(|order| *order as u8 == code)
     }
 
-    /// Numbers of dimensions as the program names them, from those with the slowest first, or the other way
-    /// round.
+    /// Numbers of dimensions in the program's order, from the file's order with the slowest first, or the
+    /// other way round.
     pub fn turned<T: Clone>(self, numbers: &[T]) -> Vec<T> {
         let mut numbers = numbers.to_vec();
         if self == Order::Column {
@@ -98,11 +98,11 @@ impl Order {
 pub struct Spec<'a> {
     /// The name of the field.
     pub name: &'a str,
-    /// What its elements are.
+    /// The kind of its elements.
     pub kind: Kind,
     /// The extents of this rank's array.
     pub extents: &'a [i64],
-    /// How far the next element of each dimension is, bytes. `None`: one follows the other.
+    /// Distance to the next element in each dimension, bytes. `None`: one follows the other.
     pub strides: Option<&'a [i64]>,
     /// The owner of the values.
     pub place: Place<'a>,
@@ -150,7 +150,7 @@ pub struct Entry {
     pub extents: Vec<u64>,
     /// Extents of the whole. Empty if the field has no whole.
     pub whole: Vec<u64>,
-    /// Index of the first element in the whole; empty if there is none.
+    /// Index of the first element in the whole; empty if the field has no whole.
     pub at: Vec<u64>,
 }
 
@@ -186,7 +186,7 @@ impl Entry {
         format!("{}{extents}{whole}", self.kind)
     }
 
-    /// How many elements it has.
+    /// Number of its elements.
     pub fn count(&self) -> u64 {
         self.extents.iter().product()
     }
@@ -237,8 +237,8 @@ impl Entry {
         Walk::new(&region.extents, strides, base, self.kind.size())
     }
 
-    /// What differs between what a program lists and what a checkpoint has, if both must have the same.
-    /// Extents of parts may differ, unless it is the part of one old rank.
+    /// The difference between the program's list and the checkpoint, if both must be equal. Extents of
+    /// parts may differ, unless it is the part of one old rank.
     pub fn difference(
         &self,
         stored: &Entry,
@@ -275,7 +275,7 @@ pub fn list(numbers: &[u64]) -> String {
 /// Checks the name of a field, or of a list of fields.
 ///
 /// # Errors
-/// It cannot be one.
+/// The text is not a valid name.
 pub fn check_name(name: &str) -> Result<()> {
     let what = match name {
         "" => "a field has an empty name; give it one".to_string(),
@@ -308,7 +308,7 @@ fn fits(kind: Kind, extents: &[u64]) -> bool {
     bytes.is_some_and(|bytes| i64::try_from(bytes).is_ok())
 }
 
-/// Makes an entry that of a part of a whole, in which `at` is its first element.
+/// Makes an entry that of a part of a whole; `at` is the index of its first element in the whole.
 fn part(mut entry: Entry, whole: &[i64], at: &[i64]) -> Result<Entry> {
     let (order, dims) = (entry.order, entry.extents.len());
     let fail = |what: String| Err(wrong(&entry.name, what));

@@ -7,7 +7,8 @@
 //! | then | | the table: a record for each field, in the order of the program |
 //! | end - 64 | 64 | trailer: where the table is |
 //!
-//! The table is at the end, so that a file is written in one pass. `docs/formats/fields.md` has all of it.
+//! The table is at the end, so that a file is written in one pass. `docs/formats/fields.md` has the whole
+//! format.
 
 use super::entry::{Entry, MAX_NAME, MAX_RANK, Order, Role};
 use super::kind::Kind;
@@ -22,7 +23,7 @@ pub const VERSION: u32 = 1;
 /// Bytes of the header, and of the trailer.
 pub const ENDS: u64 = 64;
 
-/// Bytes that have a checksum of their own: this many, less what is no whole element.
+/// Number of bytes that have a checksum of their own, rounded down to whole elements.
 const BLOCK: usize = 256 << 10;
 
 /// Fields of so many bytes begin at a page.
@@ -32,10 +33,10 @@ const MAGIC: &[u8; 8] = b"SCRFIELD";
 const TABLE_MAGIC: &[u8; 8] = b"SCRTABLE";
 const PAGE: u64 = 4096;
 
-/// Where the bytes of a field are, and their checksums.
+/// The place of a field's bytes, and their checksums.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Section {
-    /// Where they begin in the file.
+    /// Offset of the first byte in the file.
     pub offset: u64,
     /// Bytes in a block; the last block may have fewer.
     pub block: u64,
@@ -50,7 +51,7 @@ pub struct Section {
 pub struct Stored {
     /// Name, type and extents of the field.
     pub entry: Entry,
-    /// Where it is.
+    /// The place of its bytes.
     pub section: Section,
 }
 
@@ -59,7 +60,7 @@ pub struct Stored {
 pub struct Table {
     /// The rank that wrote it.
     pub rank: u64,
-    /// How many ranks there were.
+    /// Number of ranks that wrote the dataset.
     pub ranks: u64,
     /// A number that all ranks' files of one list have.
     pub list: u64,
@@ -87,7 +88,7 @@ pub fn fingerprint(bytes: &[u8]) -> u64 {
     fingerprint_with(0xcbf2_9ce4_8422_2325, bytes)
 }
 
-/// [`fingerprint`] of bytes of which that of those before is `hash`.
+/// Continues a [`fingerprint`]: `hash` is the fingerprint of the bytes before.
 pub fn fingerprint_with(hash: u64, bytes: &[u8]) -> u64 {
     bytes.iter().fold(hash, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
@@ -187,7 +188,7 @@ pub fn encode_end(table: &Table, offset: u64) -> Vec<u8> {
 /// Reads the table of a file.
 ///
 /// # Errors
-/// It cannot be read, or is no file of fields, or is cut or damaged.
+/// The file cannot be read, or is not a file of fields, or is cut or damaged.
 pub fn read_table(file: &dyn File, path: &Path) -> Result<Table> {
     decode_file(file).map_err(|error| error.in_file(path))
 }

@@ -1,14 +1,14 @@
-//! What stands in the way of a restart, and what that says of the checkpoint.
+//! The obstacle to a restart, and its meaning for the checkpoint.
 
 use crate::Error;
 use crate::session::Verdict;
 
-/// Why a checkpoint is not restored, as one rank sees it.
+/// The reason why a checkpoint is not restored, as one rank sees it.
 #[derive(Debug, Clone)]
 pub struct Finding {
-    /// What that says of the checkpoint.
+    /// The meaning for the checkpoint.
     pub verdict: Verdict,
-    /// What was found.
+    /// The error that was found.
     pub error: Error,
 }
 
@@ -22,7 +22,8 @@ impl Finding {
     }
 }
 
-/// An error of the system, or of a call, says nothing of the checkpoint. Any other one says that it is bad.
+/// An error of the system, or of a call, is no sign that the checkpoint is bad. Any other error means that
+/// it is bad.
 impl From<Error> for Finding {
     fn from(error: Error) -> Self {
         let says_nothing = error.is_transient() || matches!(error, Error::Usage { .. });
@@ -40,12 +41,13 @@ impl From<Error> for Finding {
 /// A result of one rank in a restart.
 pub type Found<T> = std::result::Result<T, Finding>;
 
-/// Why this rank goes no further in a restart. The ranks have agreed, so that all of them stop.
+/// The reason why this rank goes no further in a restart. The ranks have agreed, so that all of
+/// them stop.
 #[derive(Debug, Clone)]
 pub enum Stop {
     /// This rank has found something.
     Found(Finding),
-    /// Another rank has found something, and this one has not.
+    /// Another rank has found an error, and this one has not.
     Elsewhere,
     /// The transport has failed: the ranks are out of step.
     Broken(Error),

@@ -167,7 +167,7 @@ fn no_cut_or_changed_file_is_taken_for_a_whole_one() {
     }
 }
 
-/// A table with right checksums may still say what cannot be.
+/// A table with right checksums may still have impossible records.
 #[test]
 fn records_that_cannot_be_are_refused() {
     let dir = tempfile::tempdir().unwrap();
@@ -192,7 +192,7 @@ fn records_that_cannot_be_are_refused() {
     }
 }
 
-/// The size is right, and is not what the message names.
+/// The size is right, and the message does not name it.
 #[test]
 fn a_table_at_another_place_is_told_and_no_size() {
     let dir = tempfile::tempdir().unwrap();

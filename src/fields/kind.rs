@@ -1,4 +1,4 @@
-//! The kinds of elements: what a type of C, C++, Fortran or Python is in a file of fields.
+//! The kinds of elements: the types of C, C++, Fortran and Python in a file of fields.
 
 use crate::{Error, Result};
 use std::fmt;
@@ -58,7 +58,7 @@ impl Kind {
     /// The kind of this number.
     ///
     /// # Errors
-    /// There is no such kind.
+    /// No kind has this code.
     pub fn of_code(code: u32) -> Result<Kind> {
         let kind = Kind(code);
         let class = CLASSES.into_iter().find(|c| *c as u32 == code >> SIZE_BITS);
@@ -98,7 +98,7 @@ impl Kind {
         }
     }
 
-    /// So many of the bytes of a number, the first ones, are its value. The rest is padding.
+    /// Number of the first bytes of a number that are its value. The rest is padding.
     pub fn value_bytes(self) -> usize {
         match self.class() {
             Class::Extended | Class::ExtendedComplex => self.number_bytes().min(EXTENDED_BYTES),

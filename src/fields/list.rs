@@ -17,7 +17,7 @@ use std::path::PathBuf;
 const ONLY_READ: &str =
     "an old rank's part can only be read; SCR_Stored_ranks tells when the state is read";
 
-/// Why the routine is called.
+/// The reason why the routine is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pass {
     /// The state is written.
@@ -43,20 +43,21 @@ pub(super) struct Comparison {
     pub others: HashSet<String>,
 }
 
-/// A field as a checkpoint has it. Dimensions are in the order of the list.
+/// A field in a checkpoint. Dimensions are in the order of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredField {
     /// The type of the elements.
     pub kind: Kind,
-    /// Extents of this rank's array; of a part that another number of ranks wrote, those of the whole.
+    /// Extents of this rank's array; if another number of ranks wrote a part of a whole, the extents
+    /// of the whole.
     pub extents: Vec<i64>,
     /// Extents of the whole. Empty if the field has no whole.
     pub whole: Vec<i64>,
-    /// Index of the first element in the whole; empty if there is none.
+    /// Index of the first element in the whole; empty if the field has no whole.
     pub at: Vec<i64>,
 }
 
-/// The state of a program as it lists it. All of it is local.
+/// The state of a program as it lists it. All methods are local.
 pub struct List<'a> {
     session: &'a mut Session,
     mode: Mode<'a>,
@@ -81,8 +82,8 @@ impl<'a> List<'a> {
         }
     }
 
-    /// Lists a field: writes it, compares it with the checkpoint, or reads it. `memory` may be `None` if there
-    /// are no elements.
+    /// Lists a field: writes it, compares it with the checkpoint, or reads it. `memory` may be `None` if the
+    /// field has no elements.
     ///
     /// # Errors
     /// The arguments are wrong, or it could not be written or read. Every later call gives the same error,
@@ -92,7 +93,7 @@ impl<'a> List<'a> {
     }
 
     /// Lists a number on which the rest of the list depends, as the number of fields that follow, or an extent.
-    /// In a restart, `value` becomes what was written, also before anything else is read.
+    /// In a restart, `value` becomes the stored value, also before any other field is read.
     ///
     /// # Errors
     /// As [`List::field`]; or another number of ranks wrote counts that were not the same on all.
@@ -100,8 +101,8 @@ impl<'a> List<'a> {
         self.unless_failed(|list| list.try_count(name, value))
     }
 
-    /// What the checkpoint that is read has of a field, so that the program can allocate it; `None` if it has no
-    /// such field, or if the state is written. With the [options](List::next) for the next field, which stay.
+    /// The stored type and extents of a field, so that the program can allocate it; `None` if the checkpoint has
+    /// no such field, or if the state is written. With the [options](List::next) for the next field, which stay.
     ///
     /// # Errors
     /// The file of the rank that was asked for cannot be read.
@@ -127,7 +128,7 @@ impl<'a> List<'a> {
     /// Says that the program no longer has a field, so that a checkpoint with it is not refused.
     ///
     /// # Errors
-    /// The name cannot be one.
+    /// The text is not a valid name.
     pub fn gone(&mut self, name: &str) -> Result<()> {
         self.unless_failed(|list| {
             let name = list.full(name);
@@ -142,7 +143,7 @@ impl<'a> List<'a> {
     /// Begins a list in the list: the names of its fields have `name` and a slash before them.
     ///
     /// # Errors
-    /// The name cannot be one.
+    /// The text is not a valid name.
     pub fn begin(&mut self, name: &str) -> Result<()> {
         self.unless_failed(|list| {
             check_name(name)?;
@@ -154,7 +155,7 @@ impl<'a> List<'a> {
     /// Ends the list that was begun last.
     ///
     /// # Errors
-    /// None was begun.
+    /// No list was begun.
     pub fn end(&mut self) -> Result<()> {
         self.unless_failed(|list| match list.inside.pop() {
             Some(_) => Ok(()),
@@ -164,7 +165,7 @@ impl<'a> List<'a> {
 
     /// The path of a file of this rank in the same dataset, which the program writes or reads itself, in the pass in
     /// which the state is written or read. Each rank has its own, `rank_<r>.<name>` beside its fields, so all may
-    /// give the same name. With [`Options::from`] it is that of an old rank.
+    /// give the same name. With [`Options::from`] the path is that of an old rank.
     ///
     /// # Errors
     /// The name is empty, is `.`, `..` or `fields`, has a slash, or is too long; the checkpoint has no such file; or as
@@ -173,7 +174,7 @@ impl<'a> List<'a> {
         self.unless_failed(|list| list.try_file(name))
     }
 
-    /// Why the routine is called.
+    /// The reason why the routine is called.
     pub fn pass(&self) -> Pass {
         match self.mode {
             Mode::Write(_) => Pass::Write,
@@ -182,7 +183,7 @@ impl<'a> List<'a> {
         }
     }
 
-    /// How many ranks wrote the checkpoint that is read; `None` if the state is written.
+    /// Number of ranks that wrote the checkpoint that is read; `None` if the state is written.
     pub fn stored_ranks(&self) -> Option<u64> {
         match &self.mode {
             Mode::Write(_) => None,
@@ -311,7 +312,8 @@ impl<'a> List<'a> {
             );
             return Err(Error::usage(CALL, what).into());
         }
-        // With as many digits as any rank has, so that it is too long on all or on none.
+        // The number has as many digits as that of any rank, so that the name is too long on all
+        // ranks or on none.
         let last = self.session.comm().size().saturating_sub(1) as u64;
         check_lengths(CALL, &beside(&Name::from("."), last, name))?;
         let from = std::mem::take(&mut self.next).from;

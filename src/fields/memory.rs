@@ -73,7 +73,8 @@ fn is_dense(run: &ElementRun, walk: &Walk) -> bool {
     run.count == 1 || run.stride == walk.size() as i64
 }
 
-/// A type of Rust that is an element of a field: any bytes are a value of it, and it has no padding.
+/// A type of Rust that can be an element of a field: any bytes are a valid value, and the type has
+/// no padding.
 pub trait Element: Copy + sealed::Plain {
     /// Its type in a file.
     const KIND: Kind;

@@ -24,7 +24,8 @@ impl<T: Default + Serialize + DeserializeOwned> Post<T> {
         self.0.entry(rank).or_default()
     }
 
-    /// Sends the records; gives those that came, each with its sender. Collective; one exchange.
+    /// Sends the records; returns the received ones, each with its sender. Collective; one
+    /// exchange.
     pub fn exchange(self, comm: &dyn Communicator) -> Result<Vec<(usize, T)>> {
         let mut damage = None;
         let mut messages = Vec::with_capacity(self.0.len());
@@ -56,7 +57,7 @@ pub fn wrong_message(what: &str) -> Error {
 pub struct PartBox {
     /// The number of the field.
     pub field: usize,
-    /// Where it lies in the whole.
+    /// Its place in the whole.
     pub region: Region,
 }
 
@@ -64,7 +65,7 @@ impl PartBox {
     /// The field of this box, in whose whole it lies.
     ///
     /// # Errors
-    /// There is no such field, or the box is not in its whole.
+    /// The field does not exist, or the box is not in its whole.
     pub fn check<'a>(&self, parts: impl IntoIterator<Item = &'a Entry>) -> Result<&'a Entry> {
         let part = parts.into_iter().nth(self.field);
         let part = part.filter(|part| self.region.is_in(&Region::all(&part.whole)));

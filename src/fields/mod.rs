@@ -17,8 +17,8 @@
 //!
 //! Three decisions. No pointer is kept after the routine returns, so a list cannot go stale. In a restart the
 //! routine is called twice: first to compare, when no memory changes, then to read. And each file is read by one
-//! rank, which sends others what they need: so the same code serves another number of ranks and other boxes
-//! of the same number, and no byte is read twice.
+//! rank, which sends the others their parts: so the same code serves another number of ranks and other boxes of
+//! the same number, and no byte is read twice.
 
 pub mod agreement;
 mod checkpoint;

@@ -12,7 +12,7 @@ use super::spread::{Spread, open_message};
 use crate::comm::{Communicator, deliver};
 use crate::{Error, Result};
 
-/// Where a listed field comes from.
+/// The source of a listed field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Want {
     /// It stays as it is.
@@ -149,8 +149,8 @@ impl FieldReader {
         Ok(())
     }
 
-    /// Sends what others need of a part, and receives what this rank needs. All rounds take place, whatever
-    /// fails. Collective.
+    /// Sends the parts that other ranks need, and receives those that this rank needs. All rounds take
+    /// place, even if one fails. Collective.
     fn receive(
         &mut self,
         comm: &dyn Communicator,
@@ -186,7 +186,8 @@ impl FieldReader {
         found
     }
 
-    /// The routine has ended: takes part in what the other ranks still send each other. Collective.
+    /// The routine has ended: takes part in the remaining messages between the other ranks.
+    /// Collective.
     pub fn finish(&mut self, comm: &dyn Communicator) -> Found<()> {
         let mut found = Ok(());
         while self.broken.is_none() && self.next_part < self.rounds.len() {

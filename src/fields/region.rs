@@ -1,4 +1,5 @@
-//! Boxes of elements in the whole of a field: where they meet, and what they leave uncovered.
+//! Boxes of elements in the whole of a field: their common parts, and the elements that they leave
+//! uncovered.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct Region {
     /// Index of the first element.
     pub at: Vec<u64>,
-    /// How many elements in each dimension.
+    /// Number of elements in each dimension.
     pub extents: Vec<u64>,
 }
 
@@ -21,7 +22,7 @@ impl Region {
         }
     }
 
-    /// How many elements it has.
+    /// Number of its elements.
     pub fn volume(&self) -> u64 {
         self.extents.iter().product()
     }
@@ -31,7 +32,8 @@ impl Region {
         self.extents.contains(&0)
     }
 
-    /// True if all of it is in `other`. It may come from a message: its dimensions may be others, and its numbers any.
+    /// True if the whole region is in `other`. The region may come from a message: it may have another number of
+    /// dimensions, and any numbers.
     pub fn is_in(&self, other: &Region) -> bool {
         let dims = other.at.len();
         self.at.len() == dims
@@ -42,7 +44,7 @@ impl Region {
             })
     }
 
-    /// What two boxes have in common, if anything.
+    /// The common part of two boxes, if they meet.
     pub fn meet(&self, other: &Region) -> Option<Region> {
         let dims = self.at.len().min(other.at.len());
         let mut met = Region {
@@ -93,7 +95,7 @@ impl Region {
         }
     }
 
-    /// The first element of this box that none of the boxes has, in row-major order.
+    /// The first element of this box that is in none of the boxes, in row-major order.
     pub fn first_hole<'a>(&self, boxes: impl IntoIterator<Item = &'a Region>) -> Option<Vec<u64>> {
         let mut left = if self.is_empty() {
             Vec::new()
@@ -114,7 +116,8 @@ impl Region {
     }
 }
 
-/// The first two boxes that overlap, with what they have in common: the one of the lowest first element.
+/// The first two boxes that overlap, with their common part: those whose common part has the lowest
+/// first element.
 pub fn first_overlap(boxes: &[Region]) -> Option<(usize, usize, Region)> {
     let mut order: Vec<usize> = (0..boxes.len()).filter(|i| !boxes[*i].is_empty()).collect();
     order.sort_by_key(|i| &boxes[*i]);
@@ -146,7 +149,7 @@ pub fn first_overlap(boxes: &[Region]) -> Option<(usize, usize, Region)> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grid {
     whole: Vec<u64>,
-    /// How many cells in each dimension.
+    /// Number of cells in each dimension.
     cells: Vec<u64>,
 }
 
@@ -179,12 +182,12 @@ impl Grid {
         }
     }
 
-    /// How many cells there are.
+    /// Number of cells.
     pub fn count(&self) -> u64 {
         self.cells.iter().product()
     }
 
-    /// Where cell `number` of a dimension begins.
+    /// The first index of cell `number` in a dimension.
     fn begin(&self, dim: usize, number: u64) -> u64 {
         (u128::from(self.whole[dim]) * u128::from(number) / u128::from(self.cells[dim])) as u64
     }

@@ -21,15 +21,15 @@ use std::collections::HashSet;
 type Routine<'a> = dyn FnMut(&mut List<'_>) -> Result<()> + 'a;
 
 /// Restores the state that `routine` lists (`SCR_Restore`): from the newest checkpoint that is whole and fits,
-/// which any number of ranks may have written. Its name; `None` if there is no checkpoint. Collective.
+/// which any number of ranks may have written. Its name; `None` without a checkpoint. Collective.
 ///
 /// The routine is called twice for each checkpoint that is tried: to compare, in which no field changes, and
 /// when all ranks have found names, kinds, extents and checksums right, to read.
 ///
 /// # Errors
-/// No checkpoint fits the program, or one cannot be read for a reason that says nothing of it: bad arguments,
-/// lists that differ between ranks, an error of the system. Such a checkpoint is not given up. The same on all
-/// ranks; no phase stays open. After an error no dataset can be started, until a restart succeeds or finds no
+/// No checkpoint fits the program, or one cannot be read for a reason other than its content: bad arguments,
+/// lists that differ between ranks, an error of the system. Such a checkpoint is kept. The same on all ranks;
+/// no phase stays open. After an error no dataset can be started, until a restart succeeds or finds no
 /// checkpoint, unless `SCR_START_ANEW` is set.
 pub fn restore(session: &mut Session, routine: &mut Routine<'_>) -> Result<Option<Name>> {
     session.check_call(Call::Restore)?;
@@ -81,13 +81,14 @@ fn restore_newest(session: &mut Session, routine: &mut Routine<'_>) -> Result<Op
     }
 }
 
-/// A checkpoint has failed while it was read, and none was restored after it.
+/// The error of a checkpoint that failed while it was read, with none restored after it.
 fn half_changed(why: &Error) -> Error {
     let what = format!("the program's memory is partly that of a checkpoint that failed: {why}");
     Error::usage(Call::Restore.name(), what)
 }
 
-/// Tells which newer checkpoints do not fit what the program lists: why of the newest, and the names of the others.
+/// Reports which newer checkpoints do not fit the program's list: the reason for the newest, and the names of the
+/// others.
 fn tell_unfit(session: &Session, unfit: Vec<(Name, Error)>) {
     const MOST: usize = 4;
     let mut unfit = unfit.into_iter();
@@ -134,7 +135,7 @@ fn try_restore(session: &mut Session, routine: &mut Routine<'_>, changed: &mut b
     Ok(read.and(finished)?)
 }
 
-/// Calls the routine for the first time, and compares what it lists with the files. Local.
+/// Calls the routine for the first time, and compares its list with the files. Local.
 fn compare_list(
     session: &mut Session,
     mut sources: Sources,
@@ -152,8 +153,8 @@ fn compare_list(
     Plan::of(session, comparison)
 }
 
-/// The ranks agree that all list the same, and that all files have it. In the plan, `other_boxes` is then that of any
-/// rank. Collective.
+/// The ranks agree that all list the same fields, and that all files have them. After that, `other_boxes` in the
+/// plan is true if it is true on any rank. Collective.
 fn agree_on_list(comm: &dyn Communicator, compared: Found<Plan>) -> Agreed<Plan> {
     let plan = compared.as_ref().ok();
     let listed = same(plan.map_or(0, |plan| fingerprint_of(&plan.signatures)));
@@ -236,8 +237,8 @@ fn agree_on_rounds(
     Ok(terms.into_iter().map(comm::Agreed::count).collect())
 }
 
-/// Fails, on all ranks, if there is a field that none of them lists: a rank that reads no old rank's part need not
-/// list it. Collective.
+/// Fails, on all ranks, if no rank lists one of the stored fields: a rank that reads no old rank's part need not
+/// list the field. Collective.
 fn refuse_unlisted(comm: &dyn Communicator, plan: &Plan) -> Agreed<()> {
     let is_unlisted = |number| Term::Min(plan.unlisted.contains(&number).into());
     let terms = (0..plan.sources.stored().count()).map(is_unlisted);
@@ -252,15 +253,15 @@ fn refuse_unlisted(comm: &dyn Communicator, plan: &Plan) -> Agreed<()> {
     }
 }
 
-/// Where each listed field comes from.
+/// The source of each listed field.
 struct Plan {
     sources: Sources,
     wanted: Vec<Wanted>,
-    /// The parts of wholes, without those of old ranks.
+    /// The parts of wholes, without parts of old ranks.
     parts: Vec<Entry>,
     /// A part is in another box than this rank's file has; when the ranks have agreed, on any rank.
     other_boxes: bool,
-    /// What all ranks must list alike.
+    /// The signatures that must be equal on all ranks.
     signatures: Vec<String>,
     /// Numbers of the fields in the file that this rank does not list.
     unlisted: Vec<usize>,
@@ -275,7 +276,7 @@ impl Wanted {
 }
 
 impl Plan {
-    /// What reads it, when all is known to be right.
+    /// The reader, for use once all ranks have found everything right.
     fn reader(self) -> FieldReader {
         let mut wanted = self.wanted;
         let mut rounds = Vec::new();
@@ -297,7 +298,7 @@ impl Plan {
         }
     }
 
-    /// Compares what is listed with what is stored. Local.
+    /// Compares the program's list with the stored fields. Local.
     fn of(session: &mut Session, comparison: Comparison) -> Found<Plan> {
         let Comparison {
             mut sources,
@@ -346,7 +347,7 @@ impl Plan {
     }
 }
 
-/// Where a listed field comes from, and its kind in the file. Local.
+/// The source of a listed field, and its kind in the file. Local.
 fn compare(
     session: &mut Session,
     sources: &mut Sources,

@@ -17,8 +17,8 @@ use std::sync::Arc;
 /// Bytes that are read at a time.
 const CHUNK: usize = 1 << 20;
 
-/// So many times as much a rank keeps between the check and the use. What is beyond is read twice: once to be
-/// checked before the program's memory changes, and once into that memory.
+/// Number of chunks that a rank keeps between the check and the use. Data beyond these are read twice:
+/// once to check them before the program's memory changes, and once into that memory.
 const KEPT: usize = 64;
 
 /// The name of the file of fields of a rank in a dataset, relative to the prefix directory.
@@ -31,7 +31,8 @@ pub fn beside(dataset: &Name, rank: u64, name: &str) -> PathBuf {
     dataset.as_path().join(format!("rank_{rank}.{name}"))
 }
 
-/// Files that stay open between reads. A rank of a small run may read those of thousands.
+/// Files that stay open between reads. A rank of a small run may read the files of thousands of old
+/// ranks.
 const MOST_OPEN: usize = 256;
 
 /// The file of one rank.
@@ -84,7 +85,7 @@ impl Source {
     }
 }
 
-/// Reads bytes of a field from the file that has it, whole blocks from `from` on, and checks them. Local.
+/// Reads bytes of a field from its file, whole blocks from `from` on, and checks them. Local.
 pub fn read_blocks(
     file: &dyn File,
     path: &Path,
@@ -104,7 +105,7 @@ pub fn read_blocks(
     })
 }
 
-/// Where the first block begins whose checksum is wrong.
+/// Offset of the first block whose checksum is wrong.
 fn check(section: &Section, from: u64, bytes: &[u8]) -> std::result::Result<(), u64> {
     let first = (from / section.block) as usize;
     for (number, block) in bytes.chunks(section.block as usize).enumerate() {
@@ -124,7 +125,7 @@ pub fn chunk_of(section: &Section) -> u64 {
     (scaled(CHUNK) as u64 / section.block.max(1)).max(1) * section.block
 }
 
-/// How many pieces a field has.
+/// Number of pieces of a field.
 pub fn chunks_in(field: &Stored) -> u64 {
     match field.entry.bytes() {
         0 => 0,
@@ -136,9 +137,10 @@ pub fn chunks_in(field: &Stored) -> u64 {
 pub struct Sources {
     /// The checkpoint.
     pub dataset: Name,
-    /// How many ranks wrote the checkpoint.
+    /// Number of ranks that wrote the checkpoint.
     pub ranks: u64,
-    /// The rank whose file tells what there is, and has what is the same on all ranks.
+    /// The rank whose file is used for the list of fields, and for the fields that are the same on
+    /// all ranks.
     pub home: u64,
     /// The ranks whose files this rank reads for all: each file has one reader.
     pub held: std::ops::Range<u64>,
@@ -157,7 +159,7 @@ impl Sources {
             |rank: u64| (u128::from(rank) * u128::from(ranks)).div_ceil(u128::from(size)) as u64;
         let held = begin(me)..begin(me + 1);
         let near = (u128::from(me) * u128::from(ranks) / u128::from(size)) as u64;
-        // A rank that has files to read opens no other one.
+        // A rank that has files to read opens no other file.
         let home = if held.is_empty() { near } else { held.start };
         Sources {
             dataset,
@@ -309,12 +311,12 @@ impl Sources {
         Ok(i64::from_le_bytes(bytes))
     }
 
-    /// The number of the list in the file that tells what there is.
+    /// The number of the list in the file of rank `home`.
     pub fn list(&self) -> u64 {
         self.opened(self.home).map_or(0, |source| source.table.list)
     }
 
-    /// The fields of the file that tells what there is.
+    /// The fields in the file of rank `home`.
     pub fn stored(&self) -> impl Iterator<Item = &Entry> {
         let source = self.opened(self.home).into_iter();
         source.flat_map(|source| source.table.fields.iter().map(|field| &field.entry))

@@ -1,9 +1,9 @@
-//! A restart in other boxes than were written: who needs which part of whose file.
+//! A restart in other boxes than were written: finds out which rank needs which part of which file.
 //!
-//! Each file is read by one rank, once, which sends every other rank what that one needs. So no byte of the
-//! prefix directory is read twice, and a rank of the same number that has its file in the cache reads it
-//! there. Who needs what is found out by ranks that look at one cell of a whole each, as when the
-//! checkpoint was written; no rank holds the boxes of all.
+//! Each file is read by one rank, once, which sends every other rank its part. So no byte of the prefix
+//! directory is read twice, and a rank of the same number that has its file in the cache reads it there.
+//! Ranks that look at one cell of a whole each find out the needs, as when the checkpoint was written; no
+//! rank holds the boxes of all.
 
 use super::agreement::{cell_of, owner};
 use super::entry::Entry;
@@ -26,7 +26,7 @@ struct Piece {
     walk: Walk,
 }
 
-/// A piece of a file that is read, and who gets something of it.
+/// A piece of a file that is read, and the ranks that get a part of it.
 struct ReadTask {
     key: ChunkKey,
     /// The bytes of the section that it has.
@@ -35,16 +35,16 @@ struct ReadTask {
     pieces: Vec<usize>,
 }
 
-/// What this rank reads of one field for others.
+/// The data of one field that this rank reads for others.
 #[derive(Default)]
 struct Share {
     pieces: Vec<Piece>,
     tasks: Vec<ReadTask>,
 }
 
-/// What this rank does in a restart in other boxes.
+/// This rank's work in a restart in other boxes.
 pub struct Spread {
-    /// By the number of the field among the parts that are listed.
+    /// Indexed by the number of the field among the listed parts.
     shares: Vec<Share>,
 }
 
@@ -102,7 +102,7 @@ pub struct Head {
     pub from: u64,
 }
 
-/// The parts that this rank has in its files, and that it needs: what the ranks of the cells must know.
+/// The parts that this rank has in its files, and the parts that it needs, for the ranks of the cells.
 fn boxes_of(sources: &Sources, parts: &[Entry], size: usize) -> Post<CellRequest> {
     let mut post: Post<CellRequest> = Post::default();
     for (field, part) in parts.iter().enumerate() {
@@ -132,7 +132,7 @@ fn boxes_of(sources: &Sources, parts: &[Entry], size: usize) -> Post<CellRequest
     post
 }
 
-/// The boxes that meet this rank's cell of one field, each with the rank that told of it.
+/// The boxes that meet this rank's cell of one field, each with the rank that sent it.
 #[derive(Default)]
 struct InCell {
     have: Vec<(usize, u64, Region)>,
@@ -155,7 +155,8 @@ fn in_cells(parts: &[Entry], received: Vec<(usize, CellRequest)>) -> Result<Vec<
     Ok(cells)
 }
 
-/// What the rank of a cell tells: to those who have a part, who needs it; to those who need it, how much comes.
+/// The messages of the rank of a cell: a rank with a part hears which ranks need it, and a rank with a need
+/// hears how much will come.
 fn matches(comm: &dyn Communicator, parts: &[Entry], cells: &[InCell]) -> Post<Matches> {
     let mut post: Post<Matches> = Post::default();
     for (field, (part, InCell { have, want })) in parts.iter().zip(cells).enumerate() {
@@ -166,7 +167,8 @@ fn matches(comm: &dyn Communicator, parts: &[Entry], cells: &[InCell]) -> Post<M
         let cell = grid.cell(cell);
         for (to, wanted) in want {
             for (holder, writer, held) in have {
-                // Of the cells that both meet, the one with the first element tells it.
+                // If several cells meet both boxes, the cell with the first common element reports
+                // it.
                 let Some(region) = wanted.meet(held).filter(|met| cell.has(&met.at)) else {
                     continue;
                 };
@@ -185,8 +187,8 @@ fn matches(comm: &dyn Communicator, parts: &[Entry], cells: &[InCell]) -> Post<M
 }
 
 impl Spread {
-    /// Finds out who needs what of the parts, which all ranks list in the same order. The inner result is of
-    /// this rank. Collective; two exchanges.
+    /// Finds out which rank needs which parts. All ranks list the parts in the same order. The inner result
+    /// is the result of this rank alone. Collective; two exchanges.
     pub fn plan(
         comm: &dyn Communicator,
         sources: &Sources,
@@ -218,13 +220,13 @@ impl Spread {
         Ok(shares(sources, parts, needed).map(|shares| Spread { shares }))
     }
 
-    /// Reads and checks what others need of this rank's files. Local.
+    /// Reads and checks the parts of this rank's files that others need. Local.
     pub fn verify(&self, sources: &mut Sources) -> Found<()> {
         let mut tasks = self.shares.iter().flat_map(|share| &share.tasks);
         tasks.try_for_each(|task| sources.verify(task.key))
     }
 
-    /// How often this rank sends something of a field.
+    /// Number of messages with data of a field that this rank sends.
     pub fn rounds(&self, field: usize) -> u64 {
         self.shares
             .get(field)
@@ -255,7 +257,8 @@ impl Spread {
                 from,
             })?;
             walk.runs(from, to, |run| {
-                // In a file the elements of the last dimension follow each other, but for boxes of one column.
+                // In a file the elements of the last dimension follow each other, except in boxes of one
+                // column.
                 for i in 0..run.count {
                     let (begin, length) = match run.stride == walk.size() as i64 {
                         true if i > 0 => break,
@@ -274,7 +277,7 @@ impl Spread {
     }
 }
 
-/// What this rank reads for others of each field.
+/// The data of each field that this rank reads for others.
 fn shares(sources: &Sources, parts: &[Entry], needed: Vec<Needed>) -> Found<Vec<Share>> {
     let mut shares: Vec<Share> = parts.iter().map(|_| Share::default()).collect();
     let mut by_file: BTreeMap<(usize, u64), Vec<usize>> = BTreeMap::new();
@@ -328,7 +331,7 @@ fn shares(sources: &Sources, parts: &[Entry], needed: Vec<Needed>) -> Found<Vec<
     Ok(shares)
 }
 
-/// A message of [`Spread::messages`]: what it has, and the bytes.
+/// Splits a message of [`Spread::messages`] into its head and its bytes.
 pub fn open_message(message: &[u8]) -> Result<(Head, &[u8])> {
     let (head, used) = unpack(message)?;
     Ok((from_tree(&head)?, message.get(used..).unwrap_or_default()))

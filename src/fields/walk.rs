@@ -2,15 +2,15 @@
 
 use crate::Result;
 
-/// One dimension: how many elements, and how far the next one is, bytes.
+/// One dimension: number of elements, and distance to the next one, bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Dim {
     extent: u64,
     stride: i64,
 }
 
-/// The elements of a box in row-major order, the last dimension fastest. Dimensions that can be passed as
-/// one are merged, so that runs are as long as they can be.
+/// The elements of a box in row-major order, the last dimension fastest. Neighbouring dimensions that can
+/// be passed as one are merged, so that runs are as long as possible.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Walk {
     /// Slowest first; at least one.
@@ -27,7 +27,7 @@ pub struct Walk {
 pub struct ElementRun {
     /// Place of the first one, bytes.
     pub offset: i64,
-    /// How many.
+    /// Number of elements in the run.
     pub count: u64,
     /// The distance, bytes.
     pub stride: i64,
@@ -68,7 +68,7 @@ impl Walk {
         }
     }
 
-    /// How many elements there are.
+    /// Number of elements.
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -136,8 +136,8 @@ impl Walk {
         Ok(())
     }
 
-    /// How many elements begin before the place `offset`. Only for strides that are positive and ordered,
-    /// as those of a file.
+    /// Number of elements that begin before the place `offset`. Only for strides that are positive and
+    /// ordered, like the strides of a file.
     pub fn elements_before(&self, offset: i64) -> u64 {
         let mut left = offset - self.base;
         let mut each = self.count;

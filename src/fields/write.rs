@@ -18,7 +18,7 @@ const PIECE: u64 = 4 << 20;
 /// A file that is being written.
 pub struct Writer {
     file: Box<dyn File>,
-    /// Where the bytes in the buffer belong.
+    /// Offset in the file of the first byte in the buffer.
     begin: u64,
     buffer: Vec<u8>,
     /// Learns of the bytes that were written.
@@ -41,7 +41,7 @@ impl Writer {
         }
     }
 
-    /// Where the next byte goes.
+    /// Offset in the file of the next byte.
     fn end(&self) -> u64 {
         self.begin + self.buffer.len() as u64
     }
@@ -67,7 +67,7 @@ impl Writer {
         }
     }
 
-    /// Writes the elements of a field. `memory` is there unless there are no bytes.
+    /// Writes the elements of a field. `memory` is `None` only if the field has no bytes.
     ///
     /// # Errors
     /// The file cannot be written, or an element is not in the memory.
@@ -77,7 +77,7 @@ impl Writer {
         strides: &[i64],
         memory: Option<&dyn Memory>,
     ) -> Result<()> {
-        // The program may have taken long to come here.
+        // The program may have computed for long before this call.
         self.watch.moved(0);
         let (size, bytes) = (entry.kind.size(), entry.bytes());
         self.pad(place_for(self.end(), bytes))?;

@@ -34,10 +34,10 @@ pub struct Dataset {
     /// A program can restart from it.
     #[serde(rename = "FLAG_CKPT", default)]
     pub flag_ckpt: bool,
-    /// It is wanted in the prefix directory in any case.
+    /// 1 if the dataset must come to the prefix directory in any case.
     #[serde(rename = "FLAG_OUTPUT", default)]
     pub flag_output: bool,
-    /// When it was started: microseconds since the epoch.
+    /// Time of its start: microseconds since the epoch.
     #[serde(rename = "CREATED", default)]
     pub created: u64,
     /// The user who ran the program.

@@ -14,7 +14,7 @@ pub fn from_tree<T: DeserializeOwned>(tree: &Tree) -> Result<T> {
     record(tree).map_err(|fault| Error::format(0, fault.to_string()))
 }
 
-/// Reads what [`to_message`](super::to_message) made on another rank.
+/// Reads a value from a message of [`to_message`](super::to_message) on another rank.
 pub fn from_message<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
     let (tree, used) = packed::unpack(bytes)?;
     if used != bytes.len() {
@@ -33,7 +33,7 @@ pub(super) fn record<T: DeserializeOwned>(tree: &Tree) -> Outcome<T> {
 
 type Outcome<T> = std::result::Result<T, DeserializeError>;
 
-/// Why a tree is not the record that was asked for.
+/// The reason why a tree is not the expected record.
 #[derive(Debug)]
 pub(super) struct DeserializeError {
     /// Keys that lead to it, the innermost first.
@@ -256,7 +256,7 @@ struct ChildDeserializer<'de> {
     field: bool,
     /// The element whose key was given last.
     next: Option<&'de (Name, Tree)>,
-    /// Of a list: the index due next.
+    /// In a list: the index due next.
     index: usize,
 }
 

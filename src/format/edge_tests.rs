@@ -1,4 +1,4 @@
-//! What the records say at the edges that their own examples leave out.
+//! The form of records at the edges that their own examples leave out.
 
 use super::file::{self, MAX_SIZE};
 use super::filemap::filemap_name;
@@ -308,7 +308,7 @@ fn an_entry_is_as_large_as_its_message() {
     assert_eq!(packed_size(&child), Ok(size));
 }
 
-/// What a reader sees that does not know what to expect.
+/// A value for a reader that does not know what to expect.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 enum Any {

@@ -62,7 +62,7 @@ fn end(mut out: Vec<u8>) -> Vec<u8> {
     out
 }
 
-/// The tree at the start of a file's bytes, and the offset of what follows it in the file.
+/// The tree at the start of a file's bytes, and the offset of the bytes after it in the file.
 pub fn decode(bytes: &[u8]) -> Result<(Tree, u64)> {
     if bytes.is_empty() {
         return Ok((Tree::new(), 0));

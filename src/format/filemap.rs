@@ -15,7 +15,7 @@ pub fn filemap_name(rank: usize) -> String {
     format!("filemap_{rank}")
 }
 
-/// What a restart needs to know about one rank's part of a dataset.
+/// The facts about one rank's part of a dataset that a restart needs.
 ///
 /// ```text
 ///   BYPASS = 0
@@ -66,12 +66,12 @@ pub struct Filemap {
     /// Ranks in the run.
     #[serde(rename = "RANKS")]
     pub ranks: usize,
-    /// How it is protected.
+    /// Its redundancy descriptor.
     #[serde(rename = "REDDESC")]
     pub reddesc: Reddesc,
 }
 
-/// How a rank's files of a dataset are protected.
+/// The redundancy of a rank's files of a dataset.
 ///
 /// ```text
 ///   GROUP = NODE
@@ -111,7 +111,7 @@ pub struct Reddesc {
 }
 
 impl Reddesc {
-    /// The descriptor as another member of the set has it.
+    /// The descriptor in the record of another member of the set.
     pub fn of_member(&self, set_rank: usize) -> Option<Reddesc> {
         self.members.get(set_rank)?;
         Some(Reddesc {

@@ -55,7 +55,7 @@ pub struct FileMeta {
 }
 
 impl FileMeta {
-    /// A whole file with what `stat` tells of it, its checksum not known.
+    /// A whole file with its attributes from `stat` and an unknown checksum.
     pub fn new(file: Name, orig: Name, stat: &Stat) -> Self {
         FileMeta {
             file,
@@ -72,7 +72,7 @@ impl FileMeta {
         }
     }
 
-    /// What [`crate::store::Files::restore`] needs to make a copy like the original.
+    /// The attributes for [`crate::store::Files::restore`], which makes a copy like the original.
     pub fn stat(&self) -> Stat {
         Stat {
             kind: FileKind::File,

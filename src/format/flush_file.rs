@@ -17,7 +17,7 @@ pub const SYNC_FLUSHING: &str = "SYNC_FLUSHING";
 /// Its last flush has failed. Not in SCR v3.1.0.
 pub const FLUSH_FAILED: &str = "FLUSH_FAILED";
 
-/// The cached datasets. Commands read it to learn what is to be saved after a run.
+/// The cached datasets. Commands read it to learn which datasets must be saved after a run.
 ///
 /// ```text
 ///   DATASET
@@ -45,13 +45,13 @@ pub struct FlushEntry {
     /// Its name.
     #[serde(rename = "NAME")]
     pub name: Option<Name>,
-    /// Where it is: [`CACHE`], [`PFS`], [`FLUSHING`], [`SYNC_FLUSHING`], [`FLUSH_FAILED`].
+    /// Its places: [`CACHE`], [`PFS`], [`FLUSHING`], [`SYNC_FLUSHING`], [`FLUSH_FAILED`].
     #[serde(rename = "LOCATION", default, with = "with::set")]
     pub locations: BTreeSet<Name>,
-    /// It is a checkpoint.
+    /// True if it is a checkpoint.
     #[serde(rename = "CKPT", default, skip_serializing_if = "is_false")]
     pub ckpt: bool,
-    /// It is wanted in the prefix directory in any case.
+    /// True if it must come to the prefix directory in any case.
     #[serde(rename = "OUTPUT", default, skip_serializing_if = "is_false")]
     pub output: bool,
     /// Its description.
@@ -82,8 +82,8 @@ impl FlushEntry {
         self.locations.contains(&Name::from(place))
     }
 
-    /// Sets how far its flush has come: [`PFS`] or one of the last three places, in place of the one
-    /// before; `None` if the prefix directory does not have it, and it is not flushed.
+    /// Sets the state of its flush: [`PFS`] or one of the last three places, in place of the one
+    /// before; `None` if the prefix directory does not have it, and it is not being flushed.
     pub fn set_flush(&mut self, place: Option<&str>) {
         for other in [PFS, FLUSHING, SYNC_FLUSHING, FLUSH_FAILED] {
             self.locations.remove(&other.into());
@@ -98,7 +98,7 @@ impl FlushEntry {
         self.needs_flush() && unfinished.iter().any(|place| self.is_at(place))
     }
 
-    /// True if the prefix directory does not have all of it.
+    /// True if the prefix directory lacks a part of it.
     pub fn needs_flush(&self) -> bool {
         !self.is_at(PFS)
     }

@@ -27,7 +27,7 @@ pub struct Halt {
     /// Stop so that the run is over by this time, seconds since the epoch.
     #[serde(rename = "ExitBefore")]
     pub exit_before: Option<i64>,
-    /// How long before the end of the allocation, or before `exit_before`, to stop, seconds.
+    /// Time to stop before the end of the allocation, or before `exit_before`, seconds.
     #[serde(rename = "HaltSeconds")]
     pub halt_seconds: Option<i64>,
 }

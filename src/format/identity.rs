@@ -1,7 +1,8 @@
-//! `.scr/identity.scr`: what names a prefix directory, wherever it is moved.
+//! `.scr/identity.scr`: the name of a prefix directory, which stays wherever the directory is
+//! moved.
 //!
-//! The path alone does not: a directory that was deleted and made again is another one, and one that was moved, or
-//! mounted at another place, is the same.
+//! The path alone is not enough: a directory that was deleted and made again is another one, and a directory that
+//! was moved, or mounted at another place, is the same one.
 
 use super::filemap::Filemap;
 use super::{Name, file};
@@ -10,7 +11,8 @@ use crate::store::Files;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// The identity of a prefix directory. A copy of it has the same file, and is told by path and inode.
+/// The identity of a prefix directory. A copy of the directory has the same file, and differs by path
+/// and inode.
 ///
 /// ```text
 ///   ID = 5f0c3a9be27d4418
@@ -20,13 +22,13 @@ use std::path::Path;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub struct Identity {
-    /// A random number, as 16 hexadecimal digits. In a directory that was used before there were identities: what
-    /// its path hashes to, which is what its caches are named after.
+    /// A random number, as 16 hexadecimal digits. In a directory that was used before identities existed: the
+    /// hash of its path, since its caches have that name.
     pub id: Name,
     /// The inode of `.scr`; 0 if it is not known.
     #[serde(default)]
     pub inode: u64,
-    /// Where the directory was, with all links resolved.
+    /// Path of the directory at the time of writing, with all links resolved.
     pub path: Name,
 }
 
@@ -36,19 +38,19 @@ impl Identity {
         file::read(files, path)
     }
 
-    /// The identity as a number; `None` if the text is no number.
+    /// The identity as a number; `None` if the text is not a number.
     pub fn number(&self) -> Option<u64> {
         let text = self.id.as_str().filter(|text| text.len() == 16)?;
         u64::from_str_radix(text, 16).ok()
     }
 
-    /// What records in a cache have of it.
+    /// The text that records in a cache have of the identity.
     fn tag(&self) -> Name {
         format!("{}.{}", self.id, self.inode).as_str().into()
     }
 }
 
-/// The prefix directory for which a run writes its datasets.
+/// The prefix directory of this run, for which it writes its datasets.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE", default)]
 pub struct OwnPrefix {
@@ -56,22 +58,22 @@ pub struct OwnPrefix {
     pub path: Name,
     /// Identity and inode, as in records; `None` if it has no identity.
     pub tag: Option<Name>,
-    /// The identity is random: no other directory has it.
+    /// True if the identity is random: no other directory has it.
     pub is_random: bool,
 }
 
-/// The prefix directory for which another run wrote a dataset.
+/// The prefix directory of another run that wrote a dataset.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub struct OtherPrefix {
     /// Its path.
     pub path: Name,
-    /// It is another directory for certain, by its identity, also if the path is the same. Else the path differs.
+    /// True if the identity proves that it is another directory, also at the same path. Else the path differs.
     pub is_certain: bool,
 }
 
 impl OwnPrefix {
-    /// Of a directory with this path and identity. `is_random` as in the struct.
+    /// The prefix directory with this path and identity. `is_random` as in the struct.
     pub fn new(path: &Path, identity: Option<&Identity>, is_random: bool) -> Self {
         OwnPrefix {
             path: Name::from(path),
@@ -80,8 +82,8 @@ impl OwnPrefix {
         }
     }
 
-    /// Where a record in the cache was written for another directory. One without an identity is of this one if the
-    /// path is.
+    /// The other directory for which a record in the cache was written. A record without an identity belongs to
+    /// this directory if it has the same path.
     pub fn other(&self, record: &Filemap) -> Option<OtherPrefix> {
         let path = record.prefix.clone()?;
         let parts = |tag: &Name| {

@@ -61,16 +61,16 @@ fn is_zero(number: &u64) -> bool {
 /// The state of one dataset.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct IndexEntry {
-    /// True if all of it is in the prefix directory.
+    /// True if the whole dataset is in the prefix directory.
     #[serde(rename = "COMPLETE", default)]
     pub complete: bool,
     /// Its description.
     #[serde(rename = "DSET")]
     pub dataset: Option<Dataset>,
-    /// When it became complete.
+    /// Time at which it became complete.
     #[serde(rename = "FLUSHED", default, deserialize_with = "with::latest")]
     pub flushed: Option<Name>,
-    /// When restarts from it were tried.
+    /// Times at which restarts from it were tried.
     #[serde(
         rename = "FETCHED",
         default,
@@ -78,7 +78,7 @@ pub struct IndexEntry {
         skip_serializing_if = "BTreeSet::is_empty"
     )]
     pub fetched: BTreeSet<Name>,
-    /// When a restart from it failed, or the program rejected it.
+    /// Time at which a restart from it failed, or the program rejected it.
     #[serde(rename = "FAILED", default, deserialize_with = "with::latest")]
     pub failed: Option<Name>,
 }
@@ -89,7 +89,7 @@ impl IndexEntry {
         self.dataset.as_ref().is_some_and(Dataset::is_checkpoint)
     }
 
-    /// Complete and never failed: what a restart may choose by itself.
+    /// True if it is complete and never failed, so that a restart may choose it by itself.
     pub fn is_good(&self) -> bool {
         self.complete && self.failed.is_none()
     }
@@ -102,7 +102,7 @@ pub struct Row {
     pub id: u64,
     /// Complete and not failed.
     pub valid: bool,
-    /// When it was flushed.
+    /// Time at which it was flushed.
     pub flushed: Option<Name>,
     /// The next restart begins with it.
     pub current: bool,
@@ -165,14 +165,14 @@ impl Index {
         }
     }
 
-    /// Enters a dataset that is about to be written: not complete. What was known of its id
-    /// goes, and another dataset of its name loses its entry.
+    /// Enters a dataset that is about to be written, as not complete. Earlier facts about its id
+    /// go, and another dataset of its name loses its entry.
     pub fn add(&mut self, dataset: Dataset) {
         self.enter(dataset, None);
     }
 
-    /// Enters a dataset all of which is in the prefix directory since `flushed`. Times of
-    /// fetches and failures of an earlier entry go.
+    /// Enters a dataset that is complete in the prefix directory since `flushed`. Times of fetches
+    /// and failures of an earlier entry go.
     pub fn set_complete(&mut self, dataset: Dataset, flushed: impl Into<Name>) {
         self.enter(dataset, Some(flushed.into()));
     }
@@ -200,10 +200,10 @@ impl Index {
         }
     }
 
-    /// Takes out the entry of `name` and gives its id. If it was current, the newest good
-    /// checkpoint with a lower id becomes current, or none. Files are not touched. A name that
-    /// is [left over](Index::left_over) goes alone: the entry, and the mark if the name had it,
-    /// are the other dataset's.
+    /// Takes out the entry of `name` and gives its id. If the dataset was current, the newest good
+    /// checkpoint with a lower id becomes current, if any. Files are not touched. If the name is
+    /// [left over](Index::left_over), only the name is removed: the entry, and the mark if the name
+    /// had it, belong to the other dataset.
     pub fn remove(&mut self, name: &Name) -> Option<u64> {
         if let Some(id) = self.id(name) {
             self.remove_id(id);
@@ -232,8 +232,8 @@ impl Index {
         }
     }
 
-    /// Takes out all entries with higher ids than `name` has, and gives those ids, highest
-    /// first. `None` if there is no such name.
+    /// Takes out all entries with higher ids than `name` has, and gives those ids, highest first.
+    /// `None` if no dataset has the name.
     pub fn drop_after(&mut self, name: &Name) -> Option<Vec<u64>> {
         let limit = self.id(name)?;
         let above = self
@@ -259,8 +259,8 @@ impl Index {
         self.id(name).or_else(|| self.left_over(name))
     }
 
-    /// Makes a checkpoint current. `false`, and nothing changes, if there is no checkpoint
-    /// of this name.
+    /// Makes a checkpoint current. Returns `false`, and changes nothing, if no checkpoint has this
+    /// name.
     pub fn set_current(&mut self, name: &Name) -> bool {
         let entry = self.id(name).and_then(|id| self.datasets.get(&id));
         let known = entry.is_some_and(IndexEntry::is_checkpoint);
@@ -270,11 +270,11 @@ impl Index {
         known
     }
 
-    /// True if a good checkpoint is newer than `id`. Only the current one counts, where it is good. Where none is
-    /// current, as after the index was made again, all count.
+    /// True if a good checkpoint is newer than `id`. Only the current checkpoint counts, if it is good.
+    /// Without a current checkpoint, for example after the index was made again, all checkpoints count.
     pub fn has_newer_checkpoint(&self, id: u64) -> bool {
         let good = |entry: &IndexEntry| entry.is_good() && entry.is_checkpoint();
-        // The name may have passed to a dataset that is no checkpoint.
+        // The name may have passed to a dataset that is not a checkpoint.
         let current = self.current_id();
         let current = current.filter(|current| self.get(*current).is_some_and(good));
         match current {
@@ -290,9 +290,9 @@ impl Index {
         newer.any(|entry| entry.is_good() && entry.is_checkpoint())
     }
 
-    /// The ids that a restart tries, in order: what is current, even if it failed or is not
-    /// complete; then the good checkpoints with lower ids, newest first. A current name
-    /// that is not a checkpoint here counts as none.
+    /// The ids that a restart tries, in order: the current checkpoint, even if it failed or is not
+    /// complete; then the good checkpoints with lower ids, newest first. A current name without a
+    /// checkpoint of that name in the index is ignored.
     pub fn candidates(&self) -> Vec<u64> {
         let current = self.current_id();
         let current =
@@ -323,13 +323,13 @@ impl Index {
         }
     }
 
-    /// Makes that current which was so before, if the index still has it.
+    /// Makes the earlier current checkpoint current again, if the index still has it.
     pub fn restore_current(&mut self, before: Option<Name>) {
         self.current = before.filter(|name| self.id(name).is_some());
     }
 
-    /// Notes that a restart from dataset `id` failed, or that the program rejected it. It is
-    /// not tried again by itself, and none is current then.
+    /// Notes that a restart from dataset `id` failed, or that the program rejected it. The dataset
+    /// is not tried again by itself, and no checkpoint is current then.
     pub fn mark_failed(&mut self, id: u64, time: impl Into<Name>) {
         if let Some(entry) = self.datasets.get_mut(&id) {
             entry.failed = Some(time.into());
@@ -378,8 +378,8 @@ impl Index {
         (newer.created > dataset.created).then_some(newer)
     }
 
-    /// The id that a name leads to which is no dataset's name any more: the id has gone to
-    /// another dataset since, and SCR v3.1.0 leaves such names.
+    /// The id to which a left-over name leads. The id belongs to another dataset now; SCR v3.1.0
+    /// leaves such names.
     pub fn left_over(&self, name: &Name) -> Option<u64> {
         match self.id(name) {
             Some(_) => None,
@@ -387,7 +387,7 @@ impl Index {
         }
     }
 
-    /// The name of an id: that of its description, which alone tells which of several names is
+    /// The name of an id: the name in its description, which alone tells which of several names is
     /// the dataset's own.
     pub fn name(&self, id: u64) -> Option<&Name> {
         self.described_name(id).or_else(|| {
@@ -411,21 +411,21 @@ impl Index {
         &self.datasets
     }
 
-    /// The highest id that a dataset has, or had before it was taken out; 0 if there was none.
+    /// The highest id that a dataset has, or had before it was taken out; 0 without any.
     pub fn max_dataset(&self) -> u64 {
         let highest = self.datasets.keys().next_back().copied().unwrap_or(0);
-        // What is no C `int` was not given to a dataset by any SCR.
+        // No SCR has given a dataset an id that is not a C `int`.
         let last = Some(self.last).filter(|&last| i32::try_from(last).is_ok());
         highest.max(last.unwrap_or(0))
     }
 
-    /// The highest checkpoint number, 0 if there is none.
+    /// The highest checkpoint number, 0 without any.
     pub fn max_checkpoint(&self) -> u64 {
         let numbers = self
             .datasets
             .values()
             .filter_map(|e| e.dataset.as_ref()?.ckpt);
-        // Like ids: what is no C `int` was not counted by any SCR.
+        // As for ids: no SCR has counted a checkpoint with a number that is not a C `int`.
         let numbers = numbers.filter(|&n| i32::try_from(n).is_ok());
         numbers.max().unwrap_or(0)
     }

@@ -1,4 +1,4 @@
-//! Tests of the index: names, ids, marks, and what a restart tries.
+//! Tests of the index: names, ids, marks, and the order in which a restart tries checkpoints.
 
 use super::dataset::Dataset;
 use super::index::*;
@@ -25,7 +25,7 @@ fn output(id: u64, name: &str) -> Dataset {
     }
 }
 
-/// Checkpoints a=1, b=2, d=4, e=5, of which e is not complete, and output c=3.
+/// Checkpoints a=1, b=2, d=4, e=5 (e is not complete), and output c=3.
 fn index() -> Index {
     let mut index = Index::default();
     index.set_complete(checkpoint(1, "a"), "t1");
@@ -135,7 +135,7 @@ fn no_id_is_used_again_after_its_dataset_was_taken_out() {
     index.remove_id(4);
     assert_eq!(index.max_dataset(), 5);
     index.add(checkpoint(6, "f"));
-    // Where the highest id is there, the file is as SCR v3.1.0 writes it.
+    // If the dataset with the highest id is in the index, the file is as SCR v3.1.0 writes it.
     assert!(to_tree(&index).unwrap().get("LAST").is_none());
     index.set_complete(checkpoint(3, "f"), "t8");
     assert_eq!(index.max_dataset(), 6);

@@ -6,9 +6,9 @@ use super::files::RankFiles;
 use super::with;
 use serde::{Deserialize, Serialize};
 
-/// The header before the blocks of parity or copies. It holds all records that are needed to rebuild
-/// this rank's left neighbours, whose own records may be lost. The keys are those of the SCR developer
-/// guide, chapter XOR; `CRC`, `FURTHER` and `REDDESC` are additions.
+/// The header before the blocks of parity or copies. The file holds all records that are needed to
+/// rebuild this rank's left neighbours, whose own records may be lost. The keys are those of the SCR
+/// developer guide, chapter XOR; `CRC`, `FURTHER` and `REDDESC` are additions.
 ///
 /// ```text
 ///   CHUNK = 174766
@@ -68,7 +68,7 @@ pub struct ParityHeader {
     /// Ranks in the run.
     #[serde(rename = "RANKS")]
     pub ranks: usize,
-    /// How the rank that wrote this is protected; [`Reddesc::of_member`] gives the left
+    /// The redundancy descriptor of the rank that wrote this; [`Reddesc::of_member`] gives the left
     /// neighbour's.
     #[serde(rename = "REDDESC")]
     pub reddesc: Reddesc,

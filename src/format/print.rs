@@ -3,7 +3,7 @@
 use super::{Name, Tree};
 use crate::text::escaped_bytes;
 
-/// How a value is shown.
+/// The way in which a value is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
     /// Like any other element, in a line of its own.

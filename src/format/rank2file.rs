@@ -186,10 +186,10 @@ impl Leaf {
 /// The files of one rank.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct RankEntry {
-    /// How many files there should be; only in rebuilt datasets.
+    /// Expected number of files; only in rebuilt datasets.
     #[serde(rename = "FILES")]
     pub count: Option<u64>,
-    /// By path relative to the prefix directory. Untrusted when read: use [`Name::below`].
+    /// Keyed by path relative to the prefix directory. Untrusted when read: use [`Name::below`].
     #[serde(rename = "FILE", default, skip_serializing_if = "BTreeMap::is_empty")]
     pub files: BTreeMap<Name, FileEntry>,
 }
@@ -223,10 +223,10 @@ pub struct FileEntry {
     /// CRC32 of the content.
     #[serde(rename = "CRC", default, with = "with::crc")]
     pub crc: Option<u32>,
-    /// Only in containers: what a plain file would have by itself.
+    /// Only in containers: the attributes that a plain file has by itself.
     #[serde(rename = "ATTR")]
     pub attributes: Option<Attributes>,
-    /// Only in containers: the pieces of the content in order; none for a file without content.
+    /// Only in containers: the pieces of the content in order; empty for a file without content.
     #[serde(rename = "SEG")]
     pub segments: Option<Vec<Segment>>,
 }
@@ -253,11 +253,11 @@ pub struct Segment {
     pub container: Name,
     /// Bytes.
     pub length: u64,
-    /// Where they begin in the container.
+    /// Offset of the first byte in the container.
     pub offset: u64,
 }
 
-/// Bytes of an entry: what [`starts_group`] counts.
+/// Bytes of an entry, as [`starts_group`] counts them.
 pub fn packed_size(entry: &impl Serialize) -> Result<u64> {
     Ok(to_message(entry)?.len() as u64)
 }

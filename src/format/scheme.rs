@@ -10,23 +10,23 @@ use std::fmt;
 /// Limit for members plus blocks of redundancy in a column of a code.
 pub const MAX_BLOCKS: usize = 256;
 
-/// What distinguishes a scheme.
+/// The properties of a scheme.
 #[derive(Debug, PartialEq, Eq)]
 pub struct SchemeRow {
     /// The word in parameters, records and messages.
     pub word: &'static str,
     /// The word in commands, and at the end of the names of redundancy files.
     pub lower: &'static str,
-    /// How the files of a set are protected; `None` for a scheme without redundancy files.
+    /// The protection of the files of a set; `None` for a scheme without redundancy files.
     pub redundancy: Option<Redundancy>,
 }
 
-/// How a scheme protects the files of a set.
+/// The protection of the files of a set by a scheme.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Redundancy {
     /// The code.
     pub code: CodeKind,
-    /// How many members of a set may be lost.
+    /// Number of members of a set that may be lost.
     pub failures: Failures,
 }
 
@@ -41,10 +41,10 @@ pub enum CodeKind {
     Products,
 }
 
-/// How many members of a set may be lost.
+/// Number of members of a set that may be lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Failures {
-    /// As many, whatever the parameters say.
+    /// A fixed number, which no parameter changes.
     Fixed(u32),
     /// As SET_FAILURES says, from 1 to the set size.
     Asked {
@@ -58,10 +58,10 @@ pub enum Failures {
     },
 }
 
-/// Makes the enum and its table from the rows, so that none can be forgotten in either.
+/// Makes the enum and its table from the rows, so that no scheme can be forgotten in either.
 macro_rules! schemes {
     ($($(#[$doc:meta])* $scheme:ident = $row:expr;)*) => {
-        /// How a dataset is protected.
+        /// The redundancy scheme of a dataset.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
         #[serde(into = "&'static str")]
         pub enum Scheme {
@@ -141,7 +141,7 @@ impl Scheme {
         self.row().word
     }
 
-    /// How it protects the files of a set; `None` if it does not.
+    /// The protection of the files of a set; `None` for a scheme without any.
     pub const fn redundancy(self) -> Option<Redundancy> {
         self.row().redundancy
     }
@@ -195,7 +195,7 @@ impl fmt::Display for Scheme {
 pub enum RecordedScheme {
     /// A scheme of this release.
     Known(Scheme),
-    /// The word of another one.
+    /// The word of an unknown scheme.
     Unknown(String),
 }
 

@@ -12,7 +12,7 @@
 //! | enum without data | the variant's name, as a value |
 //!
 //! Texts and bytes must not hold a NUL. Variants with data, and integers of 128 bits, are errors.
-//! `#[serde(flatten)]` does not work: values in a tree do not say of which type they are.
+//! `#[serde(flatten)]` does not work: values in a tree do not tell their type.
 //!
 //! [`with`](super::with) has the other forms that SCR's files use.
 
@@ -26,8 +26,8 @@ use std::cmp::Ordering;
 use std::fmt::Display;
 use std::io::{self, Write};
 
-/// The tree of a record. Fails only on what no record of ours holds: a text with a NUL, a
-/// map key that is no scalar.
+/// The tree of a record. Fails only on values that no record of ours has: a text with a NUL, a map
+/// key that is not a scalar.
 pub fn to_tree<T: Serialize + ?Sized>(record: &T) -> Result<Tree> {
     Ok(packed::unpack(&to_message(record)?)?.0)
 }
@@ -52,7 +52,7 @@ pub(super) fn write<T: Serialize + ?Sized>(record: &T, out: &mut Vec<u8>) -> Res
 /// The packed form of the empty tree; also the room for a count of elements.
 const EMPTY: [u8; 4] = [0; 4];
 
-/// Whether there is a value; if not, nothing was written.
+/// True if a value was written.
 type Outcome = Attempt<bool>;
 
 type Attempt<T> = std::result::Result<T, SerializeError>;
@@ -224,12 +224,12 @@ fn whole<T: Serialize + ?Sized>(out: &mut Vec<u8>, v: &T) -> Attempt<()> {
 /// A tree that is being filled: by index, by key or by field.
 struct ChildSerializer<'a> {
     out: &'a mut Vec<u8>,
-    /// Where its count of elements stands.
+    /// Offset of its count of elements.
     start: usize,
     count: u32,
-    /// Where the name of the last element begins.
+    /// Offset of the name of the last element.
     last: Option<usize>,
-    /// Whether the names ascend so far.
+    /// True if the names ascend so far.
     sorted: bool,
 }
 

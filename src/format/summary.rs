@@ -1,4 +1,4 @@
-//! `.scr/scr.dataset.<id>/summary.scr`: what a flushed dataset is.
+//! `.scr/scr.dataset.<id>/summary.scr`: the description of a flushed dataset.
 
 use super::dataset::Dataset;
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,5 @@
-//! `transfer.scrinfo` in the control directory of a node: what its transfer daemon has to copy, and how
-//! far it is.
+//! `transfer.scrinfo` in the control directory of a node: the work of its transfer daemon, and its
+//! progress.
 
 use super::with::{is_false, is_zero};
 use super::{Dataset, Name, with};
@@ -10,11 +10,12 @@ use std::path::{Component, Path};
 
 /// `COMMAND`: work.
 pub const RUN: &str = "RUN";
-/// `COMMAND`: give up the work at hand, and begin nothing. `STATE` tells when that is so.
+/// `COMMAND`: give up the work at hand, and begin nothing. `STATE` shows when the daemon has
+/// stopped.
 pub const STOP: &str = "STOP";
-/// `COMMAND`: end, and leave what is not done.
+/// `COMMAND`: end, and leave the rest of the work.
 pub const EXIT: &str = "EXIT";
-/// `COMMAND`: do what there is, then end.
+/// `COMMAND`: do all remaining work, then end.
 pub const FINISH: &str = "FINISH";
 /// `STATE`: a part is being copied.
 pub const RUNNING: &str = "RUNNING";
@@ -48,8 +49,8 @@ pub const FAILED: &str = "FAILED";
 /// ```
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Transfer {
-    /// Files of the part that is being copied, or was copied last, by their paths in the cache. Of a
-    /// part with many files these are the first.
+    /// Files of the part that is being copied, or was copied last, by their paths in the cache. If a
+    /// part has many files, these are the first.
     #[serde(rename = "FILES", default, skip_serializing_if = "BTreeMap::is_empty")]
     pub files: BTreeMap<Name, TransferFile>,
     /// Share of time in which the daemon may work, percent; 0 for no limit.
@@ -67,11 +68,11 @@ pub struct Transfer {
     /// [`DONE`] when no part is left to copy.
     #[serde(rename = "FLAG")]
     pub flag: Option<Name>,
-    /// The daemon counts it up while it makes progress. Those who wait for it give it up when it no longer
-    /// changes.
+    /// The daemon counts it up while it makes progress. Processes that wait for the daemon give it up when
+    /// the number no longer changes.
     #[serde(rename = "PULSE", default, skip_serializing_if = "is_zero")]
     pub pulse: u64,
-    /// What there is to copy, by dataset id.
+    /// The datasets to copy, by id.
     #[serde(
         rename = "DATASET",
         default,
@@ -98,7 +99,7 @@ pub struct TransferFile {
 /// The parts of a dataset on this node.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct TransferDataset {
-    /// By number.
+    /// Keyed by number.
     #[serde(rename = "PART", default, deserialize_with = "with::ids")]
     pub parts: BTreeMap<u64, TransferPart>,
 }
@@ -142,16 +143,16 @@ pub struct TransferPart {
     pub host: Name,
     /// The ranks of this part.
     pub rank: Vec<u64>,
-    /// How many parts the dataset has.
+    /// Number of parts of the dataset.
     pub parts: u64,
-    /// How many ranks the dataset has.
+    /// Number of ranks of the dataset.
     pub ranks: u64,
     /// The part may need more than one leaf of the rank2file.
     #[serde(default, skip_serializing_if = "is_false")]
     pub split: bool,
     /// Size of containers, bytes, if the files go into containers.
     pub container_size: Option<u64>,
-    /// Where the bytes of this part begin in the sequence of the bytes of all parts.
+    /// Offset of this part's bytes in the sequence of the bytes of all parts.
     pub begin: Option<u64>,
     /// Restore mode and times.
     #[serde(default)]
@@ -172,7 +173,7 @@ pub struct TransferPart {
     pub cancel: bool,
     /// [`DONE`] or [`FAILED`]; absent before.
     pub result: Option<Name>,
-    /// Why it failed.
+    /// The reason why it failed.
     pub error: Option<Name>,
     /// Number of its files, once known.
     pub files: Option<u64>,
@@ -271,7 +272,7 @@ impl TransferPart {
         self.result.is_some()
     }
 
-    /// True if all of it was copied.
+    /// True if the whole part was copied.
     pub fn is_done(&self) -> bool {
         self.result == Some(DONE.into())
     }
@@ -287,7 +288,7 @@ impl TransferPart {
         u64::from_str_radix(digits, 16).ok()
     }
 
-    /// Forgets what became of it, so that it is copied (again).
+    /// Forgets the result, so that the part is copied again.
     pub fn restart(&mut self) {
         (self.state, self.result, self.error) = (None, None, None);
         self.written = None;

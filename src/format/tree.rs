@@ -16,7 +16,7 @@ use std::path::{Component, Path, PathBuf};
 pub struct Name(Box<[u8]>);
 
 impl Name {
-    /// A name of these bytes, up to the first NUL: what a C string would hold.
+    /// A name of these bytes, up to the first NUL, as a C string would hold it.
     pub fn new(bytes: impl Into<Vec<u8>>) -> Self {
         let mut bytes = bytes.into();
         if let Some(end) = bytes.iter().position(|&b| b == 0) {
@@ -195,8 +195,8 @@ impl<'de> Deserialize<'de> for Name {
 /// An ordered map from names to trees. A value is a name with an empty tree.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Tree(
-    /// Sorted by name, names distinct. Most trees hold one value, for which this is the
-    /// smallest form.
+    /// Sorted by name, names distinct. Most trees hold one value, and this is the smallest form for
+    /// one.
     Vec<(Name, Tree)>,
 );
 
@@ -211,8 +211,8 @@ impl Tree {
         Tree(vec![(value.into(), Tree::new())])
     }
 
-    /// A tree of these elements. Of several with one name the last counts, as in a lookup
-    /// by C SCR.
+    /// A tree of these elements. If a tree has several elements of one name, the last counts, as in
+    /// a lookup by C SCR.
     pub fn of_elements(mut elements: Vec<(Name, Tree)>) -> Self {
         let sorted = elements.windows(2).all(|pair| match pair {
             [a, b] => a.0 < b.0,
@@ -253,7 +253,7 @@ impl Tree {
         self.0.get(at).map(|(_, tree)| tree)
     }
 
-    /// Puts `tree` under `key`, in place of what was there.
+    /// Puts `tree` under `key`, in place of any earlier tree.
     pub fn set(&mut self, key: impl Into<Name>, tree: Tree) -> &mut Self {
         let key = key.into();
         match self.0.binary_search_by(|(name, _)| name.cmp(&key)) {
@@ -274,7 +274,7 @@ impl Tree {
         Some(self.0.remove(at).1)
     }
 
-    /// Gives `key` this one value, in place of what was there.
+    /// Gives `key` this one value, in place of any earlier values.
     pub fn set_value(&mut self, key: impl Into<Name>, value: impl Into<Name>) -> &mut Self {
         self.set(key, Tree::of_value(value))
     }

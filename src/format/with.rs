@@ -41,8 +41,8 @@ pub mod set {
     }
 }
 
-/// Reads a time that should be one value, but of which a file of SCR v3.1.0 may hold several, one
-/// per event: the last counts. (Times are written so that they sort.)
+/// Reads a time that should be one value. A file of SCR v3.1.0 may hold several, one per event: the
+/// last counts. (Times are written so that they sort.)
 pub fn latest<'de, D: Deserializer<'de>>(d: D) -> Result<Option<Name>, D::Error> {
     let values = BTreeMap::<Name, IgnoredAny>::deserialize(d)?;
     Ok(values.into_keys().next_back())
@@ -97,8 +97,8 @@ pub mod decimals {
     }
 }
 
-/// The number in a name if it can be an id or a rank: 0 to 2^31 - 1, since both are C `int`
-/// in SCR v3.1.0. So what comes after the highest id in a file is always an id again.
+/// The number in a name if it can be an id or a rank: 0 to 2^31 - 1, since both are C `int` in SCR
+/// v3.1.0. So the number after the highest id in a file is always a valid id again.
 pub fn id(name: &Name) -> Option<u64> {
     name.number::<i32>().and_then(|id| u64::try_from(id).ok())
 }

@@ -11,7 +11,8 @@ pub fn local_time(at: SystemTime) -> String {
     local.strftime("%Y-%m-%dT%H:%M:%S").to_string()
 }
 
-/// This many seconds after the epoch as [`local_time`] writes it. A time outside of the calendar's years is that of the epoch.
+/// This many seconds after the epoch as [`local_time`] writes it. A time outside of the calendar's years becomes the
+/// time of the epoch.
 pub fn local_time_of(seconds: i64) -> String {
     let since = Duration::from_secs(u64::try_from(seconds).unwrap_or(0));
     local_time(UNIX_EPOCH.checked_add(since).unwrap_or(UNIX_EPOCH))
@@ -59,7 +60,7 @@ pub fn now_millis() -> i64 {
 /// may replace the `T`, and the seconds may be left out.
 ///
 /// # Errors
-/// What is wrong, in words.
+/// The fault, in words.
 pub fn parse(text: &str) -> Result<i64, String> {
     let [year, month, day, hour, minute, second] = fields(text)
         .ok_or("write the local time as YYYY-MM-DDTHH:MM:SS, for example 2026-11-21T18:30:00")?;

@@ -25,7 +25,7 @@ pub struct Environment {
     /// Name of `uid` in the password database, if it has one.
     pub user_from_db: Option<String>,
     /// The file that has this code in it: a command, libscr.so, or a program with the static library.
-    /// It is not known in all processes.
+    /// The name is not known in all processes.
     pub code_file: Option<PathBuf>,
 }
 
@@ -91,7 +91,7 @@ impl Environment {
         self
     }
 
-    /// Without the variables for which `dropped` is true.
+    /// The environment without the variables for which `dropped` is true.
     #[must_use]
     pub fn without(mut self, dropped: impl Fn(&str) -> bool) -> Self {
         self.vars
@@ -163,7 +163,7 @@ fn code_file() -> Option<PathBuf> {
 /// Largest entry of the password database that is read, bytes.
 const ENTRY_LIMIT: usize = 1 << 20;
 
-/// Asks the password database, by getpwuid_r(3), which also knows of LDAP and the like.
+/// Asks the password database, by getpwuid_r(3), which also asks LDAP and similar services.
 fn user_of(uid: u32) -> Option<String> {
     let mut buffer: Vec<libc::c_char> = vec![0; 4096];
     loop {

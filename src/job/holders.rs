@@ -4,7 +4,7 @@ use std::path::Path;
 
 /// The ids of the processes that have `dir` open with an flock on it, in order. A process that a rank
 /// has forked may hold the lock of a rank that has ended, so this asks the system. Only processes of
-/// this node that this process may inspect; none if the system does not tell. Local.
+/// this node that this process may inspect; empty if the system does not tell. Local.
 pub fn holders(dir: &Path) -> Vec<u32> {
     let Ok(dir) = dir.canonicalize() else {
         return Vec::new();
@@ -26,7 +26,7 @@ pub fn in_words(dir: &Path) -> Option<String> {
     }
 }
 
-/// The links are read and not followed: what they lead to may be on a file system that hangs.
+/// The links are read and not followed: their targets may be on a file system that hangs.
 fn holds(pid: u32, dir: &Path) -> bool {
     let open = std::fs::read_dir(format!("/proc/{pid}/fd"));
     let mut open = open.into_iter().flatten().flatten();

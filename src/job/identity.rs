@@ -16,7 +16,7 @@ pub const MAX_NAME: usize = 255;
 /// Gives the value of a parameter, from whatever layer of the configuration has it.
 pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// Where a value came from.
+/// The source of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ValueSource {
     /// A parameter of SCR: in the environment or any configuration layer.
@@ -60,7 +60,7 @@ impl fmt::Display for ValueSource {
 pub struct Sourced<T> {
     /// The value.
     pub value: T,
-    /// Where it came from.
+    /// The source of the value.
     pub source: ValueSource,
 }
 
@@ -83,7 +83,7 @@ pub fn node_name(environment: &Environment, lookup: Lookup) -> Result<Sourced<St
         .map(str::to_string)
         .or_else(|| lookup(NAME));
     match given {
-        // No path of SCR's has the name in it, only those of the configuration (%h).
+        // The name is in no path of SCR's own, only in those of the configuration (%h).
         Some(value) => plain_name(value, ValueSource::Parameter(NAME), MAX_NAME),
         None => plain_name(environment.host.clone(), ValueSource::HostName, MAX_NAME),
     }
@@ -104,7 +104,7 @@ pub fn user_name(environment: &Environment, lookup: Lookup) -> Result<Sourced<St
     }
 }
 
-/// What names a prefix directory where no resource manager names the job.
+/// The facts by which a prefix directory is named where no resource manager names the job.
 #[derive(Debug, Clone, Copy)]
 pub struct PrefixPlace<'a> {
     /// Its path, which must be canonical.
@@ -136,8 +136,7 @@ pub fn job_id(
     })
 }
 
-/// The job's id as a resource manager set it in the environment, unchecked; `None` if none
-/// did.
+/// The job's id as a resource manager set it in the environment, unchecked; `None` without one.
 pub fn scheduler_job(environment: &Environment) -> Option<Sourced<String>> {
     JOB_VARIABLES.into_iter().find_map(|name| {
         let value = variable(name, environment)?;
@@ -181,11 +180,10 @@ pub fn variable(name: &str, environment: &Environment) -> Option<String> {
         .map(str::to_string)
 }
 
-/// Longest name of a directory on Linux, bytes (NAME_MAX), less room for what SCR puts
-/// before it.
+/// Longest name of a directory on Linux, bytes (NAME_MAX), less room for SCR's own text before it.
 const LONGEST: usize = 200;
 
-/// Checks that a value can be one component of a path, with names of SCR's own before and behind it.
+/// Checks that a value can be one component of a path, with SCR's own text before and after it.
 fn component(value: String, source: ValueSource) -> Result<Sourced<String>> {
     plain_name(value, source, LONGEST)
 }
@@ -209,7 +207,8 @@ fn plain_name(value: String, source: ValueSource, longest: usize) -> Result<Sour
 /// Checks the name of a session: it is part of paths.
 ///
 /// # Errors
-/// It is no word of letters, digits, `-`, `_` and `.`, begins with a dot, or is longer than 64 bytes.
+/// The name is not a word of letters, digits, `-`, `_` and `.`, begins with a dot, or is longer than
+/// 64 bytes.
 pub fn session_name(name: &str) -> Result<()> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     let flaw = match name {
@@ -228,8 +227,8 @@ pub fn session_name(name: &str) -> Result<()> {
     Err(Error::usage("SCR_Session_create", what))
 }
 
-/// The id by which the caches of a session with a name are found: that of the job with the name. An id that is derived
-/// from the prefix directory names one session only.
+/// The id by which the caches of a named session are found: the id of the job with the name added. An id that is
+/// derived from the prefix directory names one session only.
 pub fn of_session(job: Sourced<String>, session: Option<&str>) -> String {
     match session {
         Some(name) if job.source != ValueSource::Prefix => format!("{}@{name}", job.value),

@@ -1,11 +1,12 @@
-//! How many processes the launcher of this process has started together.
+//! The number of processes that the launcher of this process has started together.
 
 use super::process::Process;
 use super::stat::Stat;
 use crate::job::Environment;
 use crate::system::process;
 
-/// Where launchers of MPI programs tell the number of processes. A launcher that another one starts tells its own number.
+/// Variables in which launchers of MPI programs give the number of processes. A launcher that is started by another
+/// launcher gives its own number.
 const OF_LAUNCHERS: [&str; 5] = [
     "OMPI_COMM_WORLD_SIZE",
     "PMI_SIZE",
@@ -14,10 +15,11 @@ const OF_LAUNCHERS: [&str; 5] = [
     "FLUX_JOB_SIZE",
 ];
 
-/// Where Slurm tells the number of processes of a job step. SLURM_NTASKS is that of the allocation in a batch script.
+/// The variable in which Slurm gives the number of processes of a job step. SLURM_NTASKS counts the tasks of the
+/// allocation in a batch script.
 const OF_STEP: &str = "SLURM_STEP_NUM_TASKS";
 
-/// Set in a step that is a shell for a user (`srun --pty`): programs that run there are not what the step was made for.
+/// Set in a step that is a shell for a user (`srun --pty`): programs that run there are not the tasks of the step.
 const TERMINAL: &str = "SLURM_PTY_PORT";
 
 /// Most processes above this one that are looked at.
@@ -26,19 +28,20 @@ const ABOVE: usize = 64;
 /// The facts that a launcher tells the processes that it starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launch {
-    /// The variable that tells it.
+    /// The variable with the number.
     pub variable: &'static str,
-    /// How many there are, at least 2.
+    /// Number of processes, at least 2.
     pub processes: usize,
 }
 
-/// The launch of several processes of which this one is a part; `None` if it was started alone, or by a program that was
-/// launched and has left it its environment. Local.
+/// The launch of several processes that includes this one; `None` if this process was started alone, or by a launched
+/// program that has left it its environment. Local.
 pub fn launch(environment: &Environment) -> Option<Launch> {
     told(environment).filter(|launch| !is_inherited(environment, launch.variable))
 }
 
-/// Reads the variables of launchers. A launcher that has started one process is believed, whatever is around it.
+/// Reads the variables of launchers. A launcher that has started one process is believed, also inside another
+/// launch.
 fn told(environment: &Environment) -> Option<Launch> {
     let number = |variable: &'static str| {
         let processes = environment.get(variable)?.parse().ok()?;
@@ -55,8 +58,8 @@ fn told(environment: &Environment) -> Option<Launch> {
     known.into_iter().next().filter(|_| all)
 }
 
-/// True if the process that the launcher has started is another one, above this. Between the two are neither shells nor
-/// other programs that start a program under their own rank.
+/// True if the launcher has started another process, above this one. Between the two are neither shells nor other
+/// programs that start a program under their own rank.
 fn is_inherited(environment: &Environment, variable: &str) -> bool {
     let mut pid = Stat::read(process::id()).map(|stat| stat.parent);
     for _ in 0..ABOVE {

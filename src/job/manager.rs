@@ -5,7 +5,7 @@ use super::program::ask;
 use super::{Environment, Lookup, clock, end_time};
 use crate::Result;
 
-/// A resource manager, seen from inside a job of it.
+/// A resource manager, seen from inside one of its jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ManagerKind {
     /// Flux.
@@ -58,15 +58,15 @@ impl ManagerKind {
         }
     }
 
-    /// When it ends the allocation, in seconds since the epoch; `None` if that has no end. May run a program of the
-    /// manager, at most for [`PATIENCE`](super::program::PATIENCE). Local.
+    /// The time at which it ends the allocation, in seconds since the epoch; `None` without an end. May run a
+    /// program of the manager, at most for [`PATIENCE`](super::program::PATIENCE). Local.
     ///
     /// # Errors
-    /// There is no such program, or it fails.
+    /// The program does not exist, or it fails.
     pub fn end(self, environment: &Environment) -> Result<Option<i64>> {
         if self == ManagerKind::Slurm {
             let end = job_of_slurm(environment, "%e")?;
-            // "N/A", "NONE" or "Unknown" where there is no limit.
+            // "N/A", "NONE" or "Unknown" without a limit.
             return Ok(end.parse().ok().or_else(|| clock::parse(&end).ok()));
         }
         let left = match self {
@@ -79,11 +79,11 @@ impl ManagerKind {
     }
 }
 
-/// When the allocation ends, in seconds since the epoch: SCR_END_TIME, else what the
-/// environment or the manager says; `None` if nobody knows or there is no end.
+/// The end of the allocation, in seconds since the epoch: SCR_END_TIME, else the answer of the
+/// environment or the manager; `None` if the end is not known, or without an end.
 ///
 /// # Errors
-/// SCR_END_TIME is no time, or the manager cannot be asked.
+/// SCR_END_TIME is not a time, or the manager cannot be asked.
 pub fn end(manager: ManagerKind, environment: &Environment, lookup: Lookup) -> Result<Option<i64>> {
     match end_time(environment, lookup)? {
         Some(known) => Ok(Some(known.value)),
@@ -103,12 +103,12 @@ fn id(environment: &Environment) -> String {
 /// One field of the job, as Slurm's `squeue` prints it.
 ///
 /// # Errors
-/// There is no `squeue`, or it fails.
+/// `squeue` does not exist, or it fails.
 pub fn job_of_slurm(environment: &Environment, format: &str) -> Result<String> {
     let job = format!("--jobs={}", id(environment));
     let format = format!("--format={format}");
     let arguments = ["--noheader", &job, &format];
-    // Times in seconds since the epoch, whatever the user likes to see.
+    // Times in seconds since the epoch, also if the user prefers another form.
     let times = [("SLURM_TIME_FORMAT", "%s")];
     let out = ask(environment, "squeue", &arguments, &times)?;
     Ok(out.trim().to_string())
@@ -116,7 +116,7 @@ pub fn job_of_slurm(environment: &Environment, format: &str) -> Result<String> {
 
 fn left_in_flux(environment: &Environment) -> Result<Option<i64>> {
     let left = ask(environment, "flux", &["job", "timeleft"], &[])?;
-    // "infinity" where there is no limit.
+    // "infinity" without a limit.
     Ok(left.trim().parse().ok())
 }
 

@@ -1,6 +1,6 @@
 //! The job of this process: user, job id, node and time left.
 //!
-//! A value that is not configured is detected or derived; [`Sourced::source`] says from what.
+//! A value that is not configured is detected or derived; [`Sourced::source`] names the source.
 
 pub mod clock;
 pub mod environment;

@@ -1,4 +1,4 @@
-//! A process of this machine, with what it was started with.
+//! A process of this machine, with its command line and its environment.
 
 use super::Environment;
 use super::stat::{Stat, at};
@@ -13,7 +13,7 @@ const STARTERS: &str = " sh bash dash zsh ksh csh tcsh env time nice numactl tas
 pub struct Process {
     /// Its process id.
     pub pid: u32,
-    /// That of its parent.
+    /// The id of its parent.
     pub parent: u32,
     /// The name of its program, as the kernel has it.
     pub program: String,
@@ -22,8 +22,8 @@ pub struct Process {
 }
 
 impl Process {
-    /// The process `pid`; `None` if there is none that this user may look at. `own`: the environment of this process, on the same
-    /// host.
+    /// The process `pid`; `None` if it does not exist or this user may not look at it. `own`: the environment of this
+    /// process, on the same host.
     pub fn read(pid: u32, own: &Environment) -> Option<Self> {
         let bytes = std::fs::read(at(pid, "environ")).ok()?;
         let words = bytes.split(|byte| *byte == 0);

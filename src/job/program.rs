@@ -16,16 +16,16 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How much of each output stream is kept, bytes. The rest is read and dropped.
+/// Number of bytes that are kept of each output stream. The rest is read and dropped.
 pub const MAX_OUTPUT: usize = 16 << 20;
 
-/// How long a scheduler may take to answer.
+/// Time in which a scheduler must answer.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How long a program may take to end after SIGTERM, before it is killed.
+/// Time in which a program must end after SIGTERM, before it is killed.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// How a program ended.
+/// The end of a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finished {
     /// Exit code; 128 plus the number of the signal that ended it; `None` if its time was over.
@@ -42,7 +42,7 @@ impl Finished {
         self.code == Some(0)
     }
 
-    /// What went wrong, in one line.
+    /// The fault, in one line.
     pub fn why(&self) -> String {
         let said = |text: &str| {
             let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
@@ -232,7 +232,7 @@ fn kept(stream: Option<impl Read + Send + 'static>, heard: Option<Heard>) -> Rec
         while let Some(stream) = &mut stream {
             let read = match stream.read(&mut piece) {
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                // After an error, what was read before it is kept.
+                // After an error, the bytes that were read before are kept.
                 Ok(0) | Err(_) => break,
                 Ok(read) => read,
             };

@@ -2,8 +2,8 @@
 
 use std::ffi::c_int;
 
-/// What SCR_HALT_SIGNALS may name, without `SIG`. All are sent by resource managers or users
-/// before they use force, and none means that the program itself has failed.
+/// The words that SCR_HALT_SIGNALS may have, without `SIG`. Resource managers or users send these
+/// signals before they use force; none of them means that the program itself has failed.
 pub const WORDS: &[&str] = &["NONE", "HUP", "INT", "QUIT", "TERM", "USR1", "USR2", "XCPU"];
 
 /// The numbers of the signals in a list of [`WORDS`] with blanks between. Local.

@@ -1,4 +1,4 @@
-//! What /proc tells of one process.
+//! The facts in /proc about one process.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ pub fn at(pid: u32, name: &str) -> PathBuf {
     Path::new("/proc").join(pid.to_string()).join(name)
 }
 
-/// What /proc/PID/stat has.
+/// The facts in /proc/PID/stat.
 pub struct Stat {
     /// The name of the program.
     pub program: String,
@@ -17,16 +17,16 @@ pub struct Stat {
     pub parent: u32,
     /// Its process group.
     pub group: u32,
-    /// How many threads it has.
+    /// Number of its threads.
     pub threads: u64,
     /// Time on processors, in ticks.
     pub ticks: u64,
-    /// When it was started, in ticks since the machine was.
+    /// Time at which it was started, in ticks since the machine was started.
     pub started: u64,
 }
 
 impl Stat {
-    /// That of process `pid`; `None` if it does not run.
+    /// The facts about process `pid`; `None` if it does not run.
     pub fn read(pid: u32) -> Option<Self> {
         Self::parse(&std::fs::read_to_string(at(pid, "stat")).ok()?)
     }

@@ -14,7 +14,7 @@ use std::time::Duration;
 /// The version of the tables.
 const SCHEMA_VERSION: u32 = 1;
 
-/// How long the server may take to answer.
+/// Time in which the server must answer.
 const ANSWER: Duration = Duration::from_secs(5);
 
 /// MySQL's error number for a record that is there already.
@@ -46,7 +46,7 @@ struct Database {
     connection: Option<Conn>,
 }
 
-/// The database that the settings name. It is connected to with the first record.
+/// The database that the settings name. The connection is made with the first record.
 pub fn open(
     settings: &DatabaseSettings,
     origin: &Origin,
@@ -204,7 +204,7 @@ fn connect(settings: &DatabaseSettings) -> Result<Conn> {
 /// Reads the records of a prefix directory, in order. Gives the number of rows that could not be read.
 ///
 /// # Errors
-/// The database cannot be read, or that of `each`.
+/// The database cannot be read, or `each` returns an error.
 pub fn read_database<E: From<Error>>(
     settings: &DatabaseSettings,
     prefix: &Path,

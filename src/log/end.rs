@@ -9,10 +9,10 @@ use crate::{Error, Result};
 use std::path::{Path, PathBuf};
 
 /// Reads the last `most` bytes of a log with its older files, and calls `each` for every valid line in them, in
-/// order. A run whose START is before them gets one where they begin.
+/// order. A run that had its START before these files gets a START where they begin.
 ///
 /// # Errors
-/// There is no such file, or one cannot be read or is not a regular one.
+/// The log does not exist, or one of its files cannot be read or is not a regular file.
 pub fn read_end(
     files: &dyn Files,
     path: &Path,

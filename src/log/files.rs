@@ -1,4 +1,5 @@
-//! The files of a log. When the newest is large enough it is renamed, and the oldest goes.
+//! The files of a log. When the newest file is large enough, it is renamed, and the oldest is
+//! deleted.
 //!
 //! `log` is written to, `log.1` is the one before, and so on up to [`OLDER`].
 
@@ -9,7 +10,7 @@ use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// How many older files of a log are kept.
+/// Number of older files of a log that are kept.
 pub const OLDER: u32 = 3;
 
 /// The file of this number; 0 is the one that is written to.
@@ -24,8 +25,9 @@ pub(super) fn numbered(log: &Path, number: u32) -> PathBuf {
     }
 }
 
-/// Renames the files of a log, so that a new one begins, if the newest has `most` bytes. Of several processes
-/// one does it. A process that has the file open goes on to write to it under its new name.
+/// Renames the files of a log, so that a new one begins, if the newest has `most` bytes. Of several
+/// processes, one renames the files. A process that has the file open goes on to write to it under its new
+/// name.
 ///
 /// # Errors
 /// A file cannot be renamed. Nothing is lost.
@@ -37,7 +39,7 @@ pub(super) fn rotate(files: &dyn Files, log: &Path, most: u64) -> Result<()> {
         Err(error) if error.is_not_found() => return Ok(()),
         Err(error) => return Err(error),
     };
-    // Another process may have done it before this one had the lock.
+    // Another process may have renamed the file before this one had the lock.
     if files.stat(log)?.is_none_or(|stat| stat.size < most) {
         return Ok(());
     }
@@ -57,12 +59,13 @@ pub(super) fn rotate(files: &dyn Files, log: &Path, most: u64) -> Result<()> {
 /// Opens the files of a log that there are, oldest first.
 ///
 /// # Errors
-/// There is none, one cannot be opened, or is not a regular file.
+/// The log does not exist, or one of its files cannot be opened or is not a regular file.
 pub(super) fn open_all(log: &Path) -> Result<Vec<(PathBuf, File)>> {
     let mut found: Vec<(PathBuf, File)> = Vec::new();
     let mut missing = None;
     let mut seen = Vec::new();
-    // From the newest on: if the files are renamed meanwhile, one is met twice, but none is missed.
+    // From the newest on: if the files are renamed meanwhile, one is met twice, but no file is
+    // missed.
     for number in 0..=OLDER {
         let path = numbered(log, number);
         let (file, place) = match open(&path) {
@@ -176,7 +179,8 @@ mod tests {
         assert_eq!(ids(&origin.file), (first..1100).collect::<Vec<_>>());
     }
 
-    /// Each process opens the file for each record, and whoever finds it too large renames it.
+    /// Each process opens the file for each record, and the process that finds it too large renames
+    /// it.
     #[test]
     fn several_writers_lose_nothing_that_is_kept() {
         let dir = tempfile::tempdir().unwrap();

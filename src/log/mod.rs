@@ -1,9 +1,9 @@
-//! The event log: what happened in the runs of a job, and how long it took.
+//! The event log: the events in the runs of a job, and their durations.
 //!
 //! A [`Record`] goes to one or more [`Destination`]s: a text file in the prefix directory, syslog, a
 //! database. Commands write a record at once ([`Destinations::write`]). The library gives it to a thread
-//! for each destination ([`Log`]), so that a slow or broken one never delays a call. `docs/formats/log.md`
-//! says what is recorded.
+//! for each destination ([`Log`]), so that a slow or broken destination never delays a call.
+//! `docs/formats/log.md` lists the events.
 
 #[cfg(feature = "mysql")]
 mod database;
@@ -38,10 +38,10 @@ use std::time::Duration;
 /// The statements that make the tables of a database; `scr log --schema` prints them.
 pub const SCHEMA: &str = include_str!("schema.sql");
 
-/// How long the end of a run waits for records that are not written yet.
+/// Time that the end of a run waits for records that are not written yet.
 const LAST_WAIT: Duration = Duration::from_secs(1);
 
-/// Where the records of one process go.
+/// A place to which the records of one process go.
 pub trait Destination: Send {
     /// Its name in messages: "the event log in FILE".
     fn name(&self) -> String;
@@ -50,10 +50,10 @@ pub trait Destination: Send {
     fn write(&mut self, record: &Record) -> std::result::Result<(), NotWritten>;
 }
 
-/// Why a record was not written.
+/// The reason why a record was not written.
 #[derive(Debug, Clone, PartialEq)]
 pub enum NotWritten {
-    /// It may succeed later.
+    /// A later attempt may succeed.
     Now(Error),
     /// This record cannot be written at all.
     Ever(Error),
@@ -86,7 +86,8 @@ pub struct Origin {
 /// Tells the user something about the log.
 pub type Tell = Arc<dyn Fn(Severity, String) + Send + Sync>;
 
-/// The destinations that the settings name. `tell` hears of those that cannot be used.
+/// The destinations that the settings name. Destinations that cannot be used are reported to
+/// `tell`.
 fn open(
     settings: &LogSettings,
     files: &dyn Files,
@@ -113,7 +114,8 @@ pub struct Destinations {
 }
 
 impl Destinations {
-    /// The destinations that the settings name. `tell` hears of those that cannot be used.
+    /// The destinations that the settings name. Destinations that cannot be used are reported to
+    /// `tell`.
     pub fn open(settings: &LogSettings, files: &dyn Files, origin: Origin, tell: &Tell) -> Self {
         let all = open(settings, files, &origin, tell);
         Destinations { origin, all }
@@ -122,7 +124,7 @@ impl Destinations {
     /// Writes a record to all destinations, and waits for it.
     ///
     /// # Errors
-    /// That of the first destination that fails. The record is written to the others.
+    /// The error of the first destination that fails. The record is written to the others.
     pub fn write(&mut self, record: Record) -> Result<()> {
         let record = complete(&self.origin, record);
         let mut done = Ok(());
@@ -134,7 +136,7 @@ impl Destinations {
     }
 }
 
-/// Adds who writes it, where the record does not say.
+/// Adds the writer, if the record does not have it.
 fn complete(origin: &Origin, mut record: Record) -> Record {
     for (field, value) in [
         (&mut record.host, &origin.host),
@@ -155,8 +157,8 @@ pub struct Log {
 }
 
 impl Log {
-    /// Opens the log; `None` if the settings name nothing that can be used. `tell` hears of problems,
-    /// also from other threads.
+    /// Opens the log; `None` if the settings name nothing that can be used. Problems are reported to
+    /// `tell`, also from other threads.
     pub fn open(
         settings: &LogSettings,
         files: &dyn Files,
@@ -181,8 +183,8 @@ impl Log {
         }
     }
 
-    /// Waits for what is not written yet, for at most a second, and tells what is lost. Nothing is
-    /// written afterwards. Local.
+    /// Waits for the remaining records, for at most a second, and reports the number of lost ones.
+    /// Nothing is written afterwards. Local.
     pub fn close(&self) {
         let until = Instant::now() + LAST_WAIT;
         // All write their last records at the same time.

@@ -9,7 +9,7 @@ use std::path::Path;
 const WHY: &str = "this SCR was built without the database; build it with the CMake option SCR_ENABLE_MYSQL=ON, or \
                    with cargo's feature mysql";
 
-/// None; the user is told why.
+/// Opens nothing, and tells the user why.
 pub fn open(_: &DatabaseSettings, _: &Origin, tell: &Tell) -> Option<Box<dyn Destination>> {
     let text = format!("SCR_LOG_DB_ENABLE=1 has no effect: {WHY}");
     tell(Severity::Warning, text);

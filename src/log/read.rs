@@ -12,9 +12,9 @@ const MAX_LINE: u64 = 64 << 10;
 /// Lines that could not be read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct NotRead {
-    /// How many they are.
+    /// Number of lines.
     pub count: u64,
-    /// The number of the first one; 0 if it is not known.
+    /// The number of the first line; 0 if it is not known.
     pub first: u64,
 }
 
@@ -38,7 +38,7 @@ impl NotRead {
 }
 
 impl NotRead {
-    /// Adds those of the next file of a log. The number of a line tells nothing then.
+    /// Adds the lines of the next file of a log. The number of a line tells nothing then.
     pub(super) fn add(&mut self, other: NotRead) {
         self.count += other.count;
         self.first = 0;
@@ -49,7 +49,7 @@ impl NotRead {
 /// error. Empty lines are passed over.
 ///
 /// # Errors
-/// There is no such file, one cannot be read, or that of `each`.
+/// The log does not exist, one of its files cannot be read, or `each` returns an error.
 pub fn read_text<E: From<Error>>(
     path: &Path,
     mut each: impl FnMut(Record) -> std::result::Result<(), E>,
@@ -152,7 +152,7 @@ mod tests {
         let mut text = std::fs::read(&path).unwrap();
         text.extend(b"\n\xff\xfe: x=y\nnoise\n2026-11-21T00:42:08: event\n");
         text.extend(b"2026-11-21T00:42:08: event=\"A\n2026-11-21T00:42:08: secs=1, event=B\n");
-        // A line that is too long is one line, and what follows it is read.
+        // A line that is too long counts as one line, and the lines after it are read.
         text.extend(b"2026-11-21T00:42:08: event=LONG, note=\"");
         text.extend(vec![b'x'; 3 * MAX_LINE as usize]);
         text.extend(b"\"\n2026-11-21T00:42:08: event=C\nnoise without end");
@@ -187,7 +187,7 @@ mod tests {
         assert!(refused.error().to_string().contains("link"));
     }
 
-    /// A file system that is full in the middle of a line takes a part of it.
+    /// A file system that becomes full in the middle of a line takes a part of the line.
     #[test]
     fn a_line_after_a_torn_one_is_read() {
         let dir = tempfile::tempdir().unwrap();

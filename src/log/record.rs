@@ -5,8 +5,8 @@
 //! 2026-11-21T00:42:08: host=n1, jobid=77, xfer=FETCH, from=a, to=b, secs=1.000000, files=2, msec=250
 //! ```
 //!
-//! The format is that of SCR v3.1.0, whose readers ignore keys that they do not know. In quotes,
-//! backslashes, quotes and characters that are not shown are escaped.
+//! The format is that of SCR v3.1.0, whose readers ignore unknown keys. In quotes, backslashes,
+//! quotes and characters that are not shown are escaped.
 
 use crate::events::{Event, EventKind};
 use crate::job::clock;
@@ -27,33 +27,33 @@ pub struct Record {
     pub host: String,
     /// Job id.
     pub job: String,
-    /// What happened.
+    /// The event.
     pub event: Event,
     /// Free text.
     pub note: Option<String>,
-    /// Where data came from.
+    /// The source of the data.
     pub from: Option<String>,
-    /// Where data were written.
+    /// The destination of the data.
     pub to: Option<String>,
     /// Dataset id.
     pub dset: Option<u64>,
     /// Dataset name.
     pub name: Option<String>,
-    /// How long it took, seconds.
+    /// Duration, seconds.
     pub secs: Option<f64>,
-    /// How much was moved, bytes.
+    /// Size of the moved data, bytes.
     pub bytes: Option<f64>,
-    /// How many files that was.
+    /// Number of the moved files.
     pub files: Option<u64>,
-    /// How many processes the run has.
+    /// Number of processes of the run.
     pub procs: Option<u64>,
-    /// How many nodes the run has.
+    /// Number of nodes of the run.
     pub nodes: Option<u64>,
     /// The user of the job.
     pub user: Option<String>,
     /// The name of the job.
     pub jobname: Option<String>,
-    /// When the job began, seconds since the epoch.
+    /// Time at which the job began, seconds since the epoch.
     pub start: Option<i64>,
 }
 
@@ -104,8 +104,8 @@ impl Record {
         }
     }
 
-    /// With the time that has passed since `begun`. The time of a transfer is that of its beginning, as in
-    /// SCR v3.1.0.
+    /// With the time that has passed since `begun`. The time of a transfer is the time of its beginning,
+    /// as in SCR v3.1.0.
     pub fn since(self, begun: Instant) -> Self {
         let passed = begun.elapsed();
         let back = match self.event.kind() {
@@ -239,7 +239,7 @@ fn quoted(text: &str) -> String {
     out
 }
 
-/// A value, bare or in quotes, and what follows it.
+/// A value, bare or in quotes, and the text after it.
 fn value(text: &str) -> Option<(String, &str)> {
     let Some(inside) = text.strip_prefix('"') else {
         let end = text.find(", ").unwrap_or(text.len());
@@ -369,7 +369,7 @@ mod tests {
         assert_eq!((read.procs, read.nodes), (Some(4), Some(2)));
     }
 
-    /// Whatever a line has, reading it ends, and what is written from it reads back the same.
+    /// Reading ends for any line, and a line that is written from the result reads back the same.
     #[test]
     fn any_text_is_read_or_refused() {
         let full = full().to_string();

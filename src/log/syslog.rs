@@ -16,10 +16,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use syslog::{LogFormat, Logger, LoggerBackend};
 
-/// Where the system's syslog listens.
+/// Paths at which the system's syslog listens.
 const SOCKETS: [&str; 3] = ["/dev/log", "/var/run/syslog", "/var/run/log"];
 
-/// How long syslog may take for a message. A daemon that was stopped takes none when its queue is full.
+/// Time in which syslog must take a message. A daemon that was stopped takes no message when its queue
+/// is full.
 const ANSWER: Duration = Duration::from_secs(5);
 
 /// The first of these paths that is a socket. Some systems have a directory of logs at one of them.
@@ -31,7 +32,8 @@ fn first_socket<'a>(paths: &[&'a Path]) -> Option<&'a Path> {
     paths.iter().find(is_socket).copied()
 }
 
-/// The system's syslog. The connection is our own: openlog(3) would change what the program itself logs.
+/// The system's syslog. The connection is our own: openlog(3) would change the messages that the program
+/// itself logs.
 pub struct Syslog {
     socket: PathBuf,
     /// Facility and level.
@@ -44,7 +46,7 @@ pub struct Syslog {
 }
 
 impl Syslog {
-    /// The system's syslog; `None` if there is none, which is told if the user has asked for it.
+    /// The system's syslog; `None` without one, which is reported if the user has asked for it.
     pub fn find(
         settings: &SyslogSettings,
         origin: &Origin,
@@ -133,7 +135,7 @@ impl LogFormat<String> for Format {
         text: String,
     ) -> syslog::Result<()> {
         let (time, tag, process) = (syslog_time(), &self.tag, process::id());
-        // One call, which is one message.
+        // One call sends one message.
         let message = format!("<{}>{time} {tag}[{process}]: {text}", self.priority);
         out.write_all(message.as_bytes())?;
         out.flush()?;

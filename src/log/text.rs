@@ -6,8 +6,8 @@ use crate::store::{Files, private_mode_in};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A file to which lines are appended. It is made when missing, for its owner alone, as by SCR v3.1.0. In a directory that people
-/// share (setgid) they share the file, too: the runs of all of them write to it.
+/// A file to which lines are appended. A missing file is made, for its owner alone, as by SCR v3.1.0. In a directory
+/// that people share (setgid) they share the file, too: the runs of all of them write to it.
 ///
 /// Each record is one system call on a file that was opened for appending. So lines of several processes
 /// do not mix, and a log that was moved away is made again. A large one is renamed; see
@@ -60,7 +60,7 @@ impl Destination for TextFile {
             && size >= self.most
             && rotate(&*self.files, &self.path, self.most).is_err()
         {
-            // A log that is too long is better than none, and each attempt takes time.
+            // A log that is too long is better than no log, and each attempt takes time.
             self.most = 0;
         }
         Ok(())
@@ -75,7 +75,7 @@ pub fn text_file(origin: &Origin, most: u64) -> TextFile {
 
 #[cfg(test)]
 impl TextFile {
-    /// As after a write for which the file system had not enough room.
+    /// Sets the state after a write for which the file system had not enough room.
     pub fn mark_torn(&mut self) {
         self.torn = true;
     }

@@ -6,7 +6,7 @@ use crate::events::Event;
 /// The number of events of one kind, and their total time in seconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct TimeSum {
-    /// How many.
+    /// Number of transfers.
     pub count: f64,
     /// Their total time.
     pub seconds: f64,
@@ -18,7 +18,7 @@ impl TimeSum {
         self.seconds += line.secs.unwrap_or(0.0);
     }
 
-    /// Mean time of one, seconds; 0 if there is none.
+    /// Mean time of one transfer, seconds; 0 without any.
     pub fn mean(self) -> f64 {
         self.seconds / self.count.max(1.0)
     }
@@ -70,7 +70,7 @@ impl Totals {
         }
     }
 
-    /// Ends the count, if no run goes on now: the last one has ended, too.
+    /// Ends the count, if no run goes on now: then the last run has ended, too.
     pub fn end(&mut self) {
         self.failures += f64::from(u8::from(self.running));
         self.running = false;

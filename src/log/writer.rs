@@ -18,8 +18,8 @@ const LONGEST_QUEUE: usize = 4096;
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// Hands records to a destination, in a thread of its own. The queue is bounded: what does not fit is
-/// counted, and lost.
+/// Hands records to a destination, in a thread of its own. The queue is bounded: records that do not
+/// fit are counted, and lost.
 pub struct Writer {
     name: String,
     shared: Arc<Shared>,
@@ -36,7 +36,7 @@ struct State {
     queue: VecDeque<Arc<Record>>,
     /// A record was taken out of the queue, and is not written yet.
     writing: bool,
-    /// No more records come. The thread tries each of those that remain once.
+    /// No more records come. The thread tries each of the remaining records once.
     ending: bool,
     /// Nobody waits any more.
     closed: bool,
@@ -44,7 +44,7 @@ struct State {
     ended: bool,
     written: u64,
     lost: u64,
-    /// Why the last record that was not written was not.
+    /// The reason why the last unwritten record was not written.
     error: Option<Error>,
 }
 
@@ -95,8 +95,8 @@ impl Writer {
         self.shared.changed.notify_all();
     }
 
-    /// Waits until all records are written or lost, but not longer than `until`. Gives what to tell of
-    /// lost ones, once.
+    /// Waits until all records are written or lost, but not longer than `until`. Returns the number of
+    /// lost records to report, once.
     pub fn close(&self, until: Instant) -> Option<String> {
         self.end();
         let mut state = self.shared.lock();
@@ -137,7 +137,7 @@ fn run(mut destination: Box<dyn Destination>, shared: &Shared, tell: &Tell) {
             let first = state.error.is_none();
             state.error = Some(error.clone());
             if state.ending {
-                // There is no time to wait for better.
+                // No time is left to wait.
                 state.lost += state.queue.len() as u64;
                 state.queue.clear();
                 break;
@@ -156,7 +156,7 @@ fn run(mut destination: Box<dyn Destination>, shared: &Shared, tell: &Tell) {
         }
         let mut state = shared.lock();
         if state.closed {
-            // It has been counted as lost.
+            // The record has been counted as lost.
             break;
         }
         state.writing = false;
@@ -209,7 +209,7 @@ mod tests {
     use crate::events::Event;
     use crate::system::sync::mpsc::{Receiver, Sender, channel};
 
-    /// What the thread is to answer for each record, and the records that it was given.
+    /// The answers of the thread to each record, and the records that it was given.
     struct Scripted {
         answers: Receiver<Result<(), NotWritten>>,
         seen: Sender<u64>,
@@ -282,7 +282,7 @@ mod tests {
         answer.send(Ok(())).unwrap();
         writer.write(record(1));
         writer.write(record(2));
-        // Written before the end, after which there are no more attempts.
+        // Written before the end; after the end no attempts are made.
         for _ in 0..3 {
             assert_eq!(given.recv(), Ok(1));
         }
@@ -327,7 +327,7 @@ mod tests {
         let until = soon();
         assert_eq!(writer.close(until), None, "it is told once");
         assert!(Instant::now() < until, "it is waited for once");
-        // When it goes on, the thread writes no more, and ends.
+        // When the destination goes on, the thread writes no more, and ends.
         drop(answer);
         assert!(given.iter().count() <= 1);
     }

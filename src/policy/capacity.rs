@@ -1,11 +1,11 @@
 //! Decides whether the next dataset will fit into a node's store.
 //!
 //! Its size is not known in advance. The estimate is the last dataset of the same descriptor on the
-//! same node, with its redundancy. If there was none, nothing is refused. A program whose
+//! same node, with its redundancy. Without a known size, nothing is refused. A program whose
 //! checkpoints shrink may be refused a checkpoint that would just fit; the message says so, and how
 //! to switch the check off.
 
-/// Whether the next dataset fits into a store.
+/// The answer to the question whether the next dataset fits into a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fit {
     /// It fits now.
@@ -14,13 +14,13 @@ pub enum Fit {
     AfterDeletion,
     /// It fits once so many more datasets are deleted than the limit of the store demands.
     AfterEvicting(usize),
-    /// It does not fit.
+    /// The dataset does not fit.
     Never,
 }
 
-/// Whether `need` bytes fit into a store with `free` bytes, and `deleted` more once the evicted
-/// datasets are deleted. `None` means that a size is not known: then the dataset is assumed to fit,
-/// but evicted datasets must be deleted first.
+/// Checks whether `need` bytes fit into a store with `free` bytes, and with `deleted` more once the
+/// evicted datasets are deleted. `None` means that a size is not known: then the dataset is assumed
+/// to fit, but evicted datasets must be deleted first.
 pub fn check_fit(need: Option<u64>, free: u64, deleted: Option<u64>) -> Fit {
     match (need, deleted) {
         (Some(need), _) if need <= free => Fit::Now,
@@ -30,9 +30,9 @@ pub fn check_fit(need: Option<u64>, free: u64, deleted: Option<u64>) -> Fit {
     }
 }
 
-/// How many more datasets of these `sizes`, in this order, must be evicted so that `wanted` bytes
-/// fit, if `room` bytes are free without that. All of them, if only the `need` can be satisfied.
-/// `None` if not even that.
+/// Number of further datasets of these `sizes`, in this order, that must be evicted so that
+/// `wanted` bytes fit, if `room` bytes are free without that. All of them, if only the `need` can
+/// be satisfied. `None` if not even that.
 pub fn additional_evictions(need: u64, wanted: u64, mut room: u64, sizes: &[u64]) -> Option<usize> {
     for (count, size) in sizes.iter().enumerate() {
         if room >= wanted {

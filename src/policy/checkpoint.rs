@@ -50,12 +50,12 @@ pub struct Best {
     pub seconds: f64,
     /// Seconds that the program waits for one, on average.
     pub cost: f64,
-    /// It would be shorter without [`Rules::overhead`].
+    /// True if the interval would be shorter without [`Rules::overhead`].
     pub limited: bool,
 }
 
-/// The best time between two checkpoints by the formula of Daly; `None` if it is not wanted, or if none
-/// was written yet, so that the cost is not known.
+/// The best time between two checkpoints by the formula of Daly; `None` if it is not wanted, or before
+/// the first checkpoint, when the cost is not known.
 pub fn best(rules: &Rules, history: &History) -> Option<Best> {
     let between = rules.between_failures?;
     if history.checkpoints == 0 {
@@ -180,7 +180,7 @@ mod tests {
         assert!(!at(1, 0.0));
     }
 
-    /// Four checkpoints, each of which the program has waited 2 s for, a half of it for flushes.
+    /// Four checkpoints; the program has waited 2 s for each, a half of it for flushes.
     const FOUR: History = History {
         calls: 9,
         checkpoints: 4,

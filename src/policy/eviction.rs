@@ -35,7 +35,7 @@ pub struct EvictionCandidate {
     pub here: bool,
     /// The kind of the dataset.
     pub kind: Kind,
-    /// How many failure groups may be lost, whichever they are; at most [`EVERYTHING`].
+    /// Number of failure groups that may be lost, whichever they are; at most [`EVERYTHING`].
     pub tolerates: usize,
     /// Its state in the prefix directory.
     pub copy: PrefixCopy,
@@ -59,9 +59,9 @@ pub enum Kind {
 pub enum PrefixCopy {
     /// Nothing that a restart finds.
     None,
-    /// It is being flushed.
+    /// The dataset is being flushed.
     OnTheWay,
-    /// All of it, and a restart finds it there.
+    /// The prefix directory has the whole dataset, and a restart finds it there.
     Saved,
 }
 
@@ -156,7 +156,7 @@ pub fn awaited(entries: &[EvictionCandidate], count: usize, more: usize) -> Vec<
     if !evicted.is_empty() || !gone.iter().any(needed) {
         return evicted;
     }
-    // In another store there may be a flush that makes what is here dispensable.
+    // In another store a flush may be going on that makes the datasets here dispensable.
     let hoped: Vec<EvictionCandidate> = entries
         .iter()
         .map(|entry| EvictionCandidate {
@@ -176,8 +176,8 @@ pub fn awaited(entries: &[EvictionCandidate], count: usize, more: usize) -> Vec<
 
 /// Index in `entries` of the dataset that leaves a full store first, so that a restart can go on: one
 /// that no restart can use, then one that is in the prefix directory, then one that a newer one
-/// replaces; of these the oldest. None that is being flushed. `None` if a restart may need all that are
-/// there.
+/// replaces; of these the oldest. Datasets without those that are being flushed. `None` if a restart
+/// may need all that are there.
 pub fn first_to_give_way(entries: &[EvictionCandidate]) -> Option<usize> {
     let candidates = entries.iter().enumerate();
     let candidates =
@@ -316,12 +316,12 @@ mod tests {
             (&[flushing(ck(4, 1)), ck(5, 1)][..], 4, &[4][..]),
             (&[flushing(output), ck(5, 1)], 4, &[4]),
             (&[output, flushing(ck(5, 1))], 5, &[5]),
-            // Safer than what is newer, and the other way around.
+            // Safer than the newer ones, and the other way around.
             (&[flushing(ck(4, 1)), ck(5, 0)], 4, &[4]),
             (&[ck(4, 1), flushing(ck(5, 0))], 5, &[5]),
             // The oldest of several that are being flushed.
             (&[flushing(ck(4, 1)), flushing(ck(5, 1))], 4, &[4]),
-            // Nothing is waited for while another one is dispensable.
+            // No flush is waited for while another dataset is dispensable.
             (&[flushing(ck(3, 1)), ck(4, 1), ck(5, 1)], 4, &[]),
             (&[ck(3, 1), flushing(ck(4, 1)), ck(5, 1)], 3, &[]),
             (&[ck(4, 1), ck(5, 1)], 4, &[]),
@@ -396,9 +396,9 @@ mod tests {
         assert_eq!(first_to_give_way(&entries), None);
     }
 
-    /// What the user has after the eviction of `gone`, as a list to compare: the offered dataset;
-    /// then, for each number of losses, highest first, the checkpoint to restart from; then output
-    /// that is nowhere else; then everything that can be used.
+    /// The datasets that the user has after the eviction of `gone`, as a list to compare: the
+    /// offered dataset; then, for each number of losses, highest first, the checkpoint to restart
+    /// from; then output without another copy; then everything that can be used.
     fn quality(entries: &[EvictionCandidate], gone: &[usize]) -> Vec<u64> {
         let kept = |at: &usize| !gone.contains(at);
         let count = |what: &dyn Fn(&EvictionCandidate) -> bool| {
@@ -549,14 +549,14 @@ mod tests {
     }
 
     /// If space is short: besides `gone`, as many of the datasets `here` as asked for are evicted,
-    /// none of them makes a restart worse, and no others have this property.
+    /// no eviction makes a restart worse, and no other dataset could be evicted so.
     fn spares_nothing_else(
         entries: &[EvictionCandidate],
         gone: &[usize],
         here: &[usize],
         count: usize,
     ) {
-        // Without what is only one of several.
+        // Leaves out a dataset that is only one of several.
         let eviction_order = |gone: &[usize]| {
             let mut all = quality(entries, gone);
             all.pop();

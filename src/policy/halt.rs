@@ -2,7 +2,7 @@
 
 use crate::format::{Name, halt::Halt};
 
-/// The reason that a normal end leaves in the halt file. It does not stop the next run.
+/// The reason that a normal end leaves in the halt file. This reason does not stop the next run.
 pub const FINALIZED: &str = "SCR_FINALIZE_CALLED";
 
 /// The reasons that SCR itself writes to the halt file. Users write any others.

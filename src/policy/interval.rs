@@ -1,4 +1,4 @@
-//! The best time between checkpoints, from what one costs and how often a run fails.
+//! The best time between checkpoints, from the cost of one and the rate of failures.
 
 /// Formulas for the best time between checkpoints. Both assume that failures are independent of each
 /// other and come at a constant rate.

@@ -4,7 +4,7 @@ use super::paths::Prefix;
 use crate::comm::{Communicator, Term};
 use crate::store::{Files, Unkept, Watch};
 
-/// What flush, fetch and deletion work with.
+/// The parts of a run with which flush, fetch and deletion work.
 pub struct PrefixAccess<'a> {
     /// All ranks.
     pub comm: &'a dyn Communicator,
@@ -22,14 +22,14 @@ pub struct PrefixAccess<'a> {
     pub buffer: usize,
     /// Restore mode and times of copies (`SCR_COPY_METADATA`).
     pub metadata: bool,
-    /// What file systems have refused to keep of files.
+    /// Attributes of files that file systems have refused to keep.
     pub unkept: &'a Unkept,
     /// Learns how far the copies of this rank have come.
     pub watch: &'a dyn Watch,
 }
 
-/// The term whose minimum is the first rank for which something holds, or `i64::MAX` if it holds for none. `local`: it holds
-/// for this `rank`.
+/// The term whose minimum is the first rank with `local` true, or `i64::MAX` without such a rank.
+/// `local` is the value of this `rank`.
 pub fn first_with(local: bool, rank: usize) -> Term {
     Term::Min(if local { rank as i64 } else { i64::MAX })
 }

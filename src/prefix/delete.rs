@@ -3,7 +3,7 @@
 //!
 //! Each file name is handled by the rank that its hash tells (`names`). That rank compares the names
 //! of the datasets to delete with those of the datasets to keep, and unlinks. So all ranks share the
-//! work, and none holds all names.
+//! work, and no rank holds all names.
 
 use super::access::PrefixAccess;
 use super::containers::temporary_path;
@@ -43,7 +43,7 @@ struct PlannedDataset {
 /// The result of a deletion.
 #[derive(Debug, Default)]
 pub struct Deleted {
-    /// The reasons for which datasets were not deleted. The same on all ranks.
+    /// The reasons why some datasets were not deleted. The same on all ranks.
     pub refused: Vec<Error>,
     /// Number of files that were kept because other datasets have them too. The same on all ranks.
     pub shared: u64,
@@ -112,7 +112,7 @@ impl PlannedDataset {
         let (id, name) = (self.id, &self.name);
         let drop = option("--drop", name.as_bytes());
         let error = match error {
-            // It does not matter which rank read it.
+            // The rank that read it does not matter.
             Error::Remote { error, .. } => error,
             other => other.to_string(),
         };
@@ -125,9 +125,9 @@ impl PlannedDataset {
 }
 
 /// Deletes the data files that only the planned datasets have, the directories that become empty,
-/// and their metadata. Index entries are removed first, so that nobody takes the rest for a dataset.
-/// A dataset whose list of files cannot be read is not deleted. If the list of a good dataset that
-/// stays cannot be read, nothing is deleted. Collective.
+/// and their metadata. Index entries are removed first, so that the remaining files are not mistaken
+/// for a dataset. A dataset whose list of files cannot be read is not deleted. If the list of a good
+/// dataset that stays cannot be read, nothing is deleted. Collective.
 ///
 /// # Errors
 /// Nothing or not everything was deleted.
@@ -210,8 +210,8 @@ fn share(access: &PrefixAccess, plan: &DeletionPlan) -> Result<FileShare> {
     })
 }
 
-/// Removes from `mine` the files of the datasets that stay. For a dataset that nobody restarts from, a
-/// missing or damaged list is ignored: its files are not known.
+/// Removes from `mine` the files of the datasets that stay. If no restart can use a dataset, a missing
+/// or damaged list is ignored: its files are not known.
 fn keep_shared(
     access: &PrefixAccess,
     staying: &[PlannedDataset],
@@ -256,8 +256,8 @@ fn names(access: &PrefixAccess, id: u64, going: bool) -> Result<Option<BTreeSet<
             let parts = name.as_path().components();
             let path: PathBuf = parts.filter(|part| *part != Component::CurDir).collect();
             prefix.absolute(name)?;
-            // What is in containers goes and stays with them. There may be a plain file that was
-            // extracted from them, and what a killed extraction has left.
+            // Files in containers go and stay with these. Plain files may have been extracted from
+            // them, and a killed extraction may have left files.
             let paths = match (file.segments.is_some(), going) {
                 (false, _) => vec![path],
                 (true, false) => Vec::new(),
@@ -307,12 +307,13 @@ fn check_no_link(access: &PrefixAccess, mine: &BTreeSet<PathBuf>) -> Result<()> 
     Ok(())
 }
 
-/// Locks the datasets, so that nobody who has found one whole enters it again while it goes. Rank 0 only.
+/// Locks the datasets, so that a process that has found one whole does not enter it again while it is
+/// deleted. Rank 0 only.
 fn lock_all(access: &PrefixAccess, going: &[u64]) -> Result<Vec<Box<dyn Lock>>> {
     let mut locks = Vec::new();
     for id in going {
         match index::lock(access.files, &access.prefix.dataset(*id)) {
-            // It has no records.
+            // The dataset has no records.
             Err(error) if error.is_not_found() => {}
             other => locks.push(other?),
         }
@@ -323,8 +324,8 @@ fn lock_all(access: &PrefixAccess, going: &[u64]) -> Result<Vec<Box<dyn Lock>>> 
 /// Removes the datasets from the index. Rank 0 only.
 ///
 /// # Errors
-/// A dataset has taken the name of one of them since the plan was made. It may have the same files, which nobody has compared
-/// with those that go.
+/// A dataset has taken the name of one of them since the plan was made. It may have the same files, which were not
+/// compared with those that are deleted.
 fn remove_from_index(access: &PrefixAccess, plan: &DeletionPlan, going: &[u64]) -> Result<()> {
     index::update(access.files, access.prefix, |index| {
         for known in plan.going.iter().filter(|known| going.contains(&known.id)) {

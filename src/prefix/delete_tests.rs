@@ -1,4 +1,4 @@
-//! Deletions on a real directory: what is planned, what goes, and what is told of the rest.
+//! Deletions on a real directory: the plan, the deleted files, and the messages about the rest.
 
 use super::access::PrefixAccess;
 use super::delete::{DeletionPlan, delete, files};
@@ -13,8 +13,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A prefix directory with datasets 1, 2, ... of these files, and its index. Of files that are
-/// marked with `-` there is no more than the name.
+/// A prefix directory with datasets 1, 2, ... of these files, and its index. Only the name is known
+/// of files that are marked with `-`.
 fn prefix(datasets: &[&[&str]]) -> (tempfile::TempDir, Index) {
     let dir = tempfile::tempdir().unwrap();
     let prefix = Prefix::new(dir.path());
@@ -41,7 +41,7 @@ fn prefix(datasets: &[&[&str]]) -> (tempfile::TempDir, Index) {
     (dir, index)
 }
 
-/// What each of two ranks returns.
+/// The results of two ranks.
 fn on_ranks<T: Send>(dir: &Path, each: impl Fn(&PrefixAccess) -> T + Sync) -> Vec<T> {
     let prefix = Prefix::new(dir);
     threads::run(2, |comm| {

@@ -1,4 +1,5 @@
-//! Makes the directories of a dataset in the prefix directory: each one by one rank of the job.
+//! Makes the directories of a dataset in the prefix directory: each directory is made by one rank
+//! of the job.
 
 use super::names::{Names, exchange_names, rank_of};
 use crate::comm::{Communicator, Local, Term, collective};

@@ -46,10 +46,10 @@ impl Fetched {
     }
 }
 
-/// Why a dataset cannot be fetched, from the least to the most serious.
+/// The reason why a dataset cannot be fetched, from the least to the most serious.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RefusalReason {
-    /// An error of the system. It says nothing of the dataset.
+    /// An error of the system. The error is no sign of damage in the dataset.
     Trouble,
     /// The store has no room for it.
     Full,
@@ -95,7 +95,7 @@ impl RefusalReason {
     }
 }
 
-/// Why a dataset cannot be fetched. The same on all ranks.
+/// The reason why a dataset cannot be fetched. The same on all ranks.
 #[derive(Debug)]
 pub struct Refused {
     /// The collective verdict.
@@ -168,7 +168,7 @@ pub fn fetch(
         })),
         Err(error) => {
             if let (Some(target), Some(own)) = (cache, &own) {
-                // If this fails, the files have no record, so nobody takes them for a dataset.
+                // If this fails, the files have no record, so they are not mistaken for a dataset.
                 let _ = target.clear(files, own);
             }
             let why = match &error {
@@ -200,7 +200,8 @@ fn fetch_share_of_rank(
     in_turns(comm, access.node, access.width, check)
 }
 
-/// What all ranks sum up and compare of their parts. The first term is that of [`agree_on`].
+/// The sums and the terms for comparison that all ranks make of their parts. The first term is the
+/// one of [`agree_on`].
 fn totals(part: Option<&FetchedPart>, rank: i64) -> [Term; 8] {
     let files = part.map_or(&[][..], |part| &part.files.files);
     let sizes = files.iter().map(|file| file.size);

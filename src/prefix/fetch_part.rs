@@ -11,12 +11,14 @@ use crate::{Error, Result};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Where fetched files are written: a rank's own directory in the cache, or one of all ranks.
+/// The place to which fetched files are written: a rank's own directory in the cache, or one of all
+/// ranks.
 #[derive(Debug, Clone)]
 pub struct FetchTarget<'a> {
     /// The store's base directory.
     pub base: &'a Path,
-    /// The rank's directory relative to it. The fetch makes it, and removes what was there.
+    /// The rank's directory relative to it. The fetch makes the directory, and removes its earlier
+    /// content.
     pub below: PathBuf,
     /// Other ranks have their files in it, too: only files of this rank are removed.
     pub common: bool,
@@ -27,7 +29,8 @@ impl FetchTarget<'_> {
         self.base.join(&self.below)
     }
 
-    /// Where the file `name` goes. Its directory is made, if it is not one of those that were `made`.
+    /// The path to which the file `name` is written. Its directory is made, if it is not one of those
+    /// that were `made`.
     fn place(
         &self,
         files: &dyn Files,
@@ -43,7 +46,7 @@ impl FetchTarget<'_> {
         Ok(path)
     }
 
-    /// Removes what is there of this rank, whose files are those of `entry`. Local.
+    /// Removes this rank's files there, which `entry` lists. Local.
     pub(super) fn clear(&self, files: &dyn Files, entry: &RankEntry) -> Result<()> {
         if !self.common {
             return files.remove_tree(&self.dir());
@@ -65,8 +68,8 @@ pub struct FetchRequest<'a> {
     /// The program will read the files where they are: follow symbolic links, as it does itself, and
     /// extract files from containers.
     pub in_place: bool,
-    /// The number of ranks that wrote it. If it is not that of this run, the dataset can only be
-    /// verified where it is.
+    /// The number of ranks that wrote it. If this number differs from that of the run, the dataset
+    /// can only be verified in place.
     pub ranks: u64,
 }
 
@@ -185,8 +188,8 @@ impl PartFetch<'_> {
             let to = target.place(self.files, name, &mut self.made)?;
             let mode = CopyMode {
                 crc: checksums,
-                // As the program's own files in the cache, which nobody syncs: after a power loss, sizes and
-                // checksums show what is missing.
+                // They are not synced, like the program's own files in the cache: after a power loss, sizes
+                // and checksums show which files are incomplete.
                 sync: false,
             };
             let stat = self.access.metadata.then_some(&stat);
@@ -277,7 +280,8 @@ impl PartFetch<'_> {
     }
 }
 
-/// An error of the path where a file from the containers in `dir` should go says nothing of the dataset.
+/// An error of the path to which a file from the containers in `dir` is extracted is no sign that the
+/// dataset is bad.
 fn of_extraction(mut error: Error, dir: &Path) -> Error {
     let lasting = !error.is_transient() && !error.is_link();
     if let Error::Io { path, errno, .. } = &mut error

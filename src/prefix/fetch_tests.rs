@@ -1,4 +1,4 @@
-//! Fetches in bypass on a real directory, and what a failure says of the dataset.
+//! Fetches in bypass on a real directory, and the effect of a failure on the dataset.
 
 use super::access::PrefixAccess;
 use super::fetch::{FetchRequest, Fetched, RefusalReason, Refused, fetch};

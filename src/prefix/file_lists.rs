@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 pub struct FileLists {
     dir: PathBuf,
     ranks: u64,
-    /// By the rank that wrote each.
+    /// Keyed by the rank that wrote each.
     leaves: BTreeMap<u64, Name>,
     /// The leaf that was read last.
     leaf: Option<(Name, Leaf)>,
@@ -42,7 +42,7 @@ impl FileLists {
         })
     }
 
-    /// How many ranks wrote the dataset.
+    /// Number of ranks that wrote the dataset.
     pub fn ranks(&self) -> u64 {
         self.ranks
     }
@@ -51,7 +51,7 @@ impl FileLists {
     /// are not in the one that was read last. Local.
     ///
     /// # Errors
-    /// There is no such rank, or its leaf cannot be read.
+    /// The dataset has no such rank, or its leaf cannot be read.
     pub fn of_rank(&mut self, files: &dyn Files, prefix: &Prefix, rank: u64) -> Result<&[PathBuf]> {
         if self.last.as_ref().is_none_or(|(last, _)| *last != rank) {
             self.last = None;
@@ -79,7 +79,7 @@ impl FileLists {
     }
 
     /// The file of this path, relative to the prefix directory, with the rank that wrote it; `None` if
-    /// the dataset has none. Reads leaves until one has it, the last one first. Local.
+    /// the dataset has no such file. Reads leaves until one has the file, the last one first. Local.
     pub fn find(
         &mut self,
         files: &dyn Files,
@@ -92,7 +92,8 @@ impl FileLists {
         Ok(entries.find_map(|(rank, entry)| Some((*rank, entry.files.get(&name)?))))
     }
 
-    /// The first leaf that is `wanted`: the last one, the one in which rank `near` should be, any other.
+    /// The first `wanted` leaf in this order: the leaf that was read last, the leaf in which rank `near`
+    /// should be, any other.
     fn find_leaf(
         &mut self,
         files: &dyn Files,

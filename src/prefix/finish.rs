@@ -30,7 +30,8 @@ use std::path::Path;
 pub enum Announced {
     /// The dataset is to be copied.
     Begun,
-    /// It is complete in the prefix directory: a person has built it since the run looked there.
+    /// The dataset is complete in the prefix directory: a person has built it since the run looked
+    /// there.
     Complete,
 }
 
@@ -52,7 +53,8 @@ pub fn announce(files: &dyn Files, prefix: &Prefix, dataset: &Dataset) -> Result
     files.remove_tree(&dir)?;
     files.make_dirs(&dir)?;
     let summary = Summary::unfinished(dataset.clone());
-    // Not synced: if a power loss takes it away, nobody finishes the flush, and nothing else happens.
+    // Not synced: if a power loss takes the record away, the flush is not finished, and nothing else
+    // happens.
     format::write(
         files,
         &dir.join("summary.scr"),
@@ -88,18 +90,18 @@ pub enum Entering {
         /// Its files were verified, so a failed restart from it is forgotten.
         verified: bool,
     },
-    /// A dataset that the user enters. It does not become the current checkpoint.
+    /// A dataset that the user enters. The dataset does not become the current checkpoint.
     Listed,
 }
 
 /// The result of entering a dataset in the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Entered {
-    /// It was marked as complete now.
+    /// The dataset was marked as complete now.
     Now,
-    /// It was complete before.
+    /// The dataset was complete before.
     Before,
-    /// It was taken out since its flush was announced.
+    /// The dataset was taken out since its flush was announced.
     TakenOut,
 }
 
@@ -123,8 +125,8 @@ pub fn complete(
 /// current one, unless a newer good one is. Local.
 ///
 /// # Errors
-/// The index cannot be changed. Or a newer dataset has the name of one that was saved or is listed: it may
-/// have been entered since the records of this one were read.
+/// The index cannot be changed. Or a newer dataset has the name of a saved or listed one: it may have been
+/// entered since the records were read.
 pub fn enter(
     files: &dyn Files,
     prefix: &Prefix,
@@ -158,7 +160,8 @@ pub fn enter(
     })
 }
 
-/// Fails if the name has gone to a newer dataset, complete or not: that one removes the files of this one.
+/// Fails if the name belongs to a newer dataset now, complete or not: the newer one removes the files of
+/// this one.
 fn check_name(index: &Index, dataset: &Dataset) -> Result<()> {
     let named = index.id(&dataset.name).and_then(|id| index.get(id));
     let named = named.and_then(|entry| entry.dataset.as_ref());
@@ -190,7 +193,7 @@ pub fn mark_flushed(files: &dyn Files, prefix: &Prefix, id: u64) -> Result<()> {
     Ok(())
 }
 
-/// Gives the time now, as the index has it. To know it may take reading the data of time zones.
+/// Gives the time now, as the index has it. Computing it may need the data of time zones.
 pub type Time<'a> = &'a dyn Fn() -> String;
 
 /// Finishes each dataset that the index has as not complete, and whose flush has left all files and
@@ -198,8 +201,8 @@ pub type Time<'a> = &'a dyn Fn() -> String;
 /// Local: one process calls it, at any time, also while a flush goes on.
 ///
 /// # Errors
-/// The index cannot be read. What keeps single datasets from being finished is added to `problems`;
-/// a dataset whose flush has not ended is not a problem.
+/// The index cannot be read. The reasons why single datasets could not be finished are added to
+/// `problems`; a dataset whose flush has not ended is not a problem.
 pub fn finish_ended(
     files: &dyn Files,
     prefix: &Prefix,
@@ -274,10 +277,10 @@ pub fn is_same(one: &Dataset, other: &Dataset) -> bool {
 }
 
 /// True if the leaves of the rank2file name the files of all ranks with their sizes, and these are
-/// the dataset's. With a complete summary they need no sizes: SCR v3.1.0 records none.
+/// the dataset's. With a complete summary the files need no sizes: SCR v3.1.0 records none.
 ///
 /// # Errors
-/// It is so, but a file is missing or its size differs; or the rank2file cannot be read.
+/// The leaves name all files, but one is missing or its size differs; or the rank2file cannot be read.
 fn is_whole(files: &dyn Files, prefix: &Prefix, summary: &Summary) -> Result<bool> {
     let dir = prefix.dataset(summary.dataset.id);
     let leaves = rank2file::leaves_there(files, &dir)?;
@@ -346,7 +349,7 @@ pub fn check_files(
     Ok(())
 }
 
-/// In what a file differs from its record; `None` if it is there with its size.
+/// The difference between a file and its record; `None` if the file is there with its size.
 fn difference(files: &dyn Files, path: &Path, size: Option<u64>) -> Result<Option<String>> {
     let stat = super::paths::seen_by_program(files, path, |path| files.stat(path))?;
     Ok(match (stat, size) {

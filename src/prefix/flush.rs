@@ -1,9 +1,9 @@
 //! Flushes a dataset while the program waits: all ranks copy their own files to the prefix directory.
 //!
-//! A kill is harmless at any point because of the order: the index says "not complete" before the
-//! first byte is copied, and "complete" after all bytes and records are on stable storage. Once the
-//! last leaf of the rank2file is there, the next reader does the rest; see [`finish`]. The steps here are
-//! those of a [`part`](super::part), with all ranks in place of one process.
+//! A kill is harmless at any point because of the order: the index says "not complete" before the first
+//! byte is copied, and "complete" after all bytes and records are on stable storage. Once the last leaf
+//! of the rank2file is there, the next reader does the rest; see [`finish`]. The steps are those of a
+//! [`part`](super::part), with all ranks in place of one process.
 
 use super::access::{PrefixAccess, first_with};
 use super::containers::{ContainerPlace, Writer};
@@ -22,7 +22,7 @@ use crate::transfer::turns::in_turns;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Where the files of a rank are, and where they go.
+/// The sources and the destinations of a rank's files.
 #[derive(Clone, Copy)]
 pub enum RankFlush<'a> {
     /// They are in the prefix directory (bypass), and stay where they are.
@@ -48,10 +48,10 @@ pub fn make_directories(access: &PrefixAccess, list: &RankFiles) -> Result<Local
     directories::make(access.comm, access.files, access.prefix.root(), &dirs)
 }
 
-/// Brings this rank's files to stable storage in the prefix directory, on at most `width` ranks at a time.
-/// `checksums`: take checksums of what is copied, add them to `list`, and record those that are known.
-/// Gives the entry for the rank2file, and the first rank that has [noted](crate::store::Unkept) something. Collective; all ranks
-/// return the same verdict.
+/// Brings this rank's files to stable storage in the prefix directory, on at most `width` ranks at a time. `checksums`:
+/// take checksums of the copied files, add them to `list`, and record the known ones. Gives the entry for the
+/// rank2file, and the first rank that has [noted](crate::store::Unkept) something. Collective; all ranks return the
+/// same verdict.
 pub fn copy_together(
     access: &PrefixAccess,
     id: u64,

@@ -13,7 +13,7 @@ use crate::transfer::sync::{SyncPlan, Unsynced};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Where and how files are copied out of the cache.
+/// The destination of files that are copied out of the cache, and the way of copying.
 pub struct FlushTarget<'a> {
     /// The files in cache and prefix directory.
     pub files: &'a dyn Files,
@@ -30,18 +30,18 @@ pub struct FlushTarget<'a> {
 /// The use of checksums in a copy out of the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Checksums {
-    /// Compares those that are recorded in the cache, takes those that are missing, and records all
-    /// (`SCR_CRC_ON_FLUSH=1`).
+    /// Compares the checksums that are recorded in the cache, takes the missing ones, and records
+    /// all (`SCR_CRC_ON_FLUSH=1`).
     Record,
-    /// Compares those that are recorded in the cache, and records none: with `SCR_CRC_ON_FLUSH=0`, when the run that
-    /// wrote the files may have ended. They may have been damaged since.
+    /// Compares checksums that are recorded in the cache, and records none: with `SCR_CRC_ON_FLUSH=0`, when the run
+    /// that wrote the files may have ended. They may have been damaged since.
     Compare,
     /// None: with `SCR_CRC_ON_FLUSH=0`, in the run that has written the files, or compared them in its start.
     Ignore,
 }
 
 impl Checksums {
-    /// For a process that is no rank of the run: a daemon or a command. `record`: `SCR_CRC_ON_FLUSH`.
+    /// For a process outside of the run: a daemon or a command. `record`: `SCR_CRC_ON_FLUSH`.
     pub fn beside_a_run(record: bool) -> Self {
         if record {
             Checksums::Record
@@ -68,7 +68,7 @@ impl Checksums {
 /// for all of them.
 #[derive(Default)]
 pub struct TargetDirs {
-    /// They exist.
+    /// The directories that exist.
     made: BTreeSet<PathBuf>,
     /// They have new entries, which are not on stable storage.
     unsynced: BTreeSet<PathBuf>,
@@ -134,7 +134,8 @@ impl FlushTarget<'_> {
         let mut entry = RankEntry::default();
         let record = self.checksums.are_recorded();
         for file in &mut list.files {
-            // The path is checked as if a file were to be written there: it is when the dataset is read.
+            // The path is checked as if a file were to be written there, as happens when the dataset is
+            // read.
             self.prefix.absolute(&file.file)?;
             let from = file.file.below(data)?;
             let recorded = self.content_to_compare(file.size, file.crc);

@@ -27,7 +27,7 @@ pub struct KnownPrefix {
 
 /// Something that the user should know.
 pub struct Note {
-    /// An error that the run can do without.
+    /// True if the run can go on after the error.
     pub is_warning: bool,
     /// The text of the note.
     pub text: String,
@@ -64,7 +64,7 @@ fn number_of_path(path: &Path) -> u64 {
     fnv1a(path.as_os_str().as_bytes())
 }
 
-/// Where an identity was found.
+/// The owner of an identity that was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Whose {
     /// The record is of this directory, at this path.
@@ -85,9 +85,9 @@ fn whose(identity: &Identity, prefix: &Prefix, inode: u64) -> Whose {
     }
 }
 
-/// Returns the identity of the prefix directory, in which `.scr` exists. Makes one if it is missing or if the directory is a copy of
-/// another directory. If the file is damaged, or there is none and none can be written, the path stands for it. Local; one
-/// process at a time.
+/// Returns the identity of the prefix directory, in which `.scr` exists. Makes one if it is missing or if the directory
+/// is a copy of another directory. If the file is damaged, or is missing and cannot be written, the path stands for the
+/// identity. Local; one process at a time.
 ///
 /// # Errors
 /// The file cannot be read now: without it the run would not find its cache.
@@ -132,7 +132,7 @@ pub fn establish(files: &dyn Files, prefix: &Prefix) -> Result<KnownPrefix> {
     };
     match write(files, prefix, &identity) {
         Err(error) if is_new => Ok(KnownPrefix::not_known(prefix, error)),
-        // What could not be written says only where the directory is now.
+        // The part that could not be written only tells where the directory is now.
         _ => Ok(KnownPrefix {
             note,
             ..KnownPrefix::of(prefix, Some(&identity))

@@ -12,19 +12,19 @@ use crate::{Error, Result};
 use std::path::Path;
 use std::time::Duration;
 
-/// How long to wait for another process that changes metadata of the same prefix directory. A change
+/// Time to wait for another process that changes metadata of the same prefix directory. A change
 /// takes milliseconds, so after this time something is wrong.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Reads the index; an empty one if there is no file yet.
+/// Reads the index; without a file, an empty index.
 ///
 /// # Errors
-/// The file is damaged, or has a version that we do not know. It is not changed.
+/// The file is damaged, or has a version that we do not know. The index is not changed.
 pub fn read(files: &dyn Files, prefix: &Prefix) -> Result<Index> {
     lookup(files, prefix).map(Option::unwrap_or_default)
 }
 
-/// Like [`read`], but `None` if there is no file.
+/// Like [`read`], but `None` without a file.
 ///
 /// # Errors
 /// As for [`read`].
@@ -46,8 +46,8 @@ pub fn update<T>(
     written.map(|()| result)
 }
 
-/// Like [`update`], for a change that the run can do without. Returns the result of `change`, and
-/// separately whether the index could be written.
+/// Like [`update`], for a change without which the run can go on. Returns the result of `change`,
+/// and separately whether the index could be written.
 ///
 /// # Errors
 /// The index cannot be read, or `change` fails.
@@ -129,7 +129,7 @@ pub(super) fn enter_if(
     }
 }
 
-/// The error of a name that is not the name of `what` in the index, and what to do. For commands.
+/// The error that `name` is not the name of `what` in the index, with the remedy. For commands.
 pub fn no_such_dataset(prefix: &Prefix, index: &Index, name: &Name, what: &str) -> Error {
     let shown = escaped(name);
     let what = match index.left_over(name) {

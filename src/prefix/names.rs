@@ -1,7 +1,7 @@
 //! Names of files in messages between ranks.
 //!
-//! Each name has a rank that its hash tells. What several ranks know of a name comes together there,
-//! so that all ranks share the work, and none holds all names.
+//! Each name has a rank that its hash tells. All facts about a name come together at one rank, so
+//! that the ranks share the work, and no rank holds all names.
 
 use crate::comm::{Communicator, collective};
 use crate::format::{Name, from_message, to_message};
@@ -25,12 +25,12 @@ pub(super) struct Owners {
     pub owners: Vec<usize>,
 }
 
-/// The rank, of `size`, at which what is known of a name comes together.
+/// The rank, of `size`, at which all facts about a name come together.
 pub(super) fn rank_of(name: &Path, size: usize) -> usize {
     crc32fast::hash(name.as_os_str().as_bytes()) as usize % size
 }
 
-/// Sends names to ranks, and returns what came, sorted by sender. Collective; one round.
+/// Sends names to ranks, and returns the received ones, sorted by sender. Collective; one round.
 pub(super) fn exchange_names(
     comm: &dyn Communicator,
     names: &BTreeMap<usize, Names>,

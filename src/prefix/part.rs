@@ -21,26 +21,27 @@ use crate::{Error, Result};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// How many records are below a branch.
+/// Number of records below a branch.
 pub const FANOUT: usize = 64;
 
-/// The place of a part among all parts of a dataset. The same for all parts, but for `part`.
+/// The place of a part among all parts of a dataset. All parts have the same value, except for
+/// `part`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PartPlace {
     /// Number of this part, from 0.
     pub part: u64,
-    /// How many parts there are; not more than ranks.
+    /// Number of parts; at most that of ranks.
     pub parts: u64,
     /// Number of ranks of all parts.
     pub ranks: u64,
     /// True if the entries of a part may need more than one leaf. Each part has a branch of its own
     /// then.
     pub split: bool,
-    /// Where the files go in containers; `None` if they are copied as plain files.
+    /// The place of the files in containers; `None` if they are copied as plain files.
     pub containers: Option<ContainerPlace>,
 }
 
-/// Where the files of a rank are.
+/// The place of a rank's files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RankSource {
     /// Its completion record in the cache.
@@ -145,9 +146,9 @@ struct PartRecords<'a> {
 }
 
 impl PartRecords<'_> {
-    /// What an earlier attempt has recorded of this part, if its files are there: it may have been killed
-    /// before it could tell, or its record in a transfer file was lost. The files in the cache may be
-    /// worse by now, so they are not copied again over the good ones. If files are missing, what was recorded
+    /// The files of this part that an earlier attempt has recorded, if they are there: that attempt may have
+    /// been killed before it could report, or its record in a transfer file was lost. The files in the cache
+    /// may be worse by now, so they are not copied again over the good ones. If files are missing, the record
     /// is removed: nobody may rely on it while they are copied again.
     fn take_recorded(&self, dataset: &Dataset) -> Result<Option<BTreeMap<u64, RankEntry>>> {
         let (files, PartPlace { part, parts, .. }) = (self.target.files, self.place);

@@ -211,8 +211,8 @@ fn the_small_files_of_a_part_are_synced_once_before_its_record() {
     assert_eq!(tally.take()["sync_fs"], 1);
 }
 
-/// With `SCR_CRC_ON_FLUSH=0` a daemon flushes what a run has left. A file that was damaged meanwhile does not come into the
-/// prefix directory, neither plain nor in a container.
+/// With `SCR_CRC_ON_FLUSH=0` a daemon flushes the remaining files of a run. A file that was damaged meanwhile does not
+/// come into the prefix directory, neither plain nor in a container.
 #[test]
 fn a_file_of_an_ended_run_is_compared_with_its_checksum() {
     let container = ContainerPlace {

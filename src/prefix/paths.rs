@@ -128,10 +128,10 @@ impl Prefix {
         path.strip_prefix(same).ok()
     }
 
-    /// The absolute path of a relative one. It was read from a file, so it may be hostile.
+    /// The absolute path of a relative one. The path was read from a file, so it may be hostile.
     ///
     /// # Errors
-    /// It would leave the prefix directory, or it is in SCR's own `.scr`.
+    /// The path would leave the prefix directory, or is in SCR's own `.scr`.
     pub fn absolute(&self, relative: &Name) -> Result<PathBuf> {
         let path = relative.below(&self.root)?;
         if path.starts_with(self.meta()) {

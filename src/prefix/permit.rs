@@ -19,10 +19,10 @@ use std::time::Duration;
 
 const NAME: &str = "transfer.";
 
-/// How often the permit is looked for.
+/// Time between two looks for the permit.
 pub const INTERVAL: Duration = Duration::from_millis(200);
 
-/// How long to wait after permits were revoked, so that all who copy have noticed.
+/// Time to wait after permits were revoked, so that all copying processes have noticed.
 pub const GRACE: Duration = Duration::from_secs(1);
 
 /// The file that is the permit of a run to copy dataset `id`.
@@ -30,8 +30,8 @@ pub fn path(prefix: &Prefix, id: u64, run: &Name) -> PathBuf {
     prefix.dataset(id).join(format!("{NAME}{run}"))
 }
 
-/// Gives the permit. [`announce`](super::finish::announce) must have been called, which removes those of
-/// earlier flushes. Local: one process calls it.
+/// Gives the permit. [`announce`](super::finish::announce) must have been called, which removes the
+/// permits of earlier flushes. Local: one process calls it.
 pub fn grant(files: &dyn Files, prefix: &Prefix, id: u64, run: &Name) -> Result<()> {
     files.replace(&path(prefix, id, run), b"", Durability::Atomic)
 }
@@ -73,7 +73,7 @@ pub fn revoke(files: &dyn Files, prefix: &Prefix, id: u64) -> Result<bool> {
     Ok(any)
 }
 
-/// The permit of who copies a dataset.
+/// The permit of a process that copies a dataset.
 pub struct Permit<'a> {
     files: &'a dyn Files,
     path: PathBuf,
@@ -93,7 +93,7 @@ impl<'a> Permit<'a> {
     /// Looks for it, unless it was there within the last [`INTERVAL`].
     ///
     /// # Errors
-    /// It is gone, or cannot be looked for.
+    /// The permit is gone, or cannot be looked for.
     pub fn check(&self) -> Result<()> {
         let seen = self.seen.get();
         if seen.is_some_and(|seen| seen.elapsed() < INTERVAL) {
@@ -130,10 +130,11 @@ impl TargetWatch for Permit<'_> {
         !matches!(self.files.stat(&self.path), Ok(Some(_)))
     }
 
-    /// Writes beside the permit, then looks for that, then renames. [`revoke`] removes what was written before
-    /// the permit was gone, so that the rename fails, however long the process was stopped before it.
+    /// Writes beside the permit, then looks for that, then renames. [`revoke`] removes the temporary file that
+    /// was written before the permit was gone. So the rename fails, however long the process was stopped
+    /// before it.
     fn record(&self, path: &Path, write: &dyn Fn(&Path) -> Result<()>) -> Result<()> {
-        // Two who are last write the same record.
+        // If two processes are last at the same time, both write the same record.
         let unique = random();
         let mut beside = self.path.clone().into_os_string();
         beside.push(format!(".{unique:016x}"));

@@ -1,5 +1,5 @@
-//! The map of ranks and files, written and read on thread ranks, with several leaves; and maps
-//! that nobody would write.
+//! The map of ranks and files, written and read on thread ranks, with several leaves; and hostile
+//! maps.
 
 use super::rank2file::*;
 use crate::comm::Communicator;
@@ -118,7 +118,7 @@ fn more_ranks_than_wrote_it_are_told_that_they_have_no_entry() {
     assert_eq!(got[..2], [Ok(small("a")), Ok(small("b"))]);
     let text = got[2].as_ref().unwrap_err().to_string();
     assert!(text.ends_with("rank2file: rank 2 has no entry"), "{text}");
-    // Fewer pass over what is not theirs.
+    // Fewer ranks pass over entries that are not theirs.
     let got = threads::run(1, |comm| read(&*comm, &Posix, dir.path()).unwrap().result());
     assert_eq!(got, [Ok(small("a"))]);
 }

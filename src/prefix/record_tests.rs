@@ -198,7 +198,7 @@ fn only_one_has_the_lock() {
     let (dir, _) = prefix();
     let lock = index::lock(&Posix, dir.path()).unwrap();
     assert!(Posix.try_lock(dir.path()).unwrap().is_none());
-    // It is waited for.
+    // The reader waits for the file.
     thread::scope(|scope| {
         let waiting = scope.spawn(|| index::lock(&Posix, dir.path()).map(drop));
         drop(lock);

@@ -11,7 +11,7 @@ use crate::{Result, format};
 use serde::{Serialize, de::DeserializeOwned};
 use std::path::Path;
 
-/// Reads a record; an empty one if there is no file yet.
+/// Reads a record; without a file, an empty record.
 fn read<T: DeserializeOwned + Default>(
     files: &dyn Files,
     prefix: &Prefix,

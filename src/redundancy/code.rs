@@ -19,7 +19,7 @@
 use super::kernel::field::{inverse, mul};
 pub use crate::format::scheme::{CodeKind, MAX_BLOCKS};
 
-/// Where a member has its block of a column.
+/// The place of a member's block of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BlockPlace {
     /// This chunk of its logical file.
@@ -33,7 +33,7 @@ pub enum BlockPlace {
 pub struct Block {
     /// Index of the member in the set.
     pub member: usize,
-    /// Where the member has it.
+    /// The place of the block at the member.
     pub place: BlockPlace,
 }
 
@@ -49,7 +49,7 @@ pub struct Code {
 impl Code {
     /// The code for a set of `members` that tolerates `failures` losses. It tolerates fewer if the
     /// set is too small: XOR tolerates 1, the others less than the number of members, and members
-    /// plus losses are at most [`MAX_BLOCKS`]. `None` if it would tolerate none.
+    /// plus losses are at most [`MAX_BLOCKS`]. `None` if the set would tolerate no loss.
     pub fn new(kind: CodeKind, members: usize, failures: usize) -> Option<Code> {
         let most = members.saturating_sub(1);
         let parities = match kind {

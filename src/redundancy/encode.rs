@@ -130,8 +130,8 @@ fn finish(
     error.result(())
 }
 
-/// One route for each column. The first member that keeps redundancy of it computes, also for the
-/// others.
+/// One route for each column. The first member that keeps redundancy of the column computes it,
+/// also for the others.
 fn routes(code: &Code) -> Result<Vec<Route>> {
     let data = code.data();
     let positions: Vec<usize> = (0..data + code.parities()).collect();
@@ -173,8 +173,8 @@ fn tasks<'a>(
 }
 
 /// Tells all members whether this one has failed, and sends its checksums to its right neighbours.
-/// Afterwards all members have failed or none. Returns the checksums of the left neighbours' files,
-/// nearest first. One round of messages.
+/// Afterwards the call has failed on all members or on none. Returns the checksums of the left
+/// neighbours' files, nearest first. One round of messages.
 fn exchange_checksums(
     context: &Context,
     error: &mut FirstError,

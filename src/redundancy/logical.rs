@@ -13,7 +13,7 @@ use std::path::PathBuf;
 /// Files that a [`LogicalReader`] keeps open at once. A rank may have many thousands.
 const MAX_OPEN: usize = 32;
 
-/// Sum of the sizes of a rank's files. It must fit 63 bits, as offsets in file systems do.
+/// Sum of the sizes of a rank's files. The size must fit 63 bits, as offsets in file systems do.
 pub fn total_size(sizes: impl IntoIterator<Item = u64>) -> Result<u64> {
     let sum = sizes
         .into_iter()
@@ -58,9 +58,9 @@ pub struct LogicalReader<'a> {
 }
 
 impl<'a> LogicalReader<'a> {
-    /// A reader of the files at these paths, of these sizes (bytes), in this order. Opens none yet.
-    /// Without `checksum`, [`LogicalReader::finish`] and [`LogicalReader::verify`] must not be
-    /// called.
+    /// A reader of the files at these paths, of these sizes (bytes), in this order. No file is
+    /// opened yet. Without `checksum`, [`LogicalReader::finish`] and [`LogicalReader::verify`] must
+    /// not be called.
     pub fn new(files: &'a dyn Files, list: Vec<(PathBuf, u64)>, checksum: bool) -> Result<Self> {
         let size = total_size(list.iter().map(|(_, size)| *size))?;
         let mut start = 0;
@@ -95,8 +95,8 @@ impl<'a> LogicalReader<'a> {
         self.size
     }
 
-    /// Fills `buffer` from `offset`, with zeros after the end. It is an error, and the content of
-    /// `buffer` is undefined, if a file cannot be read or its size differs from its record.
+    /// Fills `buffer` from `offset`, with zeros after the end. If a file cannot be read, or its
+    /// size differs from its record, that is an error, and the content of `buffer` is undefined.
     pub fn read_at(&mut self, offset: u64, mut buffer: &mut [u8]) -> Result<()> {
         let mut offset = offset;
         let mut index = self.parts.partition_point(|p| p.end() <= offset);
@@ -168,7 +168,8 @@ impl<'a> LogicalReader<'a> {
         self.parts.into_iter().map(crc).collect()
     }
 
-    /// Reads what was not read yet, and compares each file with its checksum, if it has one.
+    /// Reads the bytes that were not read yet, and compares each file with its checksum, if it has
+    /// one.
     pub fn verify(mut self, expected: impl IntoIterator<Item = Option<u32>>) -> Result<()> {
         self.read_rest()?;
         let paths: Vec<PathBuf> = self.parts.iter().map(|p| p.path.clone()).collect();
@@ -219,7 +220,7 @@ pub struct FileToWrite {
     pub path: PathBuf,
     /// Expected CRC32, if known.
     pub crc: Option<u32>,
-    /// Size, mode, owner and times to give it.
+    /// Size, mode, owner and times of the written file.
     pub stat: Stat,
 }
 

@@ -1,4 +1,4 @@
-//! What one member reads and writes while blocks are exchanged.
+//! The files that one member reads and writes while blocks are exchanged.
 
 use super::code::{BlockPlace, Code};
 use super::logical::{LogicalReader, LogicalWriter};
@@ -41,21 +41,21 @@ pub struct PartReader<'a> {
     pub reader: Option<LogicalReader<'a>>,
     /// The redundancy.
     pub input: Option<ParityReader<'a>>,
-    /// What cannot be read, or is wrong.
+    /// The files that cannot be read, or are wrong.
     pub errors: PartErrors,
 }
 
 /// The files of a part that stay open between two reads.
 #[derive(Clone, Copy)]
 pub struct KeptOpen {
-    /// How many files of data.
+    /// Number of data files.
     pub data: usize,
     /// True for the redundancy file.
     pub redundancy: bool,
 }
 
 impl KeptOpen {
-    /// Where a process reads so `many` parts side by side, and may have `all` files of them open.
+    /// For a process that reads so `many` parts side by side, with at most `all` files open.
     pub fn of(many: usize, all: usize) -> Self {
         let each = all / many.max(1);
         let redundancy = each > 1;
@@ -69,9 +69,9 @@ impl KeptOpen {
 /// The first errors of a part.
 #[derive(Default)]
 pub struct PartErrors {
-    /// Why the data cannot be read, or are wrong.
+    /// The reason why the data cannot be read, or are wrong.
     pub data: FirstError,
-    /// Why the redundancy cannot be read, or is wrong.
+    /// The reason why the redundancy cannot be read, or is wrong.
     pub parity: FirstError,
 }
 
@@ -97,7 +97,7 @@ impl PartErrors {
 pub struct ArrivingPart<'a> {
     data: Option<LogicalWriter<'a>>,
     redundancy: Option<(ParityWriter, ParityHeader)>,
-    /// Why it cannot be written.
+    /// The reason why the file cannot be written.
     pub error: FirstError,
 }
 

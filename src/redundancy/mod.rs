@@ -136,7 +136,7 @@ impl PartHealth {
         [self.data, self.parity].into_iter().filter_map(Result::err)
     }
 
-    /// Why something of it could not be read, if that may pass: it may be whole.
+    /// The error with which a part could not be read, if it may pass: the part may be whole.
     pub fn unread(&self) -> Option<&Error> {
         let errors = [&self.data, &self.parity].map(|part| part.as_ref().err());
         errors
@@ -146,7 +146,7 @@ impl PartHealth {
     }
 }
 
-/// How the content of files is compared with the record.
+/// The way in which the content of files is compared with the record.
 #[derive(Debug, Clone, Copy)]
 pub enum Verification {
     /// Every byte is read.
@@ -182,7 +182,7 @@ impl LocalPart {
     }
 }
 
-/// What [`RedundancyScheme::rebuild`] did on this rank.
+/// The result of [`RedundancyScheme::rebuild`] on this rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RebuildOutcome {
     /// Nothing was missing in the set.
@@ -278,8 +278,8 @@ impl<'a> Context<'a> {
         Ok(messages)
     }
 
-    /// Sends `make(steps)` to the member that many steps to the right. Returns what all members
-    /// sent to this one, in set order; its own entry is `make(0)`. One round.
+    /// Sends `make(steps)` to the member that many steps to the right. Returns the values that all
+    /// members sent to this one, in set order; its own entry is `make(0)`. One round.
     fn exchange(&self, make: impl Fn(usize) -> Vec<u8>) -> Result<Vec<Vec<u8>>> {
         let to = (1..self.set.size()).map(|steps| (self.set.right(steps), make(steps)));
         let others = self.set.members.iter().copied();
@@ -291,7 +291,8 @@ impl<'a> Context<'a> {
 }
 
 /// The first component of `path` below `root` that exists and is not a directory, or, for `path`
-/// itself, not a file. It may be a link, so nothing behind it may be used. `None` if there is none.
+/// itself, not a file. The path may be a link, so nothing behind it may be used. `None` without a
+/// redundancy file.
 pub fn find_obstacle(files: &dyn Files, root: &Path, path: &Path) -> Result<Option<PathBuf>> {
     let mut here = root.to_path_buf();
     for component in path.strip_prefix(root).unwrap_or(path).components() {
@@ -343,7 +344,7 @@ impl FirstError {
         self.0.is_some()
     }
 
-    /// The error for other ranks, shortened; empty if there is none.
+    /// The error for other ranks, shortened; empty without an error.
     fn text(&self, limit: usize) -> String {
         let text = self.0.as_ref().map_or_else(String::new, Error::to_string);
         text.chars().take(limit).collect()
@@ -359,9 +360,9 @@ impl FirstError {
         }
     }
 
-    /// Tells all members whether this one has failed. Afterwards all members have failed or none.
-    /// Returns true if another round is needed and possible. One round of messages. The outer error
-    /// is a failure of communication.
+    /// Tells all members whether this one has failed. Afterwards the call has failed on all members
+    /// or on none. Returns true if another round is needed and possible. One round of messages. The
+    /// outer error is a failure of communication.
     fn share_with_set(
         &mut self,
         context: &Context,

@@ -124,12 +124,12 @@ pub fn final_name(name: &OsStr) -> &OsStr {
 pub enum Blocks {
     /// Data: their space is reserved, so that a full disk is noticed early.
     AreData,
-    /// They may be zeros for the most part, as those of files with holes, and stay holes.
+    /// The blocks may be zeros for the most part, as those of files with holes, and stay holes.
     MayBeHoles,
 }
 
 impl Blocks {
-    /// What those of files with these paths and sizes (bytes) are expected to be: the files of all members of a
+    /// The expected kind of blocks for files with these paths and sizes (bytes): the files of all members of a
     /// set are mostly alike. Small ones are not looked at.
     pub fn of(files: &dyn Files, list: &[(PathBuf, u64)]) -> Self {
         let large = list.iter().filter(|(_, size)| *size >= LARGE);
@@ -148,8 +148,8 @@ impl Blocks {
 /// Files of at least so many bytes may have holes that are worth a look.
 const LARGE: u64 = 1 << 20;
 
-/// A redundancy file that is being written, each block front to back. It has a [`temporary_name`]
-/// until [`ParityWriter::finish`].
+/// A redundancy file that is being written, each block front to back. The file has a
+/// [`temporary_name`] until [`ParityWriter::finish`].
 pub struct ParityWriter {
     path: PathBuf,
     temporary: PathBuf,
@@ -162,7 +162,7 @@ pub struct ParityWriter {
 }
 
 impl ParityWriter {
-    /// Starts the successor of the file `path`, if there is one, with space for header and blocks. All
+    /// Starts the successor of the file `path`, if that exists, with space for header and blocks. All
     /// checksums must be present in `header`, since they have a fixed width, but their values may
     /// still change.
     pub fn create(files: &dyn Files, path: PathBuf, header: &ParityHeader) -> Result<Self> {
@@ -199,7 +199,7 @@ impl ParityWriter {
                 }
                 other => other?,
             },
-            // How much is needed is known only when it is written.
+            // The needed space is known only when the blocks are written.
             Blocks::MayBeHoles => {
                 if there.is_some() && files.space(&temporary).is_ok_and(|space| space.free < size) {
                     files.remove_tree(&path)?;
@@ -287,17 +287,17 @@ pub struct ParityReader<'a> {
     pub header: ParityHeader,
 }
 
-/// Where a redundancy file is read from.
+/// The source from which a redundancy file is read.
 enum Source<'a> {
     /// It stays open.
     Open(Box<dyn File>),
-    /// It is opened for each read.
+    /// The file is opened for each read.
     Closed(&'a dyn Files),
 }
 
 impl ParityReader<'static> {
-    /// Opens the file that belongs to `record`, which is of the rank and set of `context`; `None` if its
-    /// scheme makes none.
+    /// Opens the file that belongs to `record`, a record of the rank and set of `context`; `None` if the
+    /// scheme makes no file.
     pub fn of_record(context: &Context, record: &RankRecord) -> Result<Option<Self>> {
         let (scheme, set) = scheme_and_set(&record.dataset, &record.reddesc)?;
         let code = scheme.code(set.size())?;
@@ -398,7 +398,7 @@ impl ParityReader<'_> {
         Ok(())
     }
 
-    /// Reads what was not read yet, and compares all blocks with their checksum.
+    /// Reads the bytes that were not read yet, and compares all blocks with their checksum.
     pub fn verify(&mut self) -> Result<()> {
         let size = self.bounds.last().copied().unwrap_or(0);
         let gaps = self.sums.as_mut().map(|sums| sums.gaps(size));

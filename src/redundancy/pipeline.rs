@@ -63,14 +63,14 @@ pub struct PieceTask {
 pub trait MemberBlocks {
     /// Fills `buffer` from this member's block for that route.
     fn read(&mut self, route: usize, offset: u64, buffer: &mut [u8]);
-    /// Takes the next bytes of this member's result; those of one route come in order. Returns a
-    /// buffer for reuse, if there is one.
+    /// Takes the next bytes of this member's result; the bytes of one route come in order. Returns
+    /// a used buffer, if there is one.
     fn write(&mut self, route: usize, bytes: Vec<u8>) -> Option<Vec<u8>>;
     /// Fills `buffer` from the block of a member whose part this rank holds.
     fn read_held(&mut self, _route: usize, _offset: u64, buffer: &mut [u8]) {
         buffer.fill(0);
     }
-    /// Takes the next bytes of this member's block from its holder; those of one route come in
+    /// Takes the next bytes of this member's block from its holder; the bytes of one route come in
     /// order.
     fn write_relocated(&mut self, _route: usize, _bytes: &[u8]) {}
 }

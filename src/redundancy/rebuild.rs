@@ -1,17 +1,17 @@
-//! Rebuilds what a set lost: files, redundancy, or both.
+//! Rebuilds the losses of a set: files, redundancy, or both.
 //!
-//! Every member announces what it has, and all come to the same verdict. A rank without a record
-//! gets it from a right neighbour, whose redundancy file contains it. Ranks that need a new
-//! redundancy file get the file lists of their left neighbours. Then the blocks are exchanged
-//! column by column, in the order in which lost files are written. Which members send, and which of
-//! them computes, changes from piece to piece, so that all links and disks are used. A rank that
-//! lost data and redundancy writes both at the same time.
+//! Every member announces its files, and all come to the same verdict. A rank without a record gets
+//! it from a right neighbour, whose redundancy file contains it. Ranks that need a new redundancy
+//! file get the file lists of their left neighbours. Then the blocks are exchanged column by
+//! column, in the order in which lost files are written. Which members send, and which of them
+//! computes, changes from piece to piece, so that all links and disks are used. A rank that lost
+//! data and redundancy writes both at the same time.
 //!
-//! The content of the survivors is compared with its checksums in the same pass; what the pass did
-//! not read is read after it. If content turns out to be damaged, its rank announces that, and the
-//! rebuild starts another round with one more loss. If a rank would overwrite files that may be
-//! right, all survivors are verified first, and files of ranks without a record are verified too
-//! (`orphans`).
+//! The content of the survivors is compared with its checksums in the same pass; bytes that the
+//! pass did not read are read after it. If content turns out to be damaged, its rank announces
+//! that, and the rebuild starts another round with one more loss. If a rank would overwrite files
+//! that may be right, all survivors are verified first, and files of ranks without a record are
+//! verified too (`orphans`).
 //!
 //! A part that another member holds is moved in the first round that rebuilds (`relocate`): its holder
 //! sends it, its rank writes it, and the blocks that arrive are used to rebuild others.
@@ -83,12 +83,13 @@ struct Rebuild<'r, 'c> {
     held: &'r mut [HeldPart],
     /// In the first round: the header of the redundancy file, if another rank holds it.
     relocated_header: Option<ParityHeader>,
-    /// True in the first round. In later ones, files without a record may be what was rebuilt.
+    /// True in the first round. In later rounds, files without a record may have been rebuilt by an
+    /// earlier round.
     orphans: bool,
 }
 
 impl Rebuild<'_, '_> {
-    /// One round. `None` if another one is needed.
+    /// One round. `None` if another round is needed.
     fn round(&mut self) -> Result<Option<(RankRecord, RebuildOutcome)>> {
         let context = self.context;
         let (state, parity) = self.announce();
@@ -131,7 +132,8 @@ impl Rebuild<'_, '_> {
         (state, parity)
     }
 
-    /// Every member sends its state. Gives the verdict on what all have sent. One round of messages.
+    /// Every member sends its state. Gives the verdict on the announcements of all members. One
+    /// round of messages.
     fn exchange_states(&self, state: &MemberState) -> Result<Verdict> {
         let messages = self.context.exchange(|_| state.to_bytes())?;
         let read = |m: &Vec<u8>| MemberState::from_bytes(m, self.code.parities());
@@ -167,7 +169,8 @@ impl Rebuild<'_, '_> {
         (made, findings)
     }
 
-    /// Moves the parts that other ranks hold. With `rebuild`, also rebuilds what the verdict asks for.
+    /// Moves the parts that other ranks hold. With `rebuild`, also rebuilds the files that the verdict
+    /// names.
     fn restore(
         &mut self,
         state: &MemberState,
@@ -184,7 +187,7 @@ impl Rebuild<'_, '_> {
             rebuild,
         };
         let record = self.record(state);
-        // Threads write what is rebuilt.
+        // Threads write the rebuilt files.
         thread::scope(|scope| round.run(scope, record, parity, self.held))
     }
 }
@@ -240,10 +243,10 @@ struct RoundOutput {
     relocation_failed: bool,
 }
 
-/// Whether a survivor's data and redundancy are right, if that is known now.
+/// The health of a survivor's data and redundancy, if it is known now.
 type Findings = Option<PartHealth>;
 
-/// Enters what was found in `mine`. Returns true if that is a new loss.
+/// Enters the findings in `mine`. Returns true if that is a new loss.
 fn update_health(mine: &mut LocalPart, findings: Findings) -> bool {
     let Some(PartHealth { data, parity }) = findings else {
         return false;

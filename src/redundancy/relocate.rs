@@ -1,12 +1,12 @@
 //! Moves parts of a dataset to the nodes where their ranks run now.
 //!
 //! The holder of a part announces its record, the state of its files and the header of its redundancy
-//! file. The [`pipeline`] moves the blocks. Then the holder says whether it could read all that it sent,
-//! and the rank compares what it has written with the checksums. The holder keeps its copy.
+//! file. The [`pipeline`] moves the blocks. Then the holder says whether it could read all blocks that
+//! it sent, and the rank compares the written files with the checksums. The holder keeps its copy.
 //!
 //! A rebuild does this in the pass that rebuilds, if all holders are members of the set. Each block is sent
-//! once, and is used on arrival. [`move_parts`] moves all other parts before. It goes through the first
-//! stage of the pipeline only.
+//! once, and is used on arrival. [`move_parts`] moves all other parts before. Such a part goes through the
+//! first stage of the pipeline only.
 
 use super::code::BlockPlace;
 use super::logical::LogicalReader;
@@ -128,8 +128,8 @@ impl HeldPart {
         }
     }
 
-    /// Opens the part for reading; `places` are those of its block in each route. If a file cannot be
-    /// opened, zeros are sent and the error is kept.
+    /// Opens the part for reading; `places` are the places of its block in each route. If a file
+    /// cannot be opened, zeros are sent and the error is kept.
     fn open<'a>(
         &self,
         context: &Context<'a>,
@@ -158,8 +158,8 @@ impl HeldPart {
 }
 
 impl PartReport {
-    /// The part as its rank knows it, and the header of its redundancy file. The holder reports what is
-    /// missing.
+    /// The part by the records of its rank, and the header of its redundancy file. The holder reports
+    /// missing files.
     pub fn into_part(self, context: &Context) -> (LocalPart, Option<ParityHeader>) {
         let missing = |there: bool, what: &str| {
             if there {
@@ -204,8 +204,8 @@ fn held_members(context: &Context) -> impl Iterator<Item = usize> {
     away.filter(|member| context.holder(*member) == context.comm.rank())
 }
 
-/// Each holder announces the parts that it holds to their ranks. Returns what was announced to this rank.
-/// One round of messages.
+/// Each holder announces the parts that it holds to their ranks. Returns the records that were announced
+/// to this rank. One round of messages.
 pub(super) fn announce(context: &Context, held: &mut [HeldPart]) -> Result<Option<PartReport>> {
     // A part without a record, or that cannot be serialized, counts as lost. The message is sent all the
     // same, since it is waited for.
@@ -278,8 +278,8 @@ pub(super) fn exchange_read_errors(
 /// written.
 ///
 /// The blocks of all parts are sent side by side, in pieces. A stage of the pipeline has more pieces than
-/// there are blocks, so a rank waits only for pieces of a lower number than those that it is at. The rank
-/// with the lowest number can always continue, whoever sends to whom.
+/// blocks exist, so a rank waits only for pieces of a lower number than its present ones. The rank with
+/// the lowest number can always continue, whichever ranks send to which.
 pub fn move_parts(
     context: &Context,
     held: &mut [HeldPart],

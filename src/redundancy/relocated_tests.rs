@@ -424,7 +424,8 @@ fn a_failing_disk_during_a_move_blocks_no_rank_and_loses_nothing() {
     }
 }
 
-/// Who holds the parts of four ranks: one rank each, in circles of several lengths, or one rank several.
+/// The holders of the parts of four ranks: one rank each, in circles of several lengths, or one rank
+/// several.
 const PLACEMENTS: [[usize; 4]; 6] = [
     [3, 0, 1, 2],
     [1, 0, 3, 2],

@@ -47,7 +47,7 @@ pub fn scheme_and_set(dataset: &Dataset, reddesc: &Reddesc) -> Result<(Redundanc
     Ok((known_scheme(dataset, reddesc)?, set))
 }
 
-/// The redundancy file of a rank with this descriptor; `None` if its scheme makes none.
+/// The redundancy file of a rank with this descriptor; `None` if its scheme makes no file.
 pub fn redundancy_file(meta_dir: &Path, reddesc: &Reddesc) -> Option<PathBuf> {
     let scheme = scheme_of(reddesc)?.scheme;
     let set = Set::new(reddesc.set_rank, reddesc.members.clone())?;
@@ -89,7 +89,7 @@ impl RedundancyScheme {
         parity_file::path(context.meta_dir, context.set, self.scheme)
     }
 
-    /// How many members of a set of this size may be lost, whichever they are.
+    /// Number of members of a set of this size that may be lost, whichever they are.
     pub fn losses(&self, members: usize) -> usize {
         let code = self.code(members).ok().flatten();
         code.map_or(0, |code| code.parities())
@@ -115,7 +115,7 @@ impl RedundancyScheme {
         context.members()?;
         match self.code(context.set.size())? {
             Some(code) => encode::encode(context, &code, self.path(context), record),
-            // There is nothing to make, and nobody waits for checksums.
+            // This scheme makes no file, and nobody waits for checksums.
             None => Ok(()),
         }
     }
@@ -145,13 +145,13 @@ impl RedundancyScheme {
 
     /// Rebuilds the files and redundancy files that the set lost, and returns this rank's record.
     ///
-    /// `mine` is this rank's part; `None` if it has no record. Content that is not verified yet is
-    /// compared with its checksums, in the pass that rebuilds a lost rank if there is one. Damaged
-    /// content is noted in `mine` and counts as lost, and the rebuild starts again without it.
+    /// `mine` is this rank's part; `None` if it has no record. Unverified content is compared with
+    /// its checksums, in the pass that rebuilds a lost rank if one is lost. Damaged content is
+    /// noted in `mine` and counts as lost, and the rebuild starts again without it.
     ///
-    /// Files of a rank without a record are compared with what a neighbour's redundancy file says
-    /// of them. If all are right, the rank keeps them. If not, they are removed just before they
-    /// are rebuilt.
+    /// Files of a rank without a record are compared with their entries in a neighbour's redundancy
+    /// file. If all are right, the rank keeps them. If not, they are removed just before they are
+    /// rebuilt.
     ///
     /// If the set lost more than the scheme tolerates, every member gets [`Error::Dataset`], and no
     /// file is changed. Other errors are as in [`RedundancyScheme::encode`]. Rebuilt files are

@@ -375,8 +375,8 @@ fn redundancy_of_other_members_or_other_codes_does_not_count() {
     );
 }
 
-/// The damage is not visible before: sizes are right. It is found while the survivor helps to
-/// rebuild another, or afterwards if the rebuild did not read it.
+/// The damage is not visible before: sizes are right. The damage is found while the survivor helps
+/// to rebuild another member, or afterwards if the rebuild did not read it.
 #[test]
 fn damaged_content_of_a_survivor_counts_as_another_loss() {
     for kind in [Scheme::Rs, Scheme::Partner, Scheme::Xor] {

@@ -58,14 +58,15 @@ impl Set {
 /// 3. sets have at least `set_size` members, unless a group is larger than the number of
 ///    such sets.
 ///
-/// The ranks are dealt out to the sets in turn: those of the larger groups first, of groups of one size those of
-/// the group with the lowest rank, in a group the lower ones. So set sizes differ by at most one. A group has at most
-/// as many ranks as there are sets, and no set gets two of them. Members are in rising order of world rank.
+/// The ranks are dealt out to the sets in turn: first the ranks of the larger groups, of groups of one size those of
+/// the group with the lowest rank, and in a group the lower ranks. So set sizes differ by at most one. A group has at
+/// most as many ranks as there are sets, and no set gets two of them. Members are in rising order of world rank.
 pub fn number_of_sets(ranks: usize, largest: usize, set_size: usize) -> usize {
     largest.max(ranks / set_size.max(2)).min(ranks / 2).max(1)
 }
 
-/// What [`survives`] says of such sets: only the largest group can have several ranks in one.
+/// The result of [`survives`] for such sets: only the largest group can have several ranks in one
+/// set.
 pub fn survivable_losses(
     ranks: usize,
     largest: usize,
@@ -127,8 +128,8 @@ pub(super) fn make_sets(failure_group: &[usize], set_size: usize) -> Vec<Set> {
     )
 }
 
-/// How many failure groups, whichever they are, can be lost together if a set of `n` members can rebuild
-/// `losses(n)` of them. The answer is 0 if a set has no more members than that.
+/// Number of failure groups, whichever they are, that can be lost together if a set of `n` members can
+/// rebuild `losses(n)` of them. The answer is 0 if a set has no more members than that.
 pub fn survives(sets: &[Set], failure_group: &[usize], losses: impl Fn(usize) -> usize) -> usize {
     sets.iter()
         .filter(|set| set.index == 0)

@@ -37,7 +37,7 @@ impl Checksums {
         }
     }
 
-    /// Offsets and lengths of those of the first `size` bytes that were not added yet.
+    /// Offsets and lengths of the bytes among the first `size` that were not added yet.
     pub fn gaps(&mut self, size: u64) -> Vec<(u64, u64)> {
         self.segments.sort_by_key(|s| s.start);
         let (mut gaps, mut at) = (Vec::new(), 0);

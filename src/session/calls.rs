@@ -1,5 +1,5 @@
-//! Counts the calls of the library in the control directory of each node, for those who watch whether the job makes progress
-//! (`scr run --watch calls`).
+//! Counts the calls of the library in the control directory of each node, for watches of the job's progress (`scr run
+//! --watch calls`).
 
 use crate::session::run::Run;
 use crate::store::{CALLS_FILE, Files, Watch};
@@ -15,7 +15,7 @@ const EACH: Duration = Duration::from_secs(1);
 /// Least time between the first write and the second. Short runs write once, however quick the machine is.
 const AT_BEGIN: Duration = Duration::from_secs(5);
 
-/// How often a rank shows that a long call makes progress.
+/// Time between two signs by which a rank shows that a long call makes progress.
 const EACH_SIGN: Duration = Duration::from_secs(5);
 
 /// The longest count that is read, bytes.
@@ -24,7 +24,7 @@ const LONGEST: u64 = 64;
 /// The calls of this rank so far.
 pub(super) struct CallCount {
     calls: u64,
-    /// When the count may be written again.
+    /// Time at which the count may be written again.
     due: Instant,
     each: Duration,
 }
@@ -61,8 +61,8 @@ impl CallCount {
     }
 }
 
-/// Shows that a long call makes progress: moves the count of this node, so that a long checkpoint is no hang. Every rank
-/// does, as those that share a node do not copy at the same time.
+/// Shows that a long call makes progress: raises the count of calls of this node, so that a long checkpoint does not
+/// look like a hang. Every rank does so, since ranks that share a node do not copy at the same time.
 pub(super) struct CallSigns {
     files: Arc<dyn Files>,
     /// The count of this node; `None` on a rank without a store.
@@ -72,7 +72,7 @@ pub(super) struct CallSigns {
 }
 
 impl CallSigns {
-    /// Of work that begins now.
+    /// The progress of work that begins now.
     pub fn new(run: &Run) -> Self {
         let store = run.stores.get(run.descriptors.control);
         CallSigns {
@@ -83,7 +83,7 @@ impl CallSigns {
         }
     }
 
-    /// Adds one to the count. Which rank's calls they are does not matter to those who watch.
+    /// Adds one to the count. Watches do not care which rank made the calls.
     fn sign(&self) -> Option<()> {
         let path = self.path.as_ref()?;
         let text = self.files.read(path, LONGEST).ok()?;

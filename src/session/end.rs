@@ -19,7 +19,7 @@ impl Session {
     fn empty_saved_cache(&mut self) {
         let cached = &mut self.cached;
         let is_saved = |c: &CachedDataset| c.location.is_bypass() || c.prefix.is_saved();
-        // In the prefix directory there were as many newer ones as the user wants to keep.
+        // The prefix directory had as many newer checkpoints as the user wants to keep.
         let was_saved = |c: &CachedDataset| {
             let newer = |other: &CachedDataset| is_saved(other) && other.dataset.id > c.dataset.id;
             c.prefix == PrefixState::LeftWindow && cached.entries.iter().any(newer)
@@ -40,15 +40,16 @@ impl Session {
                         entry.locations.remove(&flush_file::CACHE.into());
                     }
                 }
-                // What has left the window of the prefix directory is nowhere any more.
+                // A dataset in bypass that has left the window of the prefix directory has no copy
+                // any more.
                 record.datasets.retain(|_, e| !e.locations.is_empty());
             });
         }
     }
 
     /// Ends the run (`SCR_Finalize`): flushes the newest checkpoint unless `SCR_FLUSH` is 0, and
-    /// records in the halt file that the job ended normally. A reason to halt that is there already
-    /// stays, so that the next run is told to stop, too. If everything in the cache is in the prefix
+    /// records in the halt file that the job ended normally. A reason to halt that was set before
+    /// stays, so that the next run also stops. If everything in the cache is in the prefix
     /// directory, nothing stays in the cache, unless the next run is likely not to use it there
     /// (`SCR_FETCH=0`, `SCR_PREFIX_PURGE=1`). Collective.
     ///
@@ -100,8 +101,8 @@ impl Session {
         self.run.tell_once(Severity::Warning, text);
     }
 
-    /// Ends what this process does for the run, of which ranks are lost, and keeps what a repair needs. Waits
-    /// for the threads of the session. Local.
+    /// Ends this process's work for a run that has lost ranks, and keeps what a repair needs. Waits for the
+    /// threads of the session. Local.
     pub fn leave(mut self) -> Member {
         self.run.comm.revoke();
         self.background.abandon();

@@ -7,14 +7,15 @@ use crate::messages::{AFTER_REFUSED_RESTART, WOULD_OVERWRITE};
 use crate::{Error, Result};
 use std::collections::BTreeSet;
 
-/// Equal on all ranks, but for `parts`.
+/// All ranks have the same values, except for `parts`.
 #[derive(Debug, Default)]
 pub struct FieldsState {
     /// A number of this rank's boxes in wholes, if the parts of all ranks were found to make up the wholes.
     parts: Option<u64>,
-    /// Why the last `SCR_Restore` has failed, if it has.
+    /// The reason why the last `SCR_Restore` has failed, if it has.
     refused: Option<String>,
-    /// Names of checkpoints that do not fit what the program has listed. They are good.
+    /// Names of checkpoints whose fields differ from those that the program has listed. They are
+    /// good.
     unfit: BTreeSet<Name>,
 }
 
@@ -44,7 +45,7 @@ impl FieldsState {
         Ok(())
     }
 
-    /// A checkpoint does not fit what the program lists.
+    /// A checkpoint does not fit the program's list.
     pub(super) fn does_not_fit(&mut self, name: Name) {
         self.unfit.insert(name);
     }
@@ -60,7 +61,8 @@ impl FieldsState {
         self.refused = why_refused;
     }
 
-    /// True for the name of a checkpoint that does not fit what the program has listed. Local; the same on all ranks.
+    /// True for the name of a checkpoint whose fields differ from those that the program has listed. Local; the same
+    /// on all ranks.
     pub fn is_unfit(&self, name: &Name) -> bool {
         self.unfit.contains(name)
     }

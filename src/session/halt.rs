@@ -1,4 +1,4 @@
-//! When the run must stop: conditions in the halt file, signals, the end of the allocation.
+//! The end of a run on request: conditions in the halt file, signals, the end of the allocation.
 
 use super::Session;
 use crate::Result;
@@ -19,7 +19,7 @@ pub(super) struct HaltState {
     /// A condition holds, and SCR itself must end the program (`SCR_HALT_EXIT`). The same on all
     /// ranks.
     must_exit: bool,
-    /// The signal that has asked this process to stop; 0 for none.
+    /// The signal that asks this process to stop; 0 if no signal came.
     signal: i32,
     environment: Environment,
     /// Rank 0: when the allocation ends, seconds since the epoch, once it was asked for.
@@ -28,11 +28,12 @@ pub(super) struct HaltState {
     recorded: Cell<bool>,
 }
 
-/// What all ranks learn in one round.
+/// The facts that all ranks learn in one round.
 pub(super) struct Decision {
     /// Rank 0's answer.
     yes: bool,
-    /// The number of a signal in the lowest 8 bits, and the rank that got it above them; 0 for none.
+    /// The number of a signal in the lowest 8 bits, and above them the rank that got it; 0 if no
+    /// signal came.
     signal: i64,
 }
 
@@ -94,8 +95,8 @@ impl HaltState {
         Ok(halt::reasons(&halt, clock::now(), end))
     }
 
-    /// Rank 0: when the allocation ends, in seconds since the epoch, if it can be found out. It is
-    /// found out once; that may take as long as a program of the resource manager may take. Local.
+    /// Rank 0: when the allocation ends, in seconds since the epoch, if it can be found out. The
+    /// end is found out once; that may take as long as a program of the resource manager. Local.
     pub fn end_of_allocation(&self, run: &Run) -> Option<i64> {
         *self.allocation_end.get_or_init(|| {
             let set = run.settings.end_time.map(|end| end.to_string());
@@ -189,9 +190,9 @@ impl Session {
         &self.run.settings.halt_signals
     }
 
-    /// Notes a signal that has come to this process; 0 for none. Signals that are not in
-    /// `SCR_HALT_SIGNALS` are ignored. Local: the other ranks learn of it in their next call that
-    /// asks whether to stop.
+    /// Notes a signal that has come to this process; 0 if none came. Signals that are not in
+    /// `SCR_HALT_SIGNALS` are ignored. Local: the other ranks hear of the signal in their next call
+    /// that asks whether to stop.
     pub fn set_signal(&mut self, signal: i32) {
         let known = self.halt_signals().contains(&signal);
         self.halt.signal = if known { signal } else { 0 };
@@ -236,9 +237,9 @@ impl Session {
         }
     }
 
-    /// Flushes the newest checkpoint if it must be in the prefix directory when the run ends. If all newer ones
-    /// were rejected or deleted, it may be one that an earlier run has left in the cache, and is recovered
-    /// first. Collective.
+    /// Flushes the newest checkpoint if it must be in the prefix directory when the run ends. If all newer
+    /// checkpoints were rejected or deleted, the newest may be one that an earlier run has left in the cache.
+    /// It is recovered first. Collective.
     pub(super) fn flush_newest(&mut self) -> Result<()> {
         // Flushes that go on must end in any case.
         let recovered = self.restart().bring_back_due().verdict()?;

@@ -1,9 +1,9 @@
 //! Locks. A prefix directory belongs to one run at a time, and so does the cache of a job on a node:
-//! a second run would take what the first is writing for the remains of a killed run. The first may
-//! be a killed run of which one process is still there, such as one that was stopped.
+//! a second run would mistake the files of the first for the remains of a killed run. The first run
+//! may have been killed, while one of its processes is still there, for example stopped.
 //!
-//! The control directory of a job on a node may have no cache in it. Its runs share a lock on the file with
-//! the count of calls there, so that nobody removes the directory while one of them uses it.
+//! The control directory of a job on a node may have no cache in it. The runs of a job share a lock on the
+//! file with the count of calls, so that nobody removes its directory while one of them uses it.
 
 use crate::cache::earlier_runs::take_over_earlier_runs;
 use crate::cache::layout::{Layout, temporary_of};
@@ -30,11 +30,11 @@ const OWNER: &str = ".scr.run";
 /// Beginning of the names of [`Session::reported_file`](super::Session::reported_file).
 pub(in crate::session) const REPORTED: &str = ".scr.reported.";
 
-/// How long to wait for a store that this run does not need: another rank of this run may hold the
-/// lock and not have named the run yet.
+/// Time to wait for a store that this run does not need: another rank of this run may hold the lock
+/// and may not have named the run yet.
 const UNUSED_STORE: Duration = Duration::from_secs(1);
 
-/// How long to wait for the lock before the file that names its owner is read again.
+/// Time to wait for the lock before the file that names its owner is read again.
 const RETRY: Duration = Duration::from_millis(20);
 
 /// The locks of this process. They end with it, however it ends.
@@ -71,10 +71,10 @@ struct Owner {
 
 /// Result of locking a cache directory.
 enum Locked {
-    /// This run has it. There is no lock if another rank of this run holds it, or if the file
+    /// This run has the lock. No lock is taken if another rank of this run holds it, or if the file
     /// system has no locks.
     ByThisRun(Option<Box<dyn Lock>>),
-    /// Another run has it.
+    /// Another run has the lock.
     ByOther(Owner),
 }
 
@@ -82,7 +82,7 @@ enum Locked {
 /// locks. Local.
 ///
 /// # Errors
-/// Another run has it.
+/// Another run has the lock.
 pub(in crate::session) fn lock_prefix(
     files: &dyn Files,
     prefix: &Prefix,
@@ -106,14 +106,15 @@ impl Locks {
         self.prefix = lock;
     }
 
-    /// Locks the stores that this rank leads, and takes over what earlier runs left in them. This
-    /// rank no longer leads a store that a run in another prefix directory has and that no dataset of this run will
-    /// use. In one that a process of an earlier run in this prefix directory has, the newest checkpoint may be.
-    /// Waits up to `timeout` for a run whose last processes are ending. Locks that this process has from an earlier
-    /// run of the session stay, or end if another rank leads the store now. Local.
+    /// Locks the stores that this rank leads, and takes over the datasets that earlier runs left in them. This rank
+    /// no longer leads a store that a run in another prefix directory has and that no dataset of this run will use.
+    /// In one that a process of an earlier run in this prefix directory has, the newest checkpoint may be. Waits up
+    /// to `timeout` for a run whose last processes are ending. Locks that this process has from an earlier run of
+    /// the session stay, or end if another rank leads the store now. Local.
     ///
     /// # Errors
-    /// Another run has a store that this one needs, or what is in it cannot be taken over.
+    /// Another run has a store that this run needs, or the content of the store cannot be taken
+    /// over.
     pub fn lock_stores(&mut self, run: &mut Run, timeout: Duration) -> Result<()> {
         let begun = Instant::now();
         let mut held = std::mem::take(&mut self.stores);
@@ -238,8 +239,8 @@ impl Locks {
     }
 }
 
-/// Names caches of a directory that had the path of the prefix directory before it, where no resource manager names the
-/// job: nobody finds them again. Local.
+/// Reports caches of an earlier directory at the path of the prefix directory, where no resource manager names the job:
+/// no run finds them again. Local.
 fn tell_gone(run: &Run, layout: &Layout) {
     let job = layout.job();
     let (Some(user), Some(own)) = (job.parent(), job.file_name()) else {
@@ -268,8 +269,8 @@ fn tell_gone(run: &Run, layout: &Layout) {
     }
 }
 
-/// True for a file in a job's directory that no later run needs: what tells who has the store, and what a
-/// killed run has left of it.
+/// True for a file in a job's directory that no later run needs: a record of the owner, or a remainder of
+/// a killed run.
 fn is_of_runs(name: &str) -> bool {
     let name = temporary_of(name).unwrap_or(name);
     name == OWNER || name == SHARED || name == CALLS_FILE
@@ -334,8 +335,8 @@ fn run_name(layout: &Layout) -> Name {
     root.file_name().map(Name::from).unwrap_or_default()
 }
 
-/// Locks a job's directory, takes over what is in it, and then names this run as its owner.
-/// `held`: the lock, if this process has it already.
+/// Locks a job's directory, takes over its datasets, and then names this run as its owner. `held`:
+/// the lock, if this process has it already.
 fn lock_store(
     files: &dyn Files,
     layout: &Layout,
@@ -357,7 +358,8 @@ fn lock_store(
                 return Ok(Locked::ByThisRun(None));
             }
             Err(error) if error.is_not_found() => {
-                // It was removed meanwhile, as by `scr clean`. Without a lock it would be removed again.
+                // The directory was removed meanwhile, as by `scr clean`. Without a lock it would be
+                // removed again.
                 let made = files.make_private_dirs(layout.base(), layout.below());
                 if made.is_ok() && Instant::now() < end {
                     continue;
@@ -374,7 +376,7 @@ fn lock_store(
         }
         if lock.is_some() {
             take_over_earlier_runs(files, layout)?;
-            // Without the file other runs know less. A full file system must not stop this one.
+            // Without the file other runs know less. A full file system must not stop this run.
             let _ = format::write(files, &path, owner, Durability::Atomic);
             return Ok(Locked::ByThisRun(lock));
         }

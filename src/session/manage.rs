@@ -17,22 +17,22 @@ use crate::session::state::Call;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-/// What rank 0 found out about the dataset that `SCR_Current` names.
+/// Rank 0's findings about the dataset that `SCR_Current` names.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE", default)]
 struct NamedCurrent {
     /// `None` if neither index nor cache has such a checkpoint.
     id: Option<u64>,
     ckpt: Option<u64>,
-    /// True if it is that of the index.
+    /// True if the name is that of a dataset in the index.
     indexed: bool,
 }
 
-/// What rank 0 found out about the dataset that `SCR_Delete` names.
+/// Rank 0's findings about the dataset that `SCR_Delete` names.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE", default)]
 struct NamedDelete {
-    /// What goes from the prefix directory.
+    /// The files to delete in the prefix directory.
     plan: DeletionPlan,
     /// Directories in the caches that only rank 0 knows by name.
     passed_over: Vec<Slot>,
@@ -59,7 +59,8 @@ impl Session {
         let cached = cached.map(|c| &c.dataset).chain(others);
         let cached = cached.max_by_key(|dataset| dataset.id);
         let found: NamedCurrent = run.share_from_root(|| {
-            // Else the end of a flush that lacks its entry in the index would make a newer one current.
+            // Else the end of a flush that lacks its entry in the index would make a newer checkpoint
+            // current.
             finish_and_tell(run)?;
             index::update(&*run.files, &run.prefix, |index| {
                 // A newer one of the name may be in the cache only.
@@ -99,7 +100,7 @@ impl Session {
         self.fields.note_restore(None);
         self.cached.gone_back_from = self.ids.last();
         // A cached one that is complete comes first. Else the current marker in the index decides,
-        // and no older cached one may come before it.
+        // and no older cached checkpoint may come before it.
         let complete = self.cached.get(id).is_some_and(CachedDataset::is_whole);
         if let (false, Some(survey)) = (complete, self.search.survey.get_mut()) {
             let candidates = &mut survey.cached;
@@ -136,7 +137,7 @@ impl Session {
     /// Removes `name` with all its files from the cache and the prefix directory (`SCR_Delete`).
     /// Collective.
     ///
-    /// If there is no such dataset, a warning says so.
+    /// If the dataset does not exist, a warning says so.
     ///
     /// # Errors
     /// A file cannot be removed.

@@ -1,7 +1,7 @@
 //! One run of an application under SCR: its state, and the calls of the API.
 //!
 //! [`Session`] holds the state in a few parts, and nothing is global. A method takes the parts that it
-//! uses, so that its signature says what it may change. [`state`] says which call is allowed when.
+//! uses, so that its signature shows what it may change. [`state`] says which call is allowed when.
 //!
 //! | call | where it is |
 //! |---|---|
@@ -73,7 +73,8 @@ use std::sync::Arc;
 
 /// One run under SCR. All methods are collective unless they say otherwise.
 pub struct Session {
-    /// What names it: all its runs have it, if it is repaired, and no other session.
+    /// A number that names the session: all its runs after repairs have the same, and no other
+    /// session has it.
     identity: u64,
     /// Communicator, files, settings, stores and sets: constant after `SCR_Init`.
     run: Run,
@@ -96,16 +97,16 @@ pub struct Session {
     interval: CheckpointInterval,
     fields: FieldsState,
     halt: HaltState,
-    /// What goes on while the program computes.
+    /// The work that goes on while the program computes.
     background: Background,
     statistics: Statistics,
     calls: CallCount,
-    /// Why this rank completes a phase with `valid` false, if that is known.
+    /// The reason why this rank completes a phase with `valid` false, if it is known.
     why_invalid: Option<String>,
 }
 
 impl Session {
-    /// What a flush uses and changes.
+    /// The parts of the session that a flush uses and changes.
     fn flush(&mut self) -> Flush<'_> {
         Flush {
             run: &self.run,
@@ -117,7 +118,7 @@ impl Session {
         }
     }
 
-    /// What a search for a restart uses and changes.
+    /// The parts of the session that a search for a restart uses and changes.
     fn restart(&mut self) -> Restart<'_> {
         Restart {
             run: &self.run,
@@ -132,7 +133,7 @@ impl Session {
     /// Waits until nothing goes on in the background but the deletion of evicted datasets. Collective.
     ///
     /// # Errors
-    /// Only those of the transport. A flush that failed is told.
+    /// Only errors of the transport. A failed flush is reported.
     pub fn finish_background(&mut self) -> Result<()> {
         self.flush().finish_background()
     }
@@ -147,7 +148,8 @@ impl Session {
         self.statistics.add_blocked(begun);
     }
 
-    /// Shows that a long call makes progress, as long as what it gets is told what was moved. Local.
+    /// Shows that a long call makes progress, as long as the returned value is told how much was
+    /// moved. Local.
     pub fn signs(&self) -> Box<dyn Watch> {
         Box::new(CallSigns::new(&self.run))
     }
@@ -157,7 +159,7 @@ impl Session {
         self.state
     }
 
-    /// How messages name this process. Local.
+    /// The name of this process in messages. Local.
     pub fn speaker(&self) -> &Speaker {
         &self.run.speaker
     }
@@ -187,12 +189,12 @@ impl Session {
         self.run.tell_once(severity, text);
     }
 
-    /// What the run remembers of its checkpoints of fields. Local.
+    /// The run's records about checkpoints of fields. Local.
     pub fn fields(&self) -> &FieldsState {
         &self.fields
     }
 
-    /// Changes what the run remembers of its checkpoints of fields. Local.
+    /// Changes the run's records about checkpoints of fields. Local.
     pub fn fields_mut(&mut self) -> &mut FieldsState {
         &mut self.fields
     }
@@ -200,7 +202,7 @@ impl Session {
     /// Checks that `call`, which opens no phase, is allowed now. Local.
     ///
     /// # Errors
-    /// It is not.
+    /// The call is not allowed.
     pub fn check_call(&mut self, call: Call) -> Result<()> {
         self.state.allow(call).map(drop)
     }

@@ -9,11 +9,11 @@ use crate::text::bytes;
 use std::cell::Cell;
 use std::time::Duration;
 
-/// How often rank 0 tells.
+/// Time between two messages of rank 0.
 const EACH: Duration = Duration::from_secs(10);
 
-/// What rank 0 has copied of its own files, with `SCR_DEBUG=1` told each ten seconds. The other ranks
-/// have about as much to do, and say nothing.
+/// Bytes that rank 0 has copied of its own files; with `SCR_DEBUG=1` printed each ten seconds. The
+/// other ranks have about as much to do, and say nothing.
 pub(super) struct CopyProgress<'a> {
     run: &'a Run,
     /// The work, such as "the flush of dataset 3 (ck.3)".
@@ -26,7 +26,7 @@ pub(super) struct CopyProgress<'a> {
 }
 
 impl<'a> CopyProgress<'a> {
-    /// Of work that begins now.
+    /// The progress of work that begins now.
     pub fn new(run: &'a Run, what: String) -> Self {
         CopyProgress {
             run,

@@ -27,17 +27,17 @@ pub(super) struct Store {
     pub layout: Layout,
     /// True on the one rank that acts for all ranks that share the directory.
     pub leader: bool,
-    /// With which ranks this one shares the directory.
+    /// The ranks that share the directory with this one.
     pub sharing: Sharing,
-    /// The lowest rank of those whose datasets in it are lost together with this rank's.
+    /// The lowest of the ranks whose datasets in it are lost together with this rank's.
     pub lost_with: usize,
 }
 
-/// What `SCR_Init` finds out. It does not change afterwards.
+/// The facts that `SCR_Init` finds out. They do not change afterwards.
 pub(super) struct Run {
     pub comm: Box<dyn Communicator>,
     pub files: Arc<dyn Files>,
-    /// What file systems have refused to keep of files.
+    /// Attributes of files that file systems have refused to keep.
     pub unkept: Unkept,
     pub sink: Arc<dyn Sink>,
     pub speaker: Speaker,
@@ -52,7 +52,7 @@ pub(super) struct Run {
     pub nodes: u64,
     /// The ranks of this rank's node.
     pub of_node: Sharing,
-    /// By the index of the store descriptor.
+    /// Indexed by the store descriptor.
     pub stores: Vec<Store>,
     /// This rank's redundancy set for each redundancy descriptor.
     pub sets: Vec<Set>,
@@ -79,13 +79,13 @@ impl Run {
         &self.speaker.node
     }
 
-    /// The redundancy descriptor by which a dataset like this one is written now.
+    /// The redundancy descriptor that applies to such a dataset now.
     pub fn descriptor_of(&self, dataset: &Dataset) -> Option<&SchemeDescriptor> {
         choose(&self.descriptors.schemes, dataset.ckpt, dataset.flag_output)
     }
 
-    /// True if the next run of this job can restart from what is in the prefix directory now: it may
-    /// fetch, and does not purge it. Its parameters are likely those of this run.
+    /// True if the next run of this job can restart from the prefix directory as it is now: that run
+    /// may fetch, and does not purge. The parameters of that run are likely those of this run.
     pub fn next_run_fetches(&self) -> bool {
         self.settings.fetch && !self.settings.prefix_purge
     }
@@ -95,8 +95,8 @@ impl Run {
         self.stores.get(store).filter(|store| store.leader)
     }
 
-    /// The ranks that have one rank make their directories in a store, and copy their files: those of the
-    /// node in a store with levels of nodes, else all that share the directory.
+    /// The ranks whose directories in a store one rank makes, and whose files it copies: the ranks of the
+    /// node in a store with levels of nodes, else all ranks that share the directory.
     pub fn together_in<'a>(&'a self, store: &'a Store) -> &'a Sharing {
         match store.layout.level() {
             Some(_) => &self.of_node,
@@ -144,7 +144,8 @@ impl Run {
         first.get() == self.rank() as i64
     }
 
-    /// Warns, on the `first` rank that has noted it, of what could not be kept of files. Local; all ranks call it.
+    /// Warns, on the `first` rank that has noted it, of attributes of files that could not be kept. Local; all
+    /// ranks call it.
     pub fn tell_unkept(&self, first: Agreed<i64>) {
         if first.get() == i64::MAX {
             return;
@@ -199,7 +200,7 @@ impl Run {
         self.share(AtRoot::new(&*self.comm, make))
     }
 
-    /// Gives what rank 0 has to all ranks. Collective; two rounds.
+    /// Gives rank 0's value to all ranks. Collective; two rounds.
     pub fn share<T: serde::Serialize + serde::de::DeserializeOwned>(
         &self,
         made: AtRoot<Result<T>>,
@@ -207,7 +208,7 @@ impl Run {
         made.share(&*self.comm, self.node())
     }
 
-    /// Runs `write` on rank 0, for a record that the run can do without: a failure is only reported.
+    /// Runs `write` on rank 0, for a record that the run does not need: a failure is only reported.
     /// Local.
     pub fn keep_record(&self, write: impl FnOnce() -> Result<()>) {
         if self.rank() == 0
@@ -234,7 +235,7 @@ impl Run {
     }
 }
 
-/// The warning for a record that could not be written and that the run can do without.
+/// The warning about a record that could not be written and that the run does not need.
 pub(super) fn record_not_written(error: &Error) -> String {
     format!("a record of this run is not up to date ({STALE_RECORD}): {error}")
 }

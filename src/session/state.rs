@@ -1,5 +1,5 @@
-//! The state machine of the API (SCR user API guide, "SCR API state transitions") as one
-//! pure table: which call is allowed where, and where it leads.
+//! The state machine of the API (SCR user API guide, "SCR API state transitions") as one pure
+//! table: the calls that are allowed in each state, and the next state.
 
 use crate::{Error, Result};
 
@@ -92,8 +92,7 @@ impl Call {
         )
     }
 
-    /// True if it is local, and about files of an open phase: a rank may be the only one that makes
-    /// it.
+    /// True if the call is local, and about files of an open phase: a single rank may make it.
     pub fn is_of_files(self) -> bool {
         matches!(
             self,

@@ -23,7 +23,7 @@ pub(super) struct Statistics {
     flushed: Amount,
     /// Flushes in the background.
     flushed_behind: Amount,
-    /// How long the program waited for those.
+    /// Time that the program waited for these flushes.
     held_up: Duration,
     recovered: Amount,
     fetched: Amount,
@@ -107,7 +107,7 @@ impl Statistics {
     }
 
     /// Records that the run ends by itself, waits for the log for a short time, and tells what it lacks.
-    /// `why` is what the program has called. Local.
+    /// `why` is the call of the program. Local.
     pub fn log_end(&mut self, run: &Run, why: Option<&str>) {
         self.compute_ends(run, Instant::now());
         if why.is_none() {

@@ -7,7 +7,8 @@ use crate::session::run::{Run, Store};
 use crate::store::{Durability, FileKind, Files, Stat};
 use crate::{Error, Result};
 
-/// The file by which the ranks of a store that several nodes share see that they do.
+/// The file by which ranks of a store that several nodes share check that they see the same
+/// directory.
 pub(in crate::session) const SHARED: &str = ".scr.shared";
 
 /// Fails if the directory of a store with `MKDIR=0` is missing. Local.
@@ -70,8 +71,8 @@ fn in_nodes(run: &Run) -> impl Iterator<Item = (&Store, &StoreDescriptor)> {
     })
 }
 
-/// This rank's part of a sum over all ranks. It is 0 if all ranks of each node see the same directories there, as far as
-/// the system tells. Local.
+/// This rank's part of a sum over all ranks. 0 if all ranks of each node see the same directories there, as far as the
+/// system tells. Local.
 pub(in crate::session) fn difference_in_nodes(run: &Run) -> i64 {
     // A sum over a million ranks stays in its type.
     const PART: u64 = (1 << 40) - 1;

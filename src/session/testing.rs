@@ -146,7 +146,8 @@ fn single(rank: usize) -> Reddesc {
     }
 }
 
-/// What a leader finds of a checkpoint that `ranks` ranks wrote with SINGLE: all their records.
+/// The inventory of a leader with a checkpoint that `ranks` ranks wrote with SINGLE: all their
+/// records.
 pub(super) fn found(id: u64, ranks: usize) -> Inventory {
     let record = |rank| CachedRecord {
         store: 0,
@@ -164,7 +165,7 @@ pub(super) fn found(id: u64, ranks: usize) -> Inventory {
     }
 }
 
-/// Several inventories as one leader's.
+/// Several inventories, joined as that of one leader.
 pub(super) fn joined(inventories: Vec<Inventory>) -> Inventory {
     let mut all = Inventory::default();
     for one in inventories {

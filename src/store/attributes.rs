@@ -94,8 +94,9 @@ fn note(refused: &mut Refusal, action: &'static str, done: Result<()>) {
 }
 
 /// Gives a file, which may be an `O_PATH` handle, the owner of the second of `stats`, as far as permitted. Returns the
-/// mode that it may have then. The first of `stats` is what it has now. If the directory in which it is gives its group to new
-/// files, the file keeps it: people share the directory by that group, and space may be accounted to it.
+/// mode that it may have then. The first of `stats` are its present attributes. If the directory in which it is gives
+/// its group to new files, the file keeps it: people share the directory by that group, and space may be accounted to
+/// it.
 fn restore_owner(
     fd: impl AsFd,
     path: &Path,

@@ -24,8 +24,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Flags to open a directory as a starting point only.
 const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
-/// How many directories are held at once: those of the sources and targets of a copy, and some for
-/// programs that write into several.
+/// Number of directories that are held at once: those of the sources and targets of a copy, and
+/// some for programs that write into several.
 const HELD: usize = 8;
 
 /// Directories that stay open; see [`Files::holding`](super::Files::holding).
@@ -68,7 +68,7 @@ impl HeldDirs {
         Ok(found)
     }
 
-    /// Closes all. False if there was none.
+    /// Closes all. False if it did not exist.
     pub fn close(&self) -> bool {
         let mut held = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let some = !held.is_empty();

@@ -1,4 +1,5 @@
-//! What a wrapper of [`Files`](super::Files) or [`File`](super::File) does not change, it forwards.
+//! Forwards the methods of [`Files`](super::Files) or [`File`](super::File) that a wrapper does not
+//! change.
 
 /// Makes methods that call the method of the same name of another value:
 ///

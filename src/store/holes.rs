@@ -9,8 +9,8 @@ use std::ops::Range;
 /// save more than the additional calls cost.
 const CELL: usize = 64 << 10;
 
-/// Writes `data` at `offset`. Where it has many zeros and the file has a hole, the hole stays: it takes no space,
-/// and is read as zeros. So zeros at the end may leave the file shorter than `data` reaches: [`reach`]
+/// Writes `data` at `offset`. If the data have many zeros and the file has a hole there, the hole stays: it takes
+/// no space, and is read as zeros. So zeros at the end may leave the file shorter than `data` reaches: [`reach`]
 /// ends it.
 pub fn write_with_holes(file: &dyn File, offset: u64, data: &[u8]) -> Result<()> {
     let (mut at, mut begin) = (0, 0);
@@ -42,7 +42,7 @@ fn write(file: &dyn File, offset: u64, data: &[u8], part: Range<usize>) -> Resul
     }
 }
 
-/// Makes a range of the file zeros, which are in `zeros`. It may have old content.
+/// Makes a range of the file zeros, which are in `zeros`. The range may have old content.
 fn fill(file: &dyn File, range: Range<u64>, zeros: &[u8]) -> Result<()> {
     let mut at = range.start;
     while at < range.end {
@@ -78,7 +78,7 @@ mod tests {
         std::fs::metadata(path).unwrap().blocks() * 512
     }
 
-    /// Zeros but for some bytes, at an offset that is in the middle of a block.
+    /// Zeros except for some bytes, at an offset that is in the middle of a block.
     fn sparse(size: usize) -> Vec<u8> {
         let mut data = vec![0; size];
         for at in [0, 3 * CELL, size / 2, size - 1] {

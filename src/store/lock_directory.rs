@@ -1,9 +1,9 @@
-//! A lock where the file system has none (`flock` fails on NFS mounted with `nolock`, and on Lustre mounted without
+//! A lock for file systems without locks (`flock` fails on NFS mounted with `nolock`, and on Lustre mounted without
 //! `flock`): a directory of one name, which only one process can rename into its place, since it is not empty.
 //!
-//! Nobody frees the lock of a process that was killed. So a thread of the holder writes a number that grows as long as the
-//! lock is held, and a lock whose number has not changed for [`ABANDONED`] is broken. A process that was stopped for
-//! longer than that, and goes on, has lost its lock and does not know it.
+//! Nobody frees the lock of a process that was killed. So a thread of the holder writes a number that grows as long as
+//! the lock is held, and a lock whose number has not changed for [`ABANDONED`] is broken. A process that was stopped
+//! for longer than that, and goes on, has lost its lock without knowing.
 
 use super::{Durability, Files, Lock};
 use crate::Result;
@@ -21,14 +21,15 @@ pub const NAME: &str = ".scr.lock";
 /// The file in it that tells one holder from another.
 const HOLDER: &str = "holder";
 
-/// The file in it whose number grows. It is not the one above: a holder that has lost the lock and does not know it must not
-/// write over that of the next one.
+/// The file in it whose number grows. Its name differs from the file above: a holder that has lost the lock without
+/// knowing must not write over the file of the next one.
 const ALIVE: &str = "alive";
 
 /// After so long a lock whose holder shows no sign of life is taken away.
 const ABANDONED: Duration = Duration::from_secs(15);
 
-/// How often the holder shows one. Most locks are held for milliseconds, and show none.
+/// Time between two signs of the holder. Most locks are held for milliseconds, and their holders
+/// show no sign.
 const SIGN: Duration = Duration::from_secs(3);
 
 /// Pause between two attempts.
@@ -66,7 +67,7 @@ impl Drop for LockDirectory {
 /// time. Local.
 ///
 /// # Errors
-/// The directory is missing, or cannot be written; or it cannot be read who has the lock.
+/// The directory is missing, or cannot be written; or the owner of the lock cannot be read.
 pub fn lock_by_directory(
     files: &dyn Files,
     dir: &Path,
@@ -83,7 +84,7 @@ fn lock(
 ) -> Result<Option<Box<dyn Lock>>> {
     let token = format!("{:016x}", random());
     let (place, own) = (dir.join(NAME), dir.join(format!("{NAME}.{token}")));
-    // It is not made here, as the others below it are.
+    // The directory itself is not made here, only those below it.
     files.list(dir)?;
     let made = files
         .make_dirs(&own)
@@ -108,8 +109,8 @@ fn lock(
     }
 }
 
-/// Starts the thread that shows the signs of life in the file `path`. Without it the lock is that of a process which must be
-/// done with it in [`ABANDONED`].
+/// Starts the thread that shows the signs of life in the file `path`. Without a sign, the lock belongs to a process
+/// that must be done with it in [`ABANDONED`].
 fn show_signs(files: Arc<dyn Files>, path: PathBuf) -> Option<(Sender<()>, JoinHandle<()>)> {
     let (end, ended) = channel();
     let show = move || show_until(&*files, &path, &ended);
@@ -129,7 +130,7 @@ fn show_until(files: &dyn Files, path: &Path, ended: &Receiver<()>) {
 /// Renames `own` to `place`. False if others were there until the time `until`.
 ///
 /// # Errors
-/// It cannot be renamed, or until then it could not be read who was there.
+/// The lock cannot be renamed, or until then its owner could not be read.
 fn take(
     files: &dyn Files,
     (own, place): (&Path, &Path),
@@ -153,7 +154,7 @@ fn take(
                 let _ = files.remove_tree(&broken);
             }
         } else if Instant::now() >= until {
-            // Perhaps nobody has it, and what cannot be read is in the way.
+            // Perhaps no process has the lock, and an unreadable entry is in the way.
             return now.map(|_| false);
         }
         seen = now.ok().flatten().map(|now| (now, since));
@@ -164,7 +165,7 @@ fn take(
 /// The holder, and its last sign of life.
 type Life = (Vec<u8>, Option<Vec<u8>>);
 
-/// `None` if nobody holds it.
+/// `None` if no process holds the lock.
 fn life(files: &dyn Files, place: &Path) -> Result<Option<Life>> {
     match files.read(&place.join(HOLDER), 64) {
         Ok(holder) => Ok(Some((holder, files.read(&place.join(ALIVE), 64).ok()))),

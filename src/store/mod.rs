@@ -40,8 +40,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The file in the control directory of a job in which the library counts its calls. It is written as time passes, and not as a
-/// run does more work, so the package scr-jobs leaves it out where it counts.
+/// The file in the control directory of a job in which the library counts its calls. The file is written as time
+/// passes, and not as a run does more work, so the package scr-jobs leaves it out of its counts.
 pub const CALLS_FILE: &str = ".scr.calls";
 
 /// The failures that the result of [`Files::replace`] survives.
@@ -90,7 +90,8 @@ pub struct Stat {
     pub mtime: (i64, u32),
 }
 
-/// What shows that a file was changed: its size, and the times of the last change of its content and of its inode.
+/// The facts by which a change of a file is noticed: its size, and the times of the last change of its content and
+/// of its inode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileStamp {
     /// Size, bytes.
@@ -109,9 +110,9 @@ impl Stat {
         }
     }
 
-    /// The space that a file takes, bytes: its size in whole blocks of `block` bytes, or what is
-    /// allocated if that is less, as with holes. A file system that tells of no allocation at all is
-    /// not believed.
+    /// The space that a file takes, bytes: its size in whole blocks of `block` bytes, or the
+    /// allocated space if that is less, as with holes. A file system that tells of no allocation at
+    /// all is not believed.
     pub fn space(&self, block: u64) -> u64 {
         let size = self.size.next_multiple_of(block);
         match self.blocks {
@@ -141,18 +142,18 @@ pub trait File: Send {
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()>;
     /// Writes all of `data` at `offset`.
     fn write_at(&self, offset: u64, data: &[u8]) -> Result<()>;
-    /// Reserves space and sets the size, so that a full disk is noticed early. Another error says nothing
-    /// of the file, which can be written all the same; see [`Unkept`].
+    /// Reserves space and sets the size, so that a full disk is noticed early. Another error does not
+    /// concern the file, which can be written all the same; see [`Unkept`].
     fn allocate(&self, size: u64) -> Result<()>;
-    /// Sets the size and reserves no space: what is added is a hole. After an error what is missing can still be
-    /// written.
+    /// Sets the size and reserves no space: the added range is a hole. After an error the missing bytes can
+    /// still be written.
     fn set_size(&self, size: u64) -> Result<()>;
     /// The first run of bytes at or after `from` without holes. `None` if only holes follow. If the
-    /// file system cannot tell holes, the rest of the file is one run.
+    /// file system cannot tell where holes are, the rest of the file is one run.
     fn data_from(&self, from: u64) -> Result<Option<Range<u64>>>;
     /// Copies bytes of another file to the same offset, without reading them into memory.
     /// `Ok(false)` if that cannot be done here, or is known to be slower: then the bytes must be
-    /// read and written, and the target may have some of them.
+    /// read and written, and the target may already have some of them.
     fn copy_from(&self, source: &dyn File, bytes: Range<u64>) -> Result<bool>;
     /// Starts to bring written bytes to stable storage, without waiting: a later sync is shorter. An error of the
     /// disk comes again in that sync.
@@ -177,9 +178,9 @@ pub trait Files: Send + Sync {
     /// directories fails (`ELOOP`, with the name of the link) if a component below the root is a
     /// symbolic link. The roots themselves may be reached through links. `self` does not change.
     fn beneath(&self, roots: &[PathBuf]) -> Arc<dyn Files>;
-    /// This file system, for work with many files in few directories. A directory stays open once a
-    /// file in it was opened, created or looked at, if it is one of `dirs` or below one, and below a root
-    /// of [`Files::beneath`]. The next file is found there, even if the directory was renamed or
+    /// This file system, for work with many files in few directories. A directory stays open once a file
+    /// in it was opened, created or looked at, if it is one of `dirs` or below one of them, and below a
+    /// root of [`Files::beneath`]. The next file is found there, even if the directory was renamed or
     /// replaced meanwhile, so this must not outlive the work. `self` does not change.
     fn holding(&self, dirs: &[&Path]) -> Arc<dyn Files>;
     /// The path of a directory with all links resolved; its last component need not exist. For
@@ -208,27 +209,27 @@ pub trait Files: Send + Sync {
     /// Makes a directory and its missing parents, with mode 0777 less the umask.
     fn make_dirs(&self, path: &Path) -> Result<()>;
     /// Makes the directories of `below` under `base`, each with mode 0700. Those that exist must be
-    /// directories (no symbolic links), owned by this user and not writable by others. `base` is
-    /// made if it is missing (0755 less the umask). It must be a directory (no symbolic link).
-    /// It must belong to this user or root, and not be writable by everybody unless it is sticky. In a
-    /// user name space, the owner of a sticky one may be unknown.
+    /// directories (no symbolic links), owned by this user and not writable by others. `base` is made
+    /// if it is missing (0755 less the umask). The base must be a directory (not a symbolic link). The
+    /// base must belong to this user or root, and not be writable by everybody unless it is sticky. In
+    /// a user name space, the owner of a sticky one may be unknown.
     fn make_private_dirs(&self, base: &Path, below: &Path) -> Result<()>;
-    /// Checks whether [`Files::make_private_dirs`] would accept those of these directories that exist.
-    /// Makes none.
+    /// Checks that [`Files::make_private_dirs`] would accept those of these directories that exist.
+    /// Makes no directory.
     fn check_private_dirs(&self, base: &Path, below: &Path) -> Result<()>;
-    /// Checks whether this process may make entries in an existing directory. Makes none. A file system may
-    /// refuse them all the same.
+    /// Checks whether this process may make entries in an existing directory. Makes no directory. A file
+    /// system may refuse them all the same.
     fn may_add(&self, dir: &Path) -> Result<()>;
     /// Names in a directory, sorted, without `.` and `..`.
     fn list(&self, path: &Path) -> Result<Vec<OsString>>;
-    /// `lstat`; `None` if there is no such entry.
+    /// `lstat`; `None` if the path does not exist.
     fn stat(&self, path: &Path) -> Result<Option<Stat>>;
-    /// What distinguishes a file or directory from all others that this process can see, whatever its path. `None` if it is not
-    /// there, or this file system does not tell.
+    /// Two numbers that distinguish a file or directory from all others that this process can see, whatever its path.
+    /// `None` if it is not there, or this file system does not tell.
     fn identity(&self, path: &Path) -> Option<(u64, u64)>;
     /// Renames within a file system. Replaces an existing file.
     fn rename(&self, from: &Path, to: &Path) -> Result<()>;
-    /// Removes a file or link. A missing one is no error.
+    /// Removes a file or link. A missing file is no error.
     fn remove_file(&self, path: &Path) -> Result<()>;
     /// Removes an empty directory. `Ok(false)` if it is not empty or does not exist.
     fn remove_dir(&self, path: &Path) -> Result<bool>;
@@ -241,12 +242,12 @@ pub trait Files: Send + Sync {
     /// entries of all its directories. Files that other processes write are waited for, too. Not
     /// all network file systems report an error here that hit a file which is closed already.
     fn sync_fs(&self, path: &Path) -> Result<()>;
-    /// Restores mode, owner and times of `stat` as far as permitted. Each is tried, and the first that the file
-    /// system has refused is returned; that the user may not give a file away is no refusal. In a directory that gives its group
-    /// to new files (setgid) the file keeps that group.
+    /// Restores mode, owner and times of `stat` as far as permitted. Each attribute is tried, and the first that the
+    /// file system has refused is returned. That a user may not give a file away does not count as refused. In a
+    /// directory that gives its group to new files (setgid) the file keeps that group.
     ///
     /// # Errors
-    /// There is no such file or directory, or it is a link.
+    /// The file or directory does not exist, or it is a link.
     fn restore(&self, path: &Path, stat: &Stat) -> Result<Refused>;
     /// Capacity of the file system that holds `path`.
     fn space(&self, path: &Path) -> Result<Space>;
@@ -255,6 +256,6 @@ pub trait Files: Send + Sync {
     /// system without locks gives an error with the system's errno.
     fn try_lock(&self, path: &Path) -> Result<Option<Box<dyn Lock>>>;
     /// Tries to take a shared lock, as [`Files::try_lock`] takes an exclusive one: any number of holders may
-    /// have it at a time, but none while another has the exclusive lock.
+    /// have it at a time, but no process while another has the exclusive lock.
     fn try_lock_shared(&self, path: &Path) -> Result<Option<Box<dyn Lock>>>;
 }

@@ -24,8 +24,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Files and directories of the operating system (Linux). Modes are set through /proc if there is
-/// no other way that follows no link.
+/// Files and directories of the operating system (Linux). Modes are set through /proc if no other
+/// call avoids links.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Posix;
 
@@ -59,7 +59,7 @@ trait System: Send + Sync {
         At::find(self.roots(), action, path)
     }
 
-    /// Closes the directories that stay open. False if there was none.
+    /// Closes the directories that stay open. False if it did not exist.
     fn close_held(&self) -> bool {
         false
     }
@@ -105,8 +105,8 @@ const SAFE: OFlags = OFlags::CLOEXEC
     .union(OFlags::NOFOLLOW)
     .union(OFlags::NONBLOCK);
 
-/// How many temporary names [`Files::replace`] tries. A name is in use only if a process with the
-/// same number on another node is writing the same file, or died while it did.
+/// Number of temporary names that [`Files::replace`] tries. A name is in use only if a process with
+/// the same number on another node is writing the same file, or died while it did.
 const NAMES: u32 = 1000;
 
 /// Bytes of the target's name in a temporary name, whose limit is 255 (NAME_MAX).
@@ -292,7 +292,7 @@ impl<S: System> Files for S {
         let at = At::find(self.roots(), ACTION, dir)?;
         let handle = at.open(OFlags::PATH | OFlags::DIRECTORY);
         let handle = handle.map_err(|errno| at.error(ACTION, errno))?;
-        // By its number: only newer systems look at an open directory itself.
+        // The path uses the number: only newer systems look at an open directory itself.
         let path = format!("/proc/self/fd/{}", handle.as_raw_fd());
         let wanted = Access::WRITE_OK | Access::EXEC_OK;
         let may = retry_on_intr(|| accessat(CWD, path.as_str(), wanted, AtFlags::EACCESS));
@@ -430,8 +430,8 @@ impl<S: System> Files for S {
     }
 }
 
-/// Makes directories, again if another process has removed one of them meanwhile: who ends, or deletes,
-/// removes those that are empty then.
+/// Makes directories, and makes them again if another process has removed one of them meanwhile: a
+/// process that ends, or deletes, removes empty directories.
 fn despite_removal(make: impl Fn() -> Result<()>) -> Result<()> {
     const TRIES: u32 = 100;
     let mut tries = 0;

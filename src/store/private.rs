@@ -24,7 +24,7 @@ pub(super) fn make(roots: &[PathBuf], base: &Path, below: &Path) -> Result<()> {
     walk(roots, base, below, true)
 }
 
-/// Checks the directories that exist, and makes none.
+/// Checks the directories that exist, and makes no directory.
 pub(super) fn check_all(roots: &[PathBuf], base: &Path, below: &Path) -> Result<()> {
     match walk(roots, base, below, false) {
         Err(error) if error.is_not_found() => Ok(()),
@@ -107,7 +107,8 @@ fn check_base(directory: &OwnedFd, base: &Path) -> Result<()> {
 }
 
 /// True for the number that stands for all owners whom this user name space does not know. In a
-/// container without root, `/tmp` and `/dev/shm` of the host have it, whose owner is root.
+/// container without root, `/tmp` and `/dev/shm` of the host belong to this id: their owner is
+/// root.
 fn is_unknown(uid: u32) -> bool {
     let read = |path| std::fs::read_to_string(path).unwrap_or_default();
     let all_known = read("/proc/self/uid_map")

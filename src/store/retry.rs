@@ -19,12 +19,13 @@ pub(super) fn retry_on_intr<T>(
     call()
 }
 
-/// Pauses before the further attempts. They are short: they help against a single failure. Errors
-/// that last are reported to the user, who can start again.
+/// Pauses before the further attempts. They are short: they help against a single failure. Lasting
+/// errors are reported to the user, who can start again.
 const PAUSES: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(40)];
 
 /// Repeats `work`, which must only read, after a [transient](crate::Error::is_transient) error:
-/// three attempts in all. Returns any other error, and that of the last attempt. Local.
+/// three attempts in all. Returns any other error at once, and else the error of the last attempt.
+/// Local.
 pub fn retry<T>(mut work: impl FnMut() -> Result<T>) -> Result<T> {
     for pause in PAUSES {
         match work() {

@@ -8,7 +8,7 @@ use std::mem::MaybeUninit;
 use std::path::Path;
 use std::ptr;
 
-/// Runs a system call that can make a file larger. SIGXFSZ that comes of it reaches nobody.
+/// Runs a system call that can make a file larger. A SIGXFSZ from it reaches nobody.
 pub(super) fn limited<T>(call: impl FnOnce() -> rustix::io::Result<T>) -> rustix::io::Result<T> {
     let blocked = BlockedSizeSignal::new();
     let done = call();
@@ -71,7 +71,8 @@ impl BlockedSizeSignal {
             tv_nsec: 0,
         };
         let set = size_signal();
-        // SAFETY: the set is blocked in this thread, and the pointers are to live locals. It does not wait.
+        // SAFETY: the set is blocked in this thread, and the pointers are to live locals. The call does not
+        // wait.
         unsafe { libc::sigtimedwait(&set, ptr::null_mut(), &at_once) };
     }
 }

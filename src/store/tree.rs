@@ -18,7 +18,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// How often a directory is emptied again if other processes add files to it.
+/// Number of attempts to empty a directory to which other processes add files.
 const TRIES: u32 = 4;
 
 const ACTION: &str = "remove";
@@ -74,7 +74,7 @@ impl TreeRemoval<'_> {
                 }
                 continue;
             }
-            // The directory is empty now. It is removed from the one above.
+            // The directory is empty now. The directory is removed from the one above it.
             let above = self
                 .levels
                 .len()

@@ -1,5 +1,6 @@
-//! Optional steps never fail the required ones. A file system may refuse to keep owner, mode, times and holes of files: that
-//! is noted, and told once. It may refuse to reserve space, or to begin early with a sync: that costs time at most.
+//! Optional steps never fail the required ones. A file system may refuse to keep owner, mode, times and holes of files:
+//! that is noted, and told once. The file system may refuse to reserve space, or to begin early with a sync: that costs
+//! time at most.
 
 use super::{Durability, File, Files, Lock, Refused, Space, Stat};
 use crate::messages::NOT_KEPT;
@@ -11,7 +12,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 
-/// The first thing that was refused, until it is told. Clones share it.
+/// The first attribute that was refused, until it is reported. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct Unkept(Arc<Mutex<Note>>);
 
@@ -22,7 +23,8 @@ struct Note {
 }
 
 impl Unkept {
-    /// `files`, which fail no more where a file system refuses what is optional. Its refusals are noted here.
+    /// Wraps `files` so that a refusal of the file system for optional attributes is no error. Its refusals
+    /// are noted here.
     pub fn note(&self, files: Arc<dyn Files>) -> Arc<dyn Files> {
         Arc::new(NotingFiles {
             inner: files,
@@ -36,12 +38,13 @@ impl Unkept {
         note.first.is_some() && !note.told
     }
 
-    /// It was told, here or by another rank or process. Nothing more is. True if it is the first time.
+    /// True if the refusal was reported, here or by another rank or process. Nothing more is. True if
+    /// it is the first time.
     pub fn told(&self) -> bool {
         !std::mem::replace(&mut self.lock().told, true)
     }
 
-    /// The warning, if there is something that was not told. Nothing more is told.
+    /// The warning, if there is something that was not told. No further refusal is reported.
     pub fn tell(&self) -> Option<String> {
         let mut note = self.lock();
         let first = note.first.as_ref().filter(|_| !note.told)?.to_string();
@@ -129,7 +132,7 @@ struct NotingFile {
 }
 
 impl File for NotingFile {
-    /// An error is noted if a hole was to be added: what is written instead is no hole.
+    /// An error is noted if a hole was to be added: the bytes that are written instead are no hole.
     fn set_size(&self, size: u64) -> Result<()> {
         let set = self.inner.set_size(size);
         if let Err(error) = &set
@@ -146,8 +149,8 @@ impl File for NotingFile {
         Ok(None)
     }
 
-    /// Fails only if there is no room: without a reservation, writing tells that. A file that was longer is cut; one
-    /// that was shorter grows as it is written.
+    /// Fails only without room: without a reservation, the writes fail then. A file that was longer is cut; one that
+    /// was shorter grows as it is written.
     fn allocate(&self, size: u64) -> Result<()> {
         match self.inner.allocate(size) {
             Err(error) if !error.is_full() && error.errno() != Some(libc::EFBIG) => {

@@ -73,7 +73,7 @@ impl<'scope, T: BlockSink + 'scope> WriteBehind<'scope, T> {
         }
     }
 
-    /// Passes on the next bytes of a block. Returns a buffer for reuse, if there is one.
+    /// Passes on the next bytes of a block. Returns a used buffer, if there is one.
     pub fn put(&mut self, block: usize, bytes: Vec<u8>) -> Option<Vec<u8>> {
         match self {
             WriteBehind::Direct(sink, result) => {

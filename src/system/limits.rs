@@ -2,13 +2,13 @@
 
 use rustix::process::{Resource, getrlimit};
 
-/// How many files this process may have open (`ulimit -n`); `None` without a limit.
+/// Number of files that this process may have open (`ulimit -n`); `None` without a limit.
 pub fn open_files() -> Option<u64> {
     getrlimit(Resource::Nofile).current
 }
 
-/// How many files one reader may keep open, if it would like `most`: an eighth of what the process may have, and at
-/// least 1. The program, the MPI library and other readers have files, too.
+/// Number of files that one reader may keep open, if it would like `most`: an eighth of the limit of the process,
+/// and at least 1. The program, the MPI library and other readers have files, too.
 pub fn share_of_open_files(most: usize) -> usize {
     share(open_files(), most)
 }

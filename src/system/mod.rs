@@ -1,10 +1,9 @@
-//! What the library has from the system besides files, messages and programs: threads and what they
-//! wait for, time, and what distinguishes one process from another.
+//! The library's view of the system besides files, messages and programs: threads and the objects
+//! that they wait for, time, and the ids of processes.
 //!
 //! All code takes these from here, so that the simulator can run a whole job in one thread, under a
 //! clock of its own; `tests/layers.rs` checks it. They are those of the standard library, except in a
-//! build with the feature `simulate`, which nothing installs. This file is the only one that knows of
-//! the feature.
+//! build with the feature `simulate`, which nothing installs. No other file uses the feature.
 
 pub mod limits;
 #[cfg(not(feature = "simulate"))]

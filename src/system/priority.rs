@@ -2,7 +2,8 @@
 
 use rustix::thread::CpuSet;
 
-/// How much lower the priority of a background thread is: it gets about a tenth of a busy processor.
+/// Difference between the priorities of a background thread and of the program: the thread gets
+/// about a tenth of a busy processor.
 const NICE: i32 = 10;
 
 /// The idle class of `ioprio_set(2)`.

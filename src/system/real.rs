@@ -6,8 +6,8 @@ pub mod thread {
     pub use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle, scope, spawn};
 }
 
-/// What threads wait for. What never waits (`Arc`, atomic values, `OnceLock` of a constant) needs no
-/// replacement.
+/// The objects that threads wait for. Types that never wait (`Arc`, atomic values, `OnceLock` of a
+/// constant) need no replacement.
 pub mod sync {
     pub use std::sync::{Condvar, Mutex, MutexGuard, mpsc};
 }
@@ -18,7 +18,7 @@ pub mod time {
     pub use std::time::{Instant, SystemTime, UNIX_EPOCH};
 }
 
-/// What distinguishes one process from another.
+/// The ids of processes.
 pub mod process {
     use std::hash::{BuildHasher, RandomState};
 

@@ -41,7 +41,7 @@ impl Content {
     }
 }
 
-/// How a file is copied.
+/// The way in which a file is copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CopyMode {
     /// Take the checksum of the content. It is also taken if one is recorded.
@@ -54,7 +54,7 @@ pub struct CopyMode {
 /// processor's cache between reading, checksum and writing.
 pub const PIECE: usize = 1 << 20;
 
-/// How much of a file is written before its way to the disk begins.
+/// Number of bytes of a file that are written before their way to the disk begins.
 const WRITE_BEHIND: usize = 8 << 20;
 
 /// Copies files one after the other, through one buffer.
@@ -69,19 +69,19 @@ pub struct Copier<'a> {
 
 /// Decides about each file that is copied.
 pub trait TargetWatch {
-    /// Called before the copy of `from` is created or written over. Its error ends the copy, and what is
-    /// there stays as it is.
+    /// Called before the copy of `from` is created or written over. An error of it ends the copy, and
+    /// the present file stays as it is.
     fn begin(&self, from: &Path) -> Result<()>;
 
-    /// Called when the target is open, and still has its old content. Its error ends the copy, and what is
-    /// there stays as it is.
+    /// Called when the target is open, and still has its old content. An error of it ends the copy, and
+    /// the present file stays as it is.
     fn opened(&self) -> Result<()>;
 
     /// True if a file whose copy has failed must stay, since it may be another's now.
     fn keeps_failed(&self) -> bool;
 
-    /// Writes the record that is to be at `path`, by `write`, which gets the path that it writes to. Its error
-    /// leaves what is there as it is.
+    /// Writes the record that is to be at `path`, by `write`, which gets the path that it writes to. After an
+    /// error of it the present file stays as it is.
     fn record(&self, path: &Path, write: &dyn Fn(&Path) -> Result<()>) -> Result<()>;
 }
 
@@ -143,9 +143,9 @@ impl<'a> Copier<'a> {
         self.targets
     }
 
-    /// Copies `from` to a new file `to` (mode 0666 less the umask), in place of one that is there. The directory of `to` must exist. Holes
-    /// stay holes. If the content differs from `recorded`, this is an error. After an error `to` is
-    /// removed. The returned checksum is `None` if none was asked for and none recorded. Local.
+    /// Copies `from` to a new file `to` (mode 0666 less the umask), in place of one that is there. The directory of
+    /// `to` must exist. Holes stay holes. If the content differs from `recorded`, this is an error. After an error `to`
+    /// is removed. The returned checksum is `None` if it was neither asked for nor recorded. Local.
     pub fn copy(
         &mut self,
         from: &Path,
@@ -168,7 +168,8 @@ impl<'a> Copier<'a> {
     ) -> Result<Content> {
         let source = self.files.open(from)?;
         let there = self.files.stat(to)?;
-        // After that look: if this process was stopped since, what is there now may be another's.
+        // After that look: if this process was stopped since, the present file may be another
+        // process's.
         self.targets.begin(from)?;
         // The final mode, with write permission: if this copy is killed, another one can write over the file.
         let permissions = attributes.map_or(0o666, |stat| stat.mode & 0o777 | 0o600);
@@ -221,7 +222,7 @@ impl<'a> Copier<'a> {
     /// checksum in the same pass if `crc` is true or one is recorded. Local.
     ///
     /// # Errors
-    /// It is not as `recorded`. If its size is not, nothing was read.
+    /// The content differs from `recorded`. If its size is not, nothing was read.
     pub fn read(
         &mut self,
         from: &Path,
@@ -336,7 +337,7 @@ fn reserve(target: &dyn File, size: u64, has_holes: bool) -> Result<bool> {
     }
 }
 
-/// The checksum of a file that is read in order, but for its holes.
+/// The checksum of a file that is read in order, except for its holes.
 #[derive(Default)]
 struct Sum {
     hasher: Hasher,
@@ -344,7 +345,7 @@ struct Sum {
 }
 
 impl Sum {
-    /// Adds `data` at `offset`. There are only zeros between it and what was added before.
+    /// Adds `data` at `offset`. Only zeros lie between it and the bytes that were added before.
     fn add(&mut self, offset: u64, data: &[u8]) {
         self.zeros(offset);
         self.hasher.update(data);

@@ -94,7 +94,7 @@ fn what_differs_from_the_record_is_refused_and_removed() {
         crc: Some(crc32fast::hash(&content)),
     };
     let mut copier = Copier::new(&Posix, 1 << 12);
-    // A recorded checksum is compared even if none was asked for.
+    // A recorded checksum is also compared if none was asked for.
     let copied = copier.copy(&from, &to, Some(&right), PLAIN);
     assert_eq!(copied, Ok(right));
     let bad = [
@@ -273,7 +273,7 @@ fn a_checksum_is_taken_if_it_is_wanted_or_recorded() {
     assert!(read(Some(!sum), false).is_err());
 }
 
-/// As a process does that was stopped while it copied, and goes on when another one has copied the file again.
+/// A process was stopped while it copied, and goes on after another process has copied the file again.
 #[test]
 fn who_has_the_target_open_does_not_change_the_next_copy() {
     let (_dir, from, to) = with(b"content");

@@ -7,10 +7,10 @@ use crate::{Error, Result};
 use std::cell::Cell;
 use std::time::Duration;
 
-/// How long a pause lasts at most before the transfer looks whether it was cancelled.
+/// Longest pause before the transfer looks whether it was cancelled.
 const LONGEST_NAP: Duration = Duration::from_millis(20);
 
-/// How far a transfer that was held up may run ahead of its bandwidth, to catch up.
+/// Time by which a transfer that was held up may run ahead of its bandwidth, to catch up.
 const CREDIT: Duration = Duration::from_millis(100);
 
 /// Limits of a background transfer.
@@ -56,8 +56,8 @@ impl<'a> Pace<'a> {
         }
     }
 
-    /// Like [`Pace::after`], with limits that may change, also during the wait: what is owed by the old
-    /// ones is forgotten then.
+    /// Like [`Pace::after`], with limits that may change, also during the wait: then the debt by the
+    /// old limits is forgotten.
     pub fn after_within(&self, bytes: u64, now: impl Fn() -> Limits) -> Result<()> {
         self.limits.set(now());
         self.wait(bytes, || now() == self.limits.get())

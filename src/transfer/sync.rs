@@ -10,8 +10,8 @@ use crate::system::size::scaled;
 /// Files of at least so many bytes are synced one by one: the time goes into their own data.
 const LARGE: usize = 1 << 20;
 
-/// So many smaller files are synced one by one, too. A sync of the file system also waits for what
-/// other programs have written, so it is not done for a few.
+/// So many smaller files are synced one by one, too. A sync of the file system also waits for data
+/// of other programs, so it is not used for a few files.
 const FEW: usize = 8;
 
 /// The files that are synced one by one.

@@ -16,14 +16,14 @@ const TEAM: usize = 256;
 const SHARE: usize = 4;
 
 /// Runs `body` on every rank, on at most `width` (at least 1) ranks at the same time. As soon as one
-/// is done the next begins. `node` is the name of this rank's node in errors. Collective.
+/// rank is done the next begins. `node` is the name of this rank's node in errors. Collective.
 ///
-/// With a width for all ranks there is no message, and all begin. Otherwise the ranks are in teams of
+/// With a width for all ranks no message is sent, and all begin. Otherwise the ranks are in teams of
 /// neighbours, and the first rank of a team lets the others begin. So no rank has a message from all
 /// others, and those that work at a time are on many nodes.
 ///
-/// After the first failure in a team no further rank of it begins: those that have not begun get the error of
-/// the rank that failed as an [`Error::Remote`](crate::Error::Remote), which names it and which
+/// After the first failure in a team no further rank of it begins. The ranks that have not begun get the
+/// error of the failed rank as an [`Error::Remote`](crate::Error::Remote), which names that rank, and which
 /// [`agree`](crate::comm::collective::agree) passes on as it is. Other teams go on until they are done.
 pub fn in_turns<T>(
     comm: &dyn Communicator,
@@ -67,12 +67,13 @@ struct Team {
     leader: usize,
     /// The first rank of the next team.
     end: usize,
-    /// At most so many ranks of it work at a time.
+    /// At most so many ranks of the team work at a time.
     width: usize,
 }
 
 impl Team {
-    /// The team of `rank`, of `size` ranks of which `width` (at least 1) may work at a time.
+    /// The team of `rank`, in a run of `size` ranks, of which `width` (at least 1) may work at a
+    /// time.
     fn of(rank: usize, size: usize, width: usize) -> Self {
         let teams = (size / TEAM).min(width / SHARE).max(1);
         // Teams of `size / teams` ranks, the first ones of one more, and the same for places.
@@ -136,7 +137,7 @@ mod tests {
     const SIZE: usize = 6;
     const WIDTHS: [usize; 6] = [0, 1, 2, 3, SIZE - 1, SIZE];
 
-    /// How many ranks have begun, and how many of them are done.
+    /// Number of ranks that have begun, and number of those that are done.
     #[derive(Default)]
     struct Progress {
         counts: Mutex<(usize, usize)>,

@@ -31,8 +31,8 @@ impl Worker {
         }
     }
 
-    /// Hands a task to the thread, which is started with the first one; `begin` is the first that it
-    /// does then. Signals of the process do not come to it. Local.
+    /// Hands a task to the thread. The first task starts the thread, which then calls `begin` first.
+    /// Signals of the process do not come to it. Local.
     ///
     /// # Errors
     /// No thread can be started.

@@ -54,7 +54,8 @@ impl FaultyFile {
         self.faults.change(action, &self.path, torn, whole)
     }
 
-    /// Bytes by which the file must grow to reach `end`, and how many of them are available.
+    /// Number of bytes by which the file must grow to reach `end`, and number of those that are
+    /// available.
     fn grow(&self, end: u64) -> Result<(u64, u64)> {
         let growth = end.saturating_sub(self.inner.size()?);
         Ok((growth, self.faults.take_space(growth)))

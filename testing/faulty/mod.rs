@@ -1,9 +1,9 @@
 //! A file system for tests, on which disks fill up, calls fail and processes die.
 //!
-//! Operations that change something are counted, from 1: `create`, `rewrite`, `replace`,
-//! `make_dirs`, `make_private_dirs`, `rename`, `remove_file`, `remove_dir`, `remove_tree`,
-//! `sync_dir`, `sync_fs`, `restore`, and `write_at`, `allocate`, `set_size`, `copy_from`, `start_sync`,
-//! `sync` and `restore` of files. The failure of a `restore` is no error: see [`Refused`]. At a chosen operation
+//! Operations that change something are counted, from 1: `create`, `rewrite`, `replace`, `make_dirs`,
+//! `make_private_dirs`, `rename`, `remove_file`, `remove_dir`, `remove_tree`, `sync_dir`, `sync_fs`, `restore`,
+//! and `write_at`, `allocate`, `set_size`, `copy_from`, `start_sync`, `sync` and `restore` of files. A failed
+//! `restore` is no error: see [`Refused`]. At a chosen operation
 //!
 //! - the call fails with an errno and does nothing, and the process continues; or
 //! - the process dies: the operation is half done (half of the bytes are written, the temporary
@@ -45,7 +45,7 @@ struct FaultState {
     reads: ReadFaults,
     /// Total and remaining bytes.
     space: Option<(u64, u64)>,
-    /// Tells for which paths the disk is completely full.
+    /// Returns true for paths whose disk is completely full.
     full: Option<fn(&Path) -> bool>,
     /// The errno of each attempt to take a lock.
     locks: Option<i32>,
@@ -155,7 +155,7 @@ impl Faults {
         }
     }
 
-    /// Counts a changing operation whose failure changes nothing of what was done before, and does it.
+    /// Counts and makes a changing operation; if it fails, the state from before stays.
     fn optional(
         &self,
         action: &'static str,
@@ -171,7 +171,7 @@ impl Faults {
         }
     }
 
-    /// Returns an error if there is no space for something `new`.
+    /// Returns an error if no space is left for a `new` entry.
     fn room(&self, action: &'static str, path: &Path, new: bool) -> Result<()> {
         if new && self.state().full.is_some_and(|full| full(path)) {
             Err(injected(action, path, libc::ENOSPC))
@@ -200,7 +200,8 @@ impl Faults {
         errno.map_or(Ok(()), |errno| Err(injected("lock", path, errno)))
     }
 
-    /// Counts a changing operation and does it, unless it must fail. `torn` does half of it.
+    /// Counts a changing operation and does it, unless it must fail. `torn` makes a half of the
+    /// operation.
     fn change<T>(
         &self,
         action: &'static str,
@@ -296,7 +297,7 @@ impl<F: Files + ?Sized> Faulty<F> {
         self.faults.change(action, path, || (), whole)
     }
 
-    /// Returns an error if nothing exists at `path` and there is no space for it.
+    /// Returns an error if nothing exists at `path` and no space is left for it.
     fn room_at(&self, action: &'static str, path: &Path) -> Result<()> {
         self.faults
             .room(action, path, self.inner.stat(path)?.is_none())

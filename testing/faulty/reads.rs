@@ -39,7 +39,7 @@ impl Faults {
 
     /// Makes the `n`-th read from now on fail with an errno, and the reads of the same path after it,
     /// `times` in all. Here a read is any operation that changes nothing: `open`, `read`, `list`, `stat`,
-    /// and `read_at` of a file. With `n` 0 none fails.
+    /// and `read_at` of a file. With `n` 0 no read fails.
     pub fn fail_read_at(&self, n: u64, errno: i32, times: u64) {
         self.state().reads = ReadFaults {
             at: (n > 0).then_some((n, errno, times)),

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 struct Queue<T> {
     values: VecDeque<T>,
-    /// How many may wait to be received.
+    /// Number of values that may wait to be received.
     most: usize,
     senders: usize,
     received: bool,
@@ -60,7 +60,7 @@ pub fn sync_channel<T>(most: usize) -> (SyncSender<T>, Receiver<T>) {
 }
 
 impl<T> Sender<T> {
-    /// Sends; fails if nobody receives.
+    /// Sends; fails without a receiver.
     pub fn send(&self, value: T) -> Result<(), SendError<T>> {
         scheduler::pause();
         loop {
@@ -80,7 +80,7 @@ impl<T> Sender<T> {
 }
 
 impl<T> SyncSender<T> {
-    /// Sends; fails if nobody receives.
+    /// Sends; fails without a receiver.
     pub fn send(&self, value: T) -> Result<(), SendError<T>> {
         self.0.send(value)
     }
@@ -101,7 +101,7 @@ impl<T> Drop for Sender<T> {
 }
 
 impl<T> Receiver<T> {
-    /// What is there.
+    /// The next value, if one is waiting.
     pub fn try_recv(&self) -> Result<T, TryRecvError> {
         scheduler::pause();
         let mut queue = self.0.queue();

@@ -1,4 +1,4 @@
-//! What distinguishes one process from another.
+//! The ids of processes.
 
 use super::scheduler;
 

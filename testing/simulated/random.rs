@@ -35,7 +35,7 @@ impl Random {
     /// One of these.
     ///
     /// # Panics
-    /// There are none.
+    /// The slice is empty.
     pub fn one_of<'a, T>(&mut self, all: &'a [T]) -> &'a T {
         &all[self.below(all.len() as u64) as usize]
     }

@@ -10,7 +10,7 @@ pub(super) struct Ready {
 }
 
 impl Ready {
-    /// How many can go on.
+    /// Number of tasks that can go on.
     pub(super) fn count(&self) -> usize {
         self.count
     }

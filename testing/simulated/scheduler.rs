@@ -5,9 +5,9 @@
 //! the next sleeper when all tasks wait.
 //!
 //! Tasks belong to processes. [`Simulation::kill`] ends a process at the place where each of its tasks
-//! waits. Its stacks are unwound, so that nothing leaks, but what runs then is not part of the
-//! simulation: [`is_dead`] is true, nothing waits any more, and file systems and communicators refuse
-//! everything.
+//! waits. The stacks of its tasks are unwound, so that nothing leaks, but code that runs then is not
+//! part of the simulation: [`is_dead`] is true, nothing waits any more, and file systems and
+//! communicators refuse everything.
 
 use super::random::{Random, mixed};
 use super::ready::Ready;
@@ -32,7 +32,8 @@ const DEAD_WAIT: Duration = Duration::from_secs(3600);
 
 type Work = Box<dyn FnOnce()>;
 
-/// Stacks that a simulation leaves to the next one of its thread, at most: those of a usual job.
+/// Number of stacks that a simulation leaves to the next one of its thread, at most: those of a
+/// usual job.
 const KEPT: usize = 64;
 
 thread_local! {
@@ -40,14 +41,14 @@ thread_local! {
     static HERE: RefCell<Option<Rc<RefCell<State>>>> = const { RefCell::new(None) };
 }
 
-/// What a step has done.
+/// The result of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     /// A task has run.
     Ran(TaskId),
-    /// All tasks wait for something that none of them can do.
+    /// Each task waits for something that no task can do.
     Stuck,
-    /// There are no tasks any more.
+    /// No task is left.
     Ended,
 }
 
@@ -144,7 +145,7 @@ impl Simulation {
         state.tasks.iter().any(|task| task.process == process)
     }
 
-    /// How many tasks have ended so far. While it stays the same, so does what is alive.
+    /// Number of tasks that have ended so far. While it stays the same, the same tasks are alive.
     pub fn ended(&self) -> u64 {
         self.0.borrow().ended
     }
@@ -169,7 +170,7 @@ impl Simulation {
         self.0.borrow_mut().hosts.insert(process, host.to_string());
     }
 
-    /// How many steps were made.
+    /// Number of steps.
     pub fn steps(&self) -> u64 {
         self.0.borrow().steps
     }
@@ -405,7 +406,7 @@ pub fn wall_time() -> Option<Duration> {
 /// Uses the random numbers of the simulation.
 ///
 /// # Panics
-/// There is no simulation in this thread.
+/// This thread runs no simulation.
 pub fn draw<R>(draw: impl FnOnce(&mut Random) -> R) -> R {
     let drawn = with(|state| draw(&mut state.random));
     #[allow(clippy::expect_used)]

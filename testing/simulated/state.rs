@@ -21,7 +21,7 @@ pub fn end_of(task: TaskId) -> Key {
     mixed(task)
 }
 
-/// Whether a task can go on.
+/// Tells whether a task can go on.
 #[derive(Clone, Copy)]
 pub(super) enum TaskState {
     Ready,
@@ -55,14 +55,14 @@ pub(super) struct State {
     pub(super) waiters: BTreeSet<(Key, TaskId)>,
     /// Those that wait until a time that has not come.
     pub(super) sleepers: BTreeSet<(Duration, TaskId)>,
-    /// Where in `tasks` those are that can go on while a process is stopped; kept for its memory only.
+    /// Places in `tasks` of those that can go on while a process is stopped; kept for its memory only.
     pub(super) able: Vec<usize>,
-    /// Where in it the task was that was drawn last.
+    /// Place in it of the task that was drawn last.
     pub(super) chosen: usize,
     pub(super) next: TaskId,
     /// The running task, and its process.
     pub(super) current: Option<(TaskId, ProcessId)>,
-    /// How many tasks have ended.
+    /// Number of tasks that have ended.
     pub(super) ended: u64,
     pub(super) dead: BTreeSet<ProcessId>,
     /// By how many milliseconds the clocks of processes are ahead, or behind if it is negative.
@@ -166,7 +166,7 @@ impl State {
     }
 
     pub(super) fn place_of(&self, id: TaskId) -> Option<usize> {
-        // Mostly that of the task which runs.
+        // Mostly the state of the running task.
         match self.tasks.get(self.chosen) {
             Some(task) if task.id == id => Some(self.chosen),
             _ => self.tasks.binary_search_by_key(&id, |task| task.id).ok(),

@@ -24,7 +24,7 @@ pub struct MutexGuard<'a, T: ?Sized> {
 }
 
 impl<T> Mutex<T> {
-    /// A lock that nobody holds.
+    /// A lock without a holder.
     pub const fn new(value: T) -> Self {
         Mutex {
             holder: AtomicU64::new(0),
@@ -74,7 +74,8 @@ impl<T: ?Sized> Mutex<T> {
     }
 }
 
-/// What waits for this object waits for its address; that is compared, and never ordered.
+/// A task that waits for this object waits for its address; addresses are compared, and never
+/// ordered.
 fn key<T: ?Sized>(object: &T) -> Key {
     std::ptr::from_ref(object).cast::<u8>() as Key
 }
@@ -107,7 +108,7 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for Mutex<T> {
     }
 }
 
-/// Where tasks wait until the value of a lock has changed.
+/// The place where tasks wait until the value of a lock has changed.
 #[derive(Debug, Default)]
 pub struct Condvar {
     /// So that each has an address of its own.
@@ -126,7 +127,7 @@ impl WaitTimeoutResult {
 }
 
 impl Condvar {
-    /// One for which nobody waits.
+    /// A condition variable for which no task waits.
     pub const fn new() -> Self {
         Condvar { _place: 0 }
     }

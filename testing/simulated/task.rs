@@ -1,14 +1,14 @@
-//! What a task leaves when it ends, and how others wait for that.
+//! The result that a task leaves when it ends, and how others wait for it.
 
 use super::scheduler::{self, TaskId};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What a thread returns, or its panic.
+/// The value that a thread returns, or its panic.
 pub type Result<T> = std::result::Result<T, Box<dyn Any + Send + 'static>>;
 
-/// Where a task leaves its result.
+/// The place where a task leaves its result.
 pub(super) type Slot<T> = Arc<Mutex<Option<Result<T>>>>;
 
 /// Work that leaves its result, or its panic, in a slot.
@@ -23,7 +23,7 @@ pub(super) fn work_into<T>(slot: Slot<T>, work: impl FnOnce() -> T) -> impl FnOn
     }
 }
 
-/// What a task that has ended has left.
+/// The result of a task that has ended.
 pub(super) fn take<T>(slot: &Slot<T>) -> Result<T> {
     let mut result = slot.lock().unwrap_or_else(PoisonError::into_inner);
     result.take().unwrap_or_else(|| Err(Box::new("killed")))

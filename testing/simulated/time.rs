@@ -14,17 +14,17 @@ impl Instant {
         Instant(scheduler::now().unwrap_or_default())
     }
 
-    /// How long it is ago.
+    /// The time since then.
     pub fn elapsed(&self) -> Duration {
         Self::now().saturating_duration_since(*self)
     }
 
-    /// The time since `earlier`, or none.
+    /// The time since `earlier`, or zero.
     pub fn duration_since(&self, earlier: Instant) -> Duration {
         self.0.saturating_sub(earlier.0)
     }
 
-    /// The time since `earlier`, or none.
+    /// The time since `earlier`, or zero.
     pub fn saturating_duration_since(&self, earlier: Instant) -> Duration {
         self.duration_since(earlier)
     }

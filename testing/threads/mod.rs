@@ -175,7 +175,7 @@ impl Communicator for ThreadRank {
 struct UnderWay {
     world: Arc<World>,
     transfer: Transfer,
-    /// What a receive expects, if it knows.
+    /// The expected length of a receive, if it is known.
     length: Option<usize>,
 }
 

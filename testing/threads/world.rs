@@ -48,13 +48,13 @@ impl Transfer {
         }
     }
 
-    /// What an error calls it.
+    /// The name of the wait in errors.
     fn call(&self) -> String {
         self.side.call(self.from, self.to, self.tag)
     }
 }
 
-/// What a rank blocks on.
+/// The event for which a rank waits.
 #[derive(Debug, Clone, Copy)]
 enum Want {
     Transfer(Transfer),
@@ -87,7 +87,7 @@ struct WorldState {
     finished: Terms,
     waiting: Vec<Option<Want>>,
     ended: Vec<bool>,
-    /// How many ranks neither wait nor have ended.
+    /// Number of ranks that neither wait nor have ended.
     running: usize,
     first_panic: Option<usize>,
     /// Set when all further calls must fail: the reason.
@@ -126,7 +126,7 @@ impl WorldState {
             .find(has_message)
     }
 
-    /// The reason why `want` can never be satisfied, if there is one.
+    /// The reason why `want` can never be satisfied, if it cannot.
     fn hopeless(&self, want: Want) -> Option<String> {
         if self.broken.is_some() {
             return self.broken.clone();

@@ -2,7 +2,7 @@
 
 use super::svg::{Scale, WIDTH, label, line, picture, rectangle};
 
-/// Most bars. Of more datasets, neighbours share one.
+/// Most bars. If there are more datasets, neighbours share a bar.
 const MOST_BARS: usize = 200;
 
 const LEFT: f64 = 70.0;

@@ -10,7 +10,7 @@ const HEIGHT: f64 = 190.0;
 const TOP: f64 = 44.0;
 const POINTS: usize = 120;
 
-/// The curve with marks for both formulas and the present interval; empty if there is no estimate.
+/// The curve with marks for both formulas and the present interval; empty without an estimate.
 pub(super) fn curve(estimate: &Estimate) -> String {
     let [young, daly] = estimate.advice.map(|advice| advice.best);
     let (Some(young), Some(daly)) = (young, daly) else {

@@ -1,4 +1,4 @@
-//! The report as one page for a browser: no script, and no other file.
+//! The report as one page for a browser, without scripts and without other files.
 
 mod bars;
 mod curve;
@@ -17,7 +17,7 @@ use svg::{Scale, WIDTH, picture, rectangle, text};
 const TEMPLATE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
 
-/// Most rows of a table. Of longer ones, the newest are shown: a browser is slow with more.
+/// Most rows of a table. If a list is longer, the newest are shown: a browser is slow with more.
 const MOST_ROWS: usize = 5000;
 
 /// The whole page.
@@ -40,7 +40,8 @@ pub(super) fn page(findings: &Findings) -> String {
     )
 }
 
-/// Puts values in place of their names in double braces. What a value has is not replaced again.
+/// Puts values in place of their names in double braces. Text that comes from a value is not
+/// replaced again.
 fn fill(template: &str, values: &[(&str, &str)]) -> String {
     let mut parts = template.split("{{");
     let mut out = parts.next().unwrap_or_default().to_string();
@@ -137,7 +138,7 @@ fn total_bar(time: &TimeUse) -> String {
         x += width;
     }
     let about = "Shares of the time, as in the table below";
-    // It has no text, which would be too small on a phone.
+    // The picture has no text, which would be too small on a phone.
     picture(34.0, about, &inside).replacen("\"picture\"", "\"picture whole\"", 1)
 }
 

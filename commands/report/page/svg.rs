@@ -27,13 +27,13 @@ pub(super) fn text(text: &str) -> String {
     out
 }
 
-/// A coordinate, without digits that nobody sees.
+/// A coordinate, without digits that are too small to see.
 pub(super) fn place(value: f64) -> String {
     let text = format!("{value:.1}");
     text.strip_suffix(".0").map(str::to_string).unwrap_or(text)
 }
 
-/// A picture with a text for those who do not see it. `inside` is SVG.
+/// A picture with a text for readers who do not see it. `inside` is SVG.
 pub(super) fn picture(height: f64, about: &str, inside: &str) -> String {
     let (width, height, about) = (place(WIDTH), place(height), text(about));
     format!(

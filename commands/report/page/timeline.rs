@@ -5,7 +5,7 @@ use crate::report::findings::Findings;
 use crate::report::run::{Activity, Ending, Run};
 use crate::report::words::{clock, duration};
 
-/// Most runs in the picture. Of more, the newest are shown.
+/// Most runs in the picture. If there are more, the newest are shown.
 pub(super) const MOST_RUNS: usize = 40;
 
 const LEFT: f64 = 190.0;
@@ -13,7 +13,7 @@ const RIGHT: f64 = 24.0;
 const ROW: f64 = 34.0;
 const BAR: f64 = 20.0;
 const STRIP: f64 = 4.0;
-/// How many samples a column has. A column shows each activity in proportion to its samples.
+/// Number of samples in a column. A column shows each activity in proportion to its samples.
 const SAMPLES: usize = 10;
 
 /// The classes in a bar, from bottom to top.
@@ -108,8 +108,8 @@ fn bar(run: &Run, (top, seconds, step): (f64, f64, f64)) -> String {
     out
 }
 
-/// How many of the samples of each column of a run belong to each class. What is too short for a sample
-/// is carried to the next column, so that a class has its share of the bar.
+/// Number of samples of each class, for each column of a run. A phase that is too short for a sample is
+/// carried to the next column, so that a class has its share of the bar.
 fn shares(run: &Run, count: usize) -> Vec<[usize; STACK.len()]> {
     let width = (run.end - run.begin).max(0.0) / count as f64;
     let other = STACK

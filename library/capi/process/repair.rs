@@ -11,7 +11,7 @@ use crate::session::{Member, Session};
 use crate::system::time::Instant;
 use crate::{Error, Result};
 
-/// What the ranks of a repair know of each other. The same on all.
+/// The facts that the ranks of a repair learn about each other. The same on all.
 struct Met {
     /// The lowest rank that asks for a run.
     asking: Option<usize>,
@@ -20,10 +20,10 @@ struct Met {
 }
 
 impl Process {
-    /// `SCR_Session_repair`: the session goes on with the ranks of `comm`, of which this is one. A process
-    /// that has no run joins. If no rank has one, these are the ranks of the session from now on, and a run begins if a
-    /// rank of those `asks` for it: the processes before could not begin one. `valid` says whether
-    /// the arguments of this rank can be used. Collective over `comm`.
+    /// `SCR_Session_repair`: the session goes on with the ranks of `comm`; this rank is one of them. A process that has
+    /// no run joins. If no rank has one, these are the ranks of the session from now on, and a run begins if a rank of
+    /// those `asks` for it: the processes before could not begin one. `valid` says whether the arguments of this rank
+    /// can be used. Collective over `comm`.
     pub(in crate::capi) fn repair(
         &mut self,
         comm: Mpi,
@@ -133,7 +133,8 @@ impl Process {
         Session::repair(setup, member, &mut self.config)
     }
 
-    /// Takes out what a repair needs of the run, which has lost ranks, and of earlier repairs that failed.
+    /// Takes out the parts that a repair needs of the run, which has lost ranks, and of earlier repairs
+    /// that failed.
     fn leave_run(&mut self) -> Member {
         match std::mem::replace(&mut self.run, RunState::None(State::Uninit)) {
             RunState::Active(session) => {

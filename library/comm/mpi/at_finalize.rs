@@ -17,7 +17,7 @@ pub(super) fn at_finalize(work: fn()) -> Result<()> {
         return Ok(());
     }
     let mut key: c_int = 0;
-    // SAFETY: MPI is initialised; the pointers are to live locals, or NULL for a value that nobody uses.
+    // SAFETY: MPI is initialised; the pointers are to live locals, or NULL for a value that is not used.
     unsafe {
         check("MPI_Comm_create_keyval", create_keyval(&mut key))?;
         let set = MPI_Comm_set_attr(comm_self(), key, ptr::null_mut());

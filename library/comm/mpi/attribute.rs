@@ -1,10 +1,10 @@
-//! The attribute whose deletion does the work of `at_finalize`: what MPI calls.
+//! The attribute whose deletion does the work of `at_finalize`: MPI calls its function.
 
 use std::ffi::{c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 
-/// What is done.
+/// The work in MPI_Finalize.
 pub(super) static WORK: OnceLock<fn()> = OnceLock::new();
 
 /// A duplicate of MPI_COMM_SELF does not get the attribute. `C` is a communicator in the form that this MPI has.

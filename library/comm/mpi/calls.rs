@@ -1,4 +1,4 @@
-//! Calls of MPI: from which thread, with what result.
+//! Calls of MPI: checks of their threads and of their results.
 
 use super::raw::{
     MPI_Comm_get_parent, MPI_Comm_size, MPI_Count, MPI_Error_string, MPI_Finalized,

@@ -13,13 +13,14 @@ use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// How often a rank that waits looks whether a process has failed.
+/// Time between two looks of a waiting rank for failed processes.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// How long a new communicator is left alone: in Open MPI 5.0 a rank that still makes it crashes if it is revoked.
+/// Time in which a new communicator is left alone: in Open MPI 5.0 a rank that is still making it crashes if it is
+/// revoked.
 const YOUNG: Duration = Duration::from_millis(300);
 
-/// So many failed ranks are named.
+/// Number of failed ranks that are named.
 const NAMED: usize = 8;
 
 /// A communicator of our own, and whether it can still be used.
@@ -100,8 +101,8 @@ impl Handle {
         failed.ranks_in(self.comm).into_iter().flatten().collect()
     }
 
-    /// The ranks of this communicator that have not failed and are not in `other`. None if failed ones are not known.
-    /// Local.
+    /// The ranks of this communicator that have not failed and are not in `other`. Empty if the failed processes are
+    /// not known. Local.
     pub fn missing_in(&self, other: Comm) -> Vec<usize> {
         if !has_ulfm() || !self.is_made() {
             return Vec::new();
@@ -141,10 +142,11 @@ impl Handle {
         Error::comm(call, what)
     }
 
-    /// Frees the communicator. All ranks must do it at the same point, unless it cannot be used any more.
+    /// Frees the communicator. All ranks must do so at the same point, unless the communicator cannot be
+    /// used any more.
     pub fn free(&mut self) {
         if self.is_made() {
-            // SAFETY: the communicator is ours, and freed once. There is nobody to tell of an error.
+            // SAFETY: the communicator is ours, and freed once. Nobody is left to hear of an error.
             unsafe { MPI_Comm_free(&mut self.comm) };
         }
     }

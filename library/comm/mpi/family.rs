@@ -1,7 +1,7 @@
-//! Whether the program runs with an MPI of the family that the library was built with.
+//! Checks that the program runs with an MPI of the family that the library was built with.
 //!
 //! A shared library finds the functions of the MPI that the program is linked to, but it was compiled
-//! with the handles of its own. If these are of another form, the first call with one crashes.
+//! with the handles of its own. If the handles have another form, the first call with one crashes.
 
 use super::calls::running;
 use super::version_text::{Family, short};

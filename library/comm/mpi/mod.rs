@@ -90,7 +90,8 @@ impl Mpi {
     /// communicator.
     ///
     /// # Errors
-    /// As [`Mpi::dup_world`]. It is MPI_COMM_NULL, an inter-communicator, or none that MPI knows.
+    /// As [`Mpi::dup_world`]. The communicator is MPI_COMM_NULL, an inter-communicator, or unknown
+    /// to MPI.
     pub fn dup(call: &'static str, comm: MPI_Comm) -> Result<Mpi> {
         usable(call)?;
         let comm = raw::of_caller(comm);
@@ -118,9 +119,9 @@ impl Mpi {
         raw::of_fortran(comm)
     }
 
-    /// A communicator over the same ranks, for use instead of this one. Collective. It is the same one where processes
-    /// can fail: while one is made, a failure can harm the MPI itself. With Open MPI 5.0 a process can crash, or can
-    /// never make one of a younger communicator again.
+    /// A communicator over the same ranks, for use instead of this one. Collective. Where processes can fail, the
+    /// caller's communicator is used: a failure while one is made can harm the MPI itself. With Open MPI 5.0 a process
+    /// can crash, or can never make one of a younger communicator again.
     pub fn again(&self) -> Result<Mpi> {
         self.handle.usable("MPI_Comm_dup")?;
         if Mpi::sees_failures() {
@@ -225,7 +226,7 @@ impl Mpi {
         std::process::exit(code)
     }
 
-    /// Calls MPI_Finalize if this is another MPI than that of the build. A launcher kills the other
+    /// Calls MPI_Finalize if this MPI is not the one of the build. A launcher kills the other
     /// processes if one ends without it. Collective.
     pub fn leave_other_mpi() {
         if check_family().is_err() {
@@ -254,7 +255,7 @@ impl Mpi {
     }
 
     /// Sets the length in bytes from which messages are sent as a derived type: at least 1, by
-    /// default 1 GiB. Ranks may differ. Tests make it small.
+    /// default 1 GiB. Ranks may differ. Tests set it to a small value.
     pub fn set_block(&mut self, bytes: usize) {
         self.block = bytes.clamp(1, BLOCK);
     }
@@ -341,8 +342,8 @@ impl Drop for Mpi {
         if self.thread.check("MPI_Comm_free").is_err() || !matches!(finalized(), Ok(false)) {
             return;
         }
-        // SAFETY: MPI is usable from this thread; what was never made is still the constant
-        // that it was initialised with. There is nobody to tell of an error any more.
+        // SAFETY: MPI is usable from this thread; a handle that was never made is still the
+        // constant that it was initialised with. Nobody is left to hear of an error.
         unsafe {
             if self.combine != op_max() {
                 MPI_Op_free(&mut self.combine);
@@ -455,8 +456,8 @@ impl Communicator for Mpi {
         const CALL: &str = "MPI_Iallreduce";
         self.ready(CALL)?;
         let count = c_int::try_from(terms.len()).map_err(|_| too_long(terms.len()))?;
-        // The first half is sent, the second received. Open MPI refuses them at one address,
-        // so there is something between also where there are no terms.
+        // The first half is sent, the second received. Open MPI refuses two buffers at one address,
+        // so a byte lies between them even without terms.
         let mine: Vec<Pair> = terms.iter().copied().map(encode).collect();
         let mut both: Vec<u8> = mine
             .as_flattened()

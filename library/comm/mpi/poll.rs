@@ -7,10 +7,11 @@ use crate::Result;
 use std::thread::{sleep, yield_now};
 use std::time::{Duration, Instant};
 
-/// How often `done` is called in a row before the wait yields.
+/// Number of times that `done` is called in a row before the wait yields.
 const EAGER: usize = 20;
 
-/// How long the wait yields before it sleeps: about the time of a message to another node and back.
+/// Time for which the wait yields before it sleeps: about the time of a message to another node and
+/// back.
 const YIELDING: Duration = Duration::from_micros(20);
 
 /// A pause takes this part of the time waited so far, which bounds the time lost.

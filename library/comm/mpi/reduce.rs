@@ -9,7 +9,7 @@ pub(super) type Pair = [i64; 2];
 const SUM: i64 = 0;
 const MAX: i64 = 1;
 const MIN: i64 = 2;
-/// What becomes of terms that cannot be combined, and of all that it is combined with.
+/// The result for terms that cannot be combined, and for all terms that are combined with it.
 const MISFIT: Pair = [-1, 0];
 
 pub(super) fn encode(term: Term) -> Pair {

@@ -77,7 +77,7 @@ impl Pending for Request {
 /// belongs to the application, so the last value that is dropped restores it.
 pub(super) struct WorldErrorsReturn;
 
-/// How many values exist, and the application's handler.
+/// Number of values that exist, and the application's handler.
 static WORLD_ERRORS: Mutex<(usize, Option<Handler>)> = Mutex::new((0, None));
 
 struct Handler(MPI_Errhandler);
@@ -121,10 +121,10 @@ impl Drop for WorldErrorsReturn {
     }
 }
 
-/// Reached with an active handle if nobody waited or the wait failed. Memory that MPI may still use
-/// must not be freed. A receive is cancelled. The buffer of a send is leaked unless the send is
-/// complete, because cancelling a send is not reliable and waiting for it could take for ever. If a process of the
-/// communicator has failed, no more is called, and the buffer is leaked.
+/// Reached with an active handle after a failed wait, or without one. Memory that MPI may still use must not be
+/// freed. A receive is cancelled. The buffer of a send is leaked unless the send is complete, because cancelling a
+/// send is not reliable and waiting for it could take for ever. If a process of the communicator has failed, no
+/// more is called, and the buffer is leaked.
 impl Drop for Request {
     fn drop(&mut self) {
         let usable = || self.thread.check("MPI_Cancel").is_ok() && matches!(finalized(), Ok(false));

@@ -1,4 +1,4 @@
-//! What the text of `MPI_Get_library_version` says.
+//! The content of the text of `MPI_Get_library_version`.
 
 /// MPI libraries with the same handles and structures: one may take the place of another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,7 @@ use super::super::Config;
 use super::load;
 use crate::Error;
 
-/// Runs calls in order; each must give what is written beside it.
+/// Runs calls in order; each must return the value beside it.
 fn transcript(config: &mut Config, calls: &[(&str, Option<&str>)]) {
     for (text, expected) in calls {
         let got = config

@@ -40,7 +40,7 @@ fn an_empty_variable_is_unset() {
     assert_eq!(get(&config, "SCR_FLUSH").as_deref(), Some("2"));
 }
 
-/// What load asks for, with a user file that is not there.
+/// The paths that load asks for, with a user file that does not exist.
 fn asked(config: &mut Config, env: &[(&str, &str)]) -> Vec<PathBuf> {
     let asked = RefCell::new(Vec::new());
     let env: Environment = env.iter().copied().collect();
@@ -57,7 +57,7 @@ fn which_files_are_read() {
     let paths = |env: &[(&str, &str)]| asked(&mut Config::new(), env);
     let system = installed_file(&Environment::empty(), false);
     assert_eq!(paths(&[]), [&system, Path::new("/cwd/.scrconf")]);
-    // The installed file is read too, since it may limit what users set.
+    // The installed file is read too, since it may limit the settings of users.
     assert_eq!(
         paths(&[("SCR_PREFIX", "a/../b"), ("SCR_SYSTEM_CONF", "s")]),
         [&system, Path::new("/cwd/s"), Path::new("/cwd/b/.scrconf")]

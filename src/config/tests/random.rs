@@ -1,4 +1,4 @@
-//! Bytes that nobody would write, from a fixed seed.
+//! Random hostile bytes, from a fixed seed.
 
 use super::super::describe::descriptors;
 use super::super::{Config, Settings};

@@ -55,7 +55,8 @@ fn what_the_site_sets_alone_is_not_set_by_users() {
     );
 }
 
-/// The other ranks have the same limits, also for what each takes from its own environment.
+/// The other ranks have the same limits, also for the settings that each takes from its own
+/// environment.
 #[test]
 fn the_limits_hold_on_all_ranks() {
     let system = "SCR_CACHE_BASE=/site\nSCR_SITE_ONLY=SCR_CACHE_BASE\nSCR_ALLOWED_BASES=/site:/n\n\
@@ -84,7 +85,7 @@ fn a_user_who_sets_the_value_of_the_site_is_not_warned() {
     assert_eq!(config.take_warnings(), [""; 0]);
 }
 
-/// A child of a line must not replace what the site has fixed.
+/// A child of a line must not replace a value that the site has fixed.
 #[test]
 fn the_children_of_lines_keep_to_the_values_of_the_site() {
     let system = "SCR_CACHE_SIZE=2\nSCR_CACHE_BASE=/site\n\

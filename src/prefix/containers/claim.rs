@@ -45,7 +45,7 @@ pub fn claim(
     Ok(Some(numbering))
 }
 
-/// Removes the containers in a dataset's directory that none of `entries` names. Local.
+/// Removes the containers in a dataset's directory that no entry of `entries` names. Local.
 pub fn remove_unused<'a>(
     files: &dyn Files,
     dir: &Path,

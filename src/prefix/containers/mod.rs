@@ -1,7 +1,7 @@
 //! Containers: few files that hold the bytes of many (`SCR_USE_CONTAINERS`).
 //!
-//! The files of a dataset follow each other as one sequence of bytes: those of a rank in the order of
-//! its record, those of the ranks of a node together. The sequence is cut into the containers
+//! The files of a dataset follow each other as one sequence of bytes: the files of a rank in the order
+//! of its record, the files of the ranks of a node together. The sequence is cut into the containers
 //! `ctr.<n>.scr` of `SCR_CONTAINER_SIZE` bytes, in the dataset's directory in `.scr`. The rank2file says
 //! for each file where its bytes are.
 //!
@@ -25,7 +25,7 @@ use crate::comm::{Communicator, Term, collective};
 use crate::format::rank2file::Segment;
 use crate::{Error, Result};
 
-/// How a flush fills containers.
+/// The settings by which a flush fills containers.
 #[derive(Debug, Clone, Copy)]
 pub struct Containers {
     /// Size of a container, bytes, at least 1 (`SCR_CONTAINER_SIZE`).
@@ -34,12 +34,12 @@ pub struct Containers {
     pub leader: usize,
 }
 
-/// Where bytes go in the containers of a dataset.
+/// The place of bytes in the containers of a dataset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ContainerPlace {
     /// Size of a container, bytes, at least 1 (`SCR_CONTAINER_SIZE`).
     pub size: u64,
-    /// Where they begin in the sequence of all bytes.
+    /// Offset of the first byte in the sequence of all bytes.
     pub begin: u64,
 }
 
@@ -121,8 +121,8 @@ impl Numbering {
     }
 }
 
-/// Where `length` bytes from `begin` on in the sequence of all bytes are, in containers of `size` bytes
-/// (at least 1). No bytes have no segment.
+/// The pieces of containers of `size` bytes (at least 1) that hold `length` bytes from `begin` on in
+/// the sequence of all bytes. No bytes have no segment.
 pub fn segments(begin: u64, length: u64, size: u64, numbering: Numbering) -> Vec<Segment> {
     let (mut at, mut left) = (begin, length);
     let mut segments = Vec::new();

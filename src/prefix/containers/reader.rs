@@ -1,5 +1,5 @@
-//! Gives files back from containers. The rank2file is untrusted: all of it is checked before a
-//! byte is written.
+//! Gives files back from containers. The rank2file is untrusted: all its entries are checked before
+//! a byte is written.
 
 use crate::format::Name;
 use crate::format::rank2file::{Attributes, BASE, FileEntry, RankEntry, Segment};
@@ -20,7 +20,7 @@ pub struct ContainerReader<'a> {
     open: Option<(PathBuf, Box<dyn File>, u64)>,
 }
 
-/// What [`ContainerReader::restore`] did.
+/// The result of [`ContainerReader::restore`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Restored {
     /// It wrote the file.
@@ -28,7 +28,7 @@ pub enum Restored {
     /// The file was there, with this content.
     Same,
     /// The file was there with its size and its time of change, but with other content: it was damaged since it was
-    /// extracted. It has its content again.
+    /// extracted. The file has its content again.
     Mended,
 }
 
@@ -127,9 +127,9 @@ impl<'a> ContainerReader<'a> {
         self.pass(name, entry, checksums, buffer, &mut |_, _| Ok(()))
     }
 
-    /// Writes a file to `to`, over what is there, with its recorded mode and time. The directory must
-    /// exist. Compares as [`ContainerReader::verify`] does; if the file is not as recorded, `to` is removed. Does
-    /// not sync: the containers keep the file.
+    /// Writes a file to `to`, over any file there, with its recorded mode and time. The directory must exist.
+    /// Compares as [`ContainerReader::verify`] does; if the file is not as recorded, `to` is removed. Does not
+    /// sync: the containers keep the file.
     pub fn extract(
         &mut self,
         name: &Name,
@@ -161,10 +161,10 @@ impl<'a> ContainerReader<'a> {
         done
     }
 
-    /// Gives the file at `to` the content, unless it has it. Makes the directory. Another file there is
-    /// written over only by `force`, after the content was found to be as recorded. One with the recorded size and time
-    /// of change is no other file. Where that time is not kept, the file gets the one of its container in its place. After a
-    /// kill or a power loss the file is whole, or as before: part of it would be taken for another file.
+    /// Gives the file at `to` its content, unless the file already has it. Makes the directory. Another file there is
+    /// written over only by `force`, after the content was found to be as recorded. A file with the recorded size and
+    /// time of change is the same file. Without a recorded time, the file gets the time of its container instead. After
+    /// a kill or a power loss the file is whole, or as before: a part of it would be mistaken for another file.
     pub fn restore(
         &mut self,
         name: &Name,
@@ -208,16 +208,16 @@ impl<'a> ContainerReader<'a> {
         placed.map(|()| done)
     }
 
-    /// True if a plain file has size and time of change of a file in containers, to the nanosecond, or the time that
-    /// [`ContainerReader::mark`] gives: it was extracted, and nobody has written to it since.
+    /// True if a plain file has the size and the time of change, to the nanosecond, of a file in containers, or the
+    /// time that [`ContainerReader::mark`] gives: it was extracted, and nobody has written to it since.
     fn is_extracted(&self, entry: &FileEntry, stat: &Stat, size: u64) -> Result<bool> {
         let recorded = entry.attributes.map(|a| (a.mtime_secs, a.mtime_nsecs));
         Ok(stat.size == size
             && (recorded == Some(stat.mtime) || self.container_time(entry)? == Some(stat.mtime)))
     }
 
-    /// Gives a file that was extracted without its recorded time that of its container. So it is known later whether somebody
-    /// has written to it.
+    /// Gives a file that was extracted without a recorded time the time of its container. So it is known later whether
+    /// somebody has written to it.
     fn mark(&self, entry: &FileEntry, path: &Path) -> Result<()> {
         let keeps = self.metadata && entry.attributes.is_some();
         let time = self.container_time(entry)?.filter(|_| !keeps);
@@ -227,7 +227,8 @@ impl<'a> ContainerReader<'a> {
         self.files.restore(path, &Stat { mtime, ..there }).map(drop)
     }
 
-    /// When the container was written that has the first bytes of a file. `None` for a file without content.
+    /// Time at which the container with the first bytes of a file was written. `None` for a file without
+    /// content.
     fn container_time(&self, entry: &FileEntry) -> Result<Option<(i64, u32)>> {
         let Some(first) = entry.segments.iter().flatten().next() else {
             return Ok(None);
@@ -317,8 +318,9 @@ impl<'a> ContainerReader<'a> {
     }
 }
 
-/// Where a file is until it is whole: beside its place, since only there a rename is sure to be possible.
-/// Always the same, so that the next attempt writes over what a killed one has left.
+/// Path of a file until it is whole: beside its final path, since only there a rename is sure to be
+/// possible. The path is always the same, so that the next attempt writes over the remains of a killed
+/// one.
 pub fn temporary_path(to: &Path) -> PathBuf {
     let name = to.file_name().unwrap_or_default().as_encoded_bytes();
     to.with_file_name(format!(
@@ -372,7 +374,7 @@ pub fn other_file(path: &Path) -> Error {
     Error::Io {
         action: "extract",
         path: path.to_path_buf(),
-        // It says nothing of the dataset.
+        // The error is no sign of damage in the dataset.
         errno: None,
         text: format!(
             "another file is there; move it away, or write over it with `scr extract --force` \

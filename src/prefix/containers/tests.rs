@@ -1,4 +1,4 @@
-//! Places in containers, writing and reading them, and maps that nobody would write.
+//! Places in containers, writing and reading them, and hostile maps.
 
 use super::*;
 use crate::format::Name;
@@ -197,7 +197,7 @@ fn only_the_user_can_read_a_container_and_attributes_come_back_without_set_id_bi
     assert_eq!(mode("to"), (0o750, time));
 }
 
-/// What the reader says of a rank with these files in the directory of [`written`].
+/// The reader's error about a rank with these files in the directory of [`written`].
 fn refused(change: impl FnOnce(&std::path::Path, &mut Vec<FileEntry>)) -> String {
     let (dir, mut entries) = written(&CONTENTS, 10);
     change(dir.path(), &mut entries);
@@ -448,7 +448,7 @@ fn prefix_with_contained() -> (tempfile::TempDir, Prefix, FileEntry) {
     (dir, prefix, contained(segments))
 }
 
-/// A hole of a file is one in its containers, and is found there.
+/// A hole of a file is a hole in its containers, and is found there.
 #[test]
 fn holes_are_seen_through_containers() {
     const KIB: u64 = 1024;
@@ -552,7 +552,7 @@ fn a_file_in_a_container_that_is_cut_short_is_missing() {
     assert!(error.to_string().contains("ctr.2.scr"), "{error}");
     fs::remove_file(&last).unwrap();
     assert_eq!(view.stat(&path).unwrap(), None);
-    // What leads out of the dataset's directory is not followed.
+    // A link that leads out of the dataset's directory is not followed.
     std::os::unix::fs::symlink("/etc/passwd", &last).unwrap();
     assert_eq!(view.stat(&path).unwrap(), None);
     assert!(view.open(&path).unwrap().read_at(12, &mut [0; 1]).is_err());

@@ -17,7 +17,7 @@ use std::sync::{Arc, PoisonError};
 
 /// A file system in which [`ContainedFiles::show`] has put files. They can be looked at and read. A file
 /// that is written, renamed or removed at such a path is a plain file, in place of the one that was
-/// shown. Lists of directories, and what [`Files::beneath`] gives, do not have them.
+/// shown. Lists of directories, and the files of [`Files::beneath`], do not have them.
 pub struct ContainedFiles<'a> {
     inner: &'a dyn Files,
     /// The file system with the containers, which outlives this value.
@@ -28,7 +28,8 @@ pub struct ContainedFiles<'a> {
 }
 
 impl<'a> ContainedFiles<'a> {
-    /// Shows what `inner` has, and no more at first. `id`: the dataset whose containers are read.
+    /// Shows the files of `inner`; those in containers are added later. `id`: the dataset whose
+    /// containers are read.
     pub fn new(inner: &'a dyn Files, prefix: &Prefix, id: u64) -> Self {
         ContainedFiles {
             inner,

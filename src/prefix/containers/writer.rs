@@ -13,7 +13,7 @@ pub struct Writer<'a> {
     files: &'a dyn Files,
     dir: PathBuf,
     size: u64,
-    /// Where the next byte goes in the sequence of all bytes.
+    /// Offset of the next byte in the sequence of all bytes.
     at: u64,
     numbering: Numbering,
     /// The container that was written last.
@@ -43,10 +43,10 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes the file at `from`, in the pieces of `copier`. Takes its checksum in the same pass if `crc`
-    /// is true or one is recorded. Gives what was found, and where it is now.
+    /// is true or one is recorded. Returns the size and checksum, and the place of the file.
     ///
     /// # Errors
-    /// It is not as `recorded`. If its size is not, nothing was written.
+    /// The file differs from `recorded`. If its size is not, nothing was written.
     pub fn append(
         &mut self,
         copier: &mut Copier,
@@ -76,7 +76,8 @@ impl<'a> Writer<'a> {
         Ok((found, segments))
     }
 
-    /// The container at this place in the sequence. The first process that needs it makes it.
+    /// The container at this place in the sequence. The first process that needs the container
+    /// makes it.
     fn container(&mut self, place: u64) -> Result<&dyn File> {
         let name = file_name(self.numbering.number(place));
         let open = match self.open.take() {
@@ -96,7 +97,7 @@ impl<'a> Writer<'a> {
         Ok(&*self.open.insert(open).1)
     }
 
-    /// Syncs what was written. More may follow.
+    /// Syncs the written bytes. More may follow.
     pub fn sync(&mut self) -> Result<()> {
         match self.open.take() {
             Some((_, file)) => {

@@ -1,5 +1,5 @@
-//! The rank2file: which rank wrote which files. It is a tree of small files, so that no rank reads or
-//! writes much more than a megabyte of it at once.
+//! The rank2file: which rank wrote which files. The map is a tree of small files, so that no rank
+//! reads or writes much more than a megabyte at once.
 //!
 //! The leaves are written first. One process cuts them ([`LeafCutter`]), or all ranks write them together
 //! ([`write_leaves_together`]). The branches above them follow when all leaves are there. In a flush in the

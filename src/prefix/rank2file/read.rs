@@ -1,4 +1,4 @@
-//! Reads the tree: each rank its own entry, or one process all of it.
+//! Reads the tree: each rank its own entry, or one process all entries.
 
 use super::file_name;
 use crate::comm::{Communicator, Local, Term, collective};
@@ -87,7 +87,7 @@ fn bad_entry(dir: &Path, rank: usize, what: &str) -> Error {
     Error::corrupt(dir.join(BASE), format!("rank {rank} {what}"))
 }
 
-/// Removes the tree: first the top, without which nobody reads the rest. Local.
+/// Removes the tree, beginning with the top: without it the rest is not read. Local.
 pub fn remove(files: &dyn Files, dir: &Path) -> Result<()> {
     files.remove_file(&dir.join(BASE))?;
     let names = match files.list(dir) {
@@ -99,7 +99,7 @@ pub fn remove(files: &dyn Files, dir: &Path) -> Result<()> {
     of_tree.try_for_each(|name| files.remove_file(&dir.join(name)))
 }
 
-/// How many ranks wrote the dataset. Local.
+/// Number of ranks that wrote the dataset. Local.
 pub fn ranks(files: &dyn Files, dir: &Path) -> Result<u64> {
     Ok(read_branch(files, &dir.join(BASE))?.ranks)
 }
@@ -193,8 +193,8 @@ struct TreeReader<'a> {
     size: usize,
     /// The leaves that this rank is to read.
     leaves: Vec<Name>,
-    /// All files that were named to this rank. It is the only reader of each, so this shows every file
-    /// that is named twice. If it were read twice, a small tree could take for ever.
+    /// All files that were named to this rank. This reader is the only one of each file, so it notices
+    /// every file that is named twice. If it were read twice, a small tree could take for ever.
     seen: BTreeSet<String>,
     /// Tasks for other ranks.
     outgoing: Vec<(usize, ReadTask)>,
@@ -249,7 +249,8 @@ impl<'a> TreeReader<'a> {
         mine.map_or(Ok(()), |task| self.follow(task))
     }
 
-    /// The rank that reads what rank `writer` of `ranks` has written: the same one of as many ranks.
+    /// The rank that reads the file that rank `writer` of `ranks` has written: the same rank, if the
+    /// number of ranks is the same.
     fn reader(&self, writer: u64, ranks: u64) -> usize {
         let spread = u128::from(writer) * self.size as u128 / u128::from(ranks.max(1));
         spread.min(self.size as u128 - 1) as usize

@@ -14,7 +14,7 @@ use std::path::Path;
 /// that. Collective.
 ///
 /// # Errors
-/// Only those of the transport. What a rank could not do is in the inner result.
+/// Only errors of the transport. The inner result has the error of this rank.
 pub fn renew(
     comm: &dyn Communicator,
     files: &dyn Files,

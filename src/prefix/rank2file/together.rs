@@ -1,5 +1,5 @@
-//! Writes the leaves from the entries that all ranks have: each rank finds from sums over the ranks before
-//! it who writes its entry, so no rank holds more than one leaf.
+//! Writes the leaves from the entries of all ranks: each rank finds from sums over the ranks before it
+//! which rank writes its entry, so no rank holds more than one leaf.
 
 use super::{RecordTarget, full_size};
 use crate::Result;
@@ -108,8 +108,8 @@ fn find_group(comm: &dyn Communicator, size: u64) -> Result<Group> {
     })
 }
 
-/// True if this rank is the last one whose entry goes into the leaf: each rank tells the one before it
-/// whether it begins a leaf. Collective.
+/// True if this rank is the last one in its leaf: each rank tells the one before it whether it begins
+/// a leaf. Collective.
 fn is_last(comm: &dyn Communicator, group: &Group) -> Result<bool> {
     let (me, begins) = (comm.rank(), group.writer == comm.rank());
     let sent = match me {

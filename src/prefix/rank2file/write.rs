@@ -18,7 +18,7 @@ use std::path::Path;
 pub struct LeafCutter {
     /// Number of ranks of the dataset.
     ranks: u64,
-    /// False if all entries are in one leaf, whatever their size.
+    /// False if all entries are in one leaf, of any size.
     split: bool,
     /// Packed bytes of all entries so far.
     bytes: u64,
@@ -37,7 +37,8 @@ impl LeafCutter {
         }
     }
 
-    /// Adds the entry of a rank. Gives the leaf of the entries before it, if this one begins a new leaf.
+    /// Adds the entry of a rank. Returns the leaf of the entries before this one, if this one begins a
+    /// new leaf.
     pub fn add(&mut self, rank: u64, entry: RankEntry) -> Result<Option<Leaf>> {
         let size = packed_size(&entry)?;
         let begins = self.split && starts_group(false, self.bytes, size);
@@ -54,7 +55,7 @@ impl LeafCutter {
     }
 }
 
-/// Where records of a dataset are written, and who decides whether they may be.
+/// The place to which records of a dataset are written, and the check that they may be written.
 #[derive(Clone, Copy)]
 pub struct RecordTarget<'a> {
     /// The files in the prefix directory.

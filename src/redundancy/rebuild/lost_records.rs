@@ -29,7 +29,7 @@ pub(super) fn send_header(
     context.send_and_receive(to, std::iter::empty()).map(drop)
 }
 
-/// Receives what [`send_header`] sends.
+/// Receives the header that [`send_header`] sends.
 pub(super) fn receive_header(context: &Context, verdict: &Verdict) -> Result<Local<ParityHeader>> {
     let record_source = verdict
         .record_sources

@@ -21,7 +21,7 @@ use crate::system::limits::share_of_open_files;
 /// Bytes in the buffers for one piece of a column, for all its blocks together.
 const BUFFERS: usize = 8 << 20;
 
-/// Where the application files of each rank are.
+/// The place of the application files of each rank.
 pub trait DataLocation: Sync {
     /// The directory that the names of a rank's files are relative to.
     fn directory(&self, rank: usize) -> PathBuf;
@@ -36,7 +36,7 @@ pub trait DataLocation: Sync {
     fn sync(&self, files: &dyn Files, list: &RankFiles) -> Result<()>;
 }
 
-/// Where the files of a dataset are.
+/// The place of a dataset's files.
 #[derive(Clone, Copy)]
 pub struct DatasetLocation<'a> {
     /// The file system.
@@ -63,7 +63,7 @@ pub struct SetRecord<'a> {
 pub struct Member {
     /// World rank.
     pub rank: usize,
-    /// Its record, from any source; `None` if no source has it.
+    /// Its record, from any source; `None` without a record in any source.
     pub record: Option<RankRecord>,
     /// The state of its files, with every byte compared.
     pub health: PartHealth,
@@ -104,7 +104,7 @@ struct MemberContext {
 
 impl ExaminedSet<'_> {
     /// The losses. An error, which names dataset, set and ranks, if the scheme does not tolerate
-    /// them; or why some of it could not be read, if that may pass.
+    /// the losses; or the error of a part that could not be read, if it may pass.
     pub fn verdict(&self) -> Result<Losses> {
         let judged = self.verdict_and_inputs()?;
         let lack = |what: u64| {
@@ -118,7 +118,7 @@ impl ExaminedSet<'_> {
         })
     }
 
-    /// Rebuilds what is missing, and returns the records of all members. Each file is compared with
+    /// Rebuilds missing files, and returns the records of all members. Each file is compared with
     /// its recorded checksum after its last byte was written. With `redundancy`, redundancy files
     /// are rebuilt too and synced; without, they are not changed. The caller must remove the
     /// completion records of ranks without data before, and write them after this. Memory is
@@ -172,7 +172,7 @@ impl ExaminedSet<'_> {
         (BUFFERS / blocks.max(1)).clamp(16 << 10, 1 << 20)
     }
 
-    /// What stays open of each member.
+    /// The files of each member that stay open.
     fn kept_open(&self) -> KeptOpen {
         // Nothing else of SCR is read meanwhile.
         KeptOpen::of(self.members.len(), 2 * share_of_open_files(MOST_OPEN / 2))
@@ -215,7 +215,7 @@ impl ExaminedSet<'_> {
             });
         }
         let verdict = judge(&self.context(0)?, code, self.scheme.scheme(), states);
-        // What cannot be read now may be whole.
+        // A part that cannot be read now may be whole.
         let verdict = verdict.map_err(|what| unread.unwrap_or_else(|| self.lost(what)))?;
         Ok(Some((verdict, inputs)))
     }

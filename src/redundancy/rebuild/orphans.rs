@@ -63,8 +63,8 @@ pub(super) fn verify_files(
     restored.ok().map(|()| found)
 }
 
-/// Removes the files of this rank, which will be those of `record`. Its old record goes first, so that it
-/// never describes missing files.
+/// Removes the files of this rank; `record` lists its files after the rebuild. Its old record goes first,
+/// so that it never describes missing files.
 pub(super) fn remove_files(context: &Context, record: &RankRecord) -> Result<()> {
     let (files, data) = (context.files, context.data_dir);
     let old = filemap_name(context.comm.rank());

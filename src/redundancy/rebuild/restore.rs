@@ -43,8 +43,8 @@ struct Ready {
 }
 
 impl<'env> RestoreRound<'_, 'env> {
-    /// Exchanges headers, opens and creates the files, moves the blocks, and verifies what was read. `record`
-    /// and `parity` are what this rank has.
+    /// Exchanges headers, opens and creates the files, moves the blocks, and verifies the bytes that were
+    /// read. `record` and `parity` are this rank's own.
     pub fn run<'scope>(
         &self,
         scope: &'scope Scope<'scope, 'env>,
@@ -98,8 +98,9 @@ impl<'env> RestoreRound<'_, 'env> {
         Ok(local.error.keep(record))
     }
 
-    /// Survivors send their file lists to the ranks that write a new redundancy file. Returns those of the
-    /// left neighbours on such a rank, and `None` on others and after an error. One round of messages.
+    /// Survivors send their file lists to the ranks that write a new redundancy file. Returns the records
+    /// of the left neighbours on such a rank, and `None` on others and after an error. One round of
+    /// messages.
     fn exchange_lists(
         &self,
         record: Option<&RankRecord>,
@@ -144,7 +145,7 @@ impl<'env> RestoreRound<'_, 'env> {
     }
 
     /// Opens the files that are here, or creates those that are rebuilt or that another rank sends.
-    /// Returns the checksums with which files that are here must be compared.
+    /// Returns the checksums with which this rank's files must be compared.
     fn open_data<'scope>(
         &self,
         scope: &'scope Scope<'scope, 'env>,
@@ -224,8 +225,8 @@ impl<'env> RestoreRound<'_, 'env> {
     }
 }
 
-/// Ends the round after the exchange: compares with the checksums, for which it reads what was not read
-/// yet, and waits for all writes.
+/// Ends the round after the exchange: reads the bytes that were not read yet, compares all files with
+/// their checksums, and waits for all writes.
 fn verify(
     context: &Context,
     local: MemberIo,

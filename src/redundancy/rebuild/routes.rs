@@ -50,7 +50,7 @@ fn is_lost(all: &[MemberState], block: &Block) -> bool {
     all.get(block.member).is_none_or(|state| state.lacks(what))
 }
 
-/// The route of one column. It has sources only if it has targets.
+/// The route of one column. The member has sources only if it has targets.
 fn route(
     code: &Code,
     all: &[MemberState],

@@ -12,7 +12,7 @@ pub(super) const DATA: u64 = 2;
 pub(super) const PARITY: u64 = 4;
 /// All its content was compared with its checksums.
 pub(super) const VERIFIED: u64 = 8;
-/// It has no usable record, but has files that were not examined yet.
+/// The member has no usable record, but has files that were not examined yet.
 pub(super) const UNVERIFIED: u64 = 16;
 
 /// Numbers of a [`MemberState`] in a message, before the sizes of the neighbours.

@@ -28,13 +28,13 @@ pub(in crate::session) struct CachedDataset {
     pub dataset: Dataset,
     pub writers: Writers,
     pub prefix: PrefixState,
-    /// How many failure groups may be lost without losing it.
+    /// Number of failure groups that may be lost without losing the dataset.
     pub tolerates: usize,
     /// `None`, on all ranks, for a dataset of an earlier run that has not been recovered.
     pub own: Option<OwnPart>,
 }
 
-/// What one rank has of a dataset.
+/// One rank's part of a dataset.
 #[derive(Debug, Clone)]
 pub(in crate::session) struct OwnPart {
     /// The rank's record.
@@ -59,7 +59,8 @@ impl CachedDataset {
         self.own.is_some()
     }
 
-    /// This rank's part of it, to be offered for a restart. `None` if it was not recovered.
+    /// This rank's files of the dataset, to be offered for a restart. `None` if it was not
+    /// recovered.
     pub fn restart_files(&self, run: &Run) -> Option<RestartFiles> {
         let OwnPart { filemap, level, .. } = self.own.as_ref()?;
         let (root, common) = match self.location {
@@ -95,15 +96,15 @@ pub(in crate::session) struct RestartFiles {
     pub common: bool,
     /// Paths relative to `root`. Empty if another number of ranks wrote them.
     pub files: Vec<PathBuf>,
-    /// Where they are in `files`; made with the first search.
+    /// The places of paths in `files`; made with the first search.
     pub places: OnceCell<Places>,
 }
 
-/// Where paths are in a list.
+/// The place of each path in a list.
 #[derive(Debug, Clone)]
 pub(in crate::session) struct Places {
     by_path: HashMap<PathBuf, usize>,
-    /// By the last component; `None` if several paths have it.
+    /// Keyed by the last component; `None` if several paths have it.
     by_name: HashMap<OsString, Option<usize>>,
 }
 
@@ -172,7 +173,7 @@ pub(in crate::session) fn titled(id: u64, name: &Name) -> String {
     format!("dataset {id} ({name})")
 }
 
-/// What all ranks that share a store have in it of one dataset.
+/// Size of one dataset in a store: the parts of all ranks that share the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::session) struct DatasetSize {
     /// The program's files, bytes.
@@ -182,24 +183,24 @@ pub(in crate::session) struct DatasetSize {
     pub checkpoint: bool,
 }
 
-/// All datasets in this run's caches. The same on all ranks, but for their own parts of the entries and for
-/// `led`.
+/// All datasets in this run's caches. All ranks have the same values, except for their own parts of the
+/// entries and for `led`.
 #[derive(Default)]
 pub(in crate::session) struct CachedDatasets {
     pub entries: Vec<CachedDataset>,
     /// Directories that no restart can use. They are evicted first.
     pub unusable: Vec<Slot>,
-    /// The highest id of a dataset when `SCR_Current` was called last, else 0: of these the program wants none
-    /// that is newer than the one which it named.
+    /// The highest id of a dataset at the last call of `SCR_Current`, else 0. Datasets up to this id that are
+    /// newer than the named one are not wanted by the program.
     pub gone_back_from: u64,
-    /// How many datasets in a row could not be completed in the cache.
+    /// Number of datasets in a row that could not be completed in the cache.
     pub failures: u32,
     /// The first dataset that this run has written.
     pub first_written: Option<u64>,
     pub led: LedStores,
 }
 
-/// How the space of evicted datasets is used again.
+/// Tells where the space of evicted datasets is used again.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::session) struct Reuse {
     /// The new dataset, which writes over their redundancy files.
@@ -219,14 +220,14 @@ pub(in crate::session) struct LedStores {
     /// Redundancy files of evicted datasets whose space the open dataset reuses.
     pub recycled: Vec<PathBuf>,
     pub deletion: BackgroundDeletion,
-    /// True once it was told in full that a store is full.
+    /// True after the full message about a full store was printed.
     pub told_full: bool,
-    /// True once it was told that a checkpoint is flushed to make room.
+    /// True after the message was printed that a checkpoint is flushed to make room.
     pub told_saving: bool,
 }
 
 impl LedStores {
-    /// True the first time that a full store is told, with what can be done.
+    /// True the first time that a store is full: then the message says what can be done.
     pub fn tell_full(&mut self) -> bool {
         !std::mem::replace(&mut self.told_full, true)
     }
@@ -247,7 +248,7 @@ impl CachedDatasets {
         }
     }
 
-    /// Changes what is known of a dataset in the prefix directory. The same on all ranks.
+    /// Changes the recorded state of a dataset in the prefix directory. The same on all ranks.
     pub fn note_prefix(&mut self, id: u64, change: impl FnOnce(&mut PrefixState)) {
         let mut entries = self.entries.iter_mut();
         if let Some(cached) = entries.find(|cached| cached.dataset.id == id) {
@@ -287,7 +288,7 @@ impl CachedDatasets {
     }
 
     /// The files of dataset `id` replace those of any other dataset of its name in the prefix
-    /// directory, which is not complete there any more. Local; the same on all ranks.
+    /// directory. The other dataset is not complete there any more. Local; the same on all ranks.
     pub fn name_is_reused(&mut self, run: &Run, id: u64, name: &Name) {
         let other = |c: &CachedDataset| c.dataset.name == *name && c.dataset.id != id;
         self.forget(run, |c| other(c) && c.location.is_bypass());
@@ -306,7 +307,7 @@ impl CachedDatasets {
         }
     }
 
-    /// True if this run has written the dataset. Of others a stopped process of an earlier run may have files
+    /// True if this run has written the dataset. A stopped process of an earlier run may have other files
     /// open.
     pub fn is_own(&self, id: u64) -> bool {
         self.first_written.is_some_and(|first| first <= id)
@@ -318,7 +319,8 @@ impl CachedDatasets {
         self.led.deletion.start(run, trash);
     }
 
-    /// Leaders: renames the directories out of the way. Gives what is to be deleted now. Local.
+    /// Leaders: renames the directories out of the way. Returns the directories to delete now.
+    /// Local.
     pub fn put_away(&mut self, run: &Run, gone: &[Slot], reuse: Option<Reuse>) -> Vec<Trash> {
         let mut trash = Vec::new();
         for slot in gone {

@@ -38,11 +38,11 @@ impl Damage {
     }
 }
 
-/// Where a dataset is that may have been moved.
+/// Path of a dataset that may have been moved.
 #[derive(Clone, Copy)]
 pub(in crate::session) struct MovedTo<'a> {
     pub dir: &'a Path,
-    /// Where it was before: errors name files by their paths below it.
+    /// Path before the move: errors name files by their paths below it.
     pub shown: &'a Path,
 }
 

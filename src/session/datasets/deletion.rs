@@ -13,8 +13,8 @@ use std::path::PathBuf;
 /// The nice value of a deleting thread: it gets a tenth of a busy processor.
 const NICE: i32 = 10;
 
-/// So many deletions may go on at once. If the program writes datasets faster than the old ones are deleted, it
-/// waits: else threads and deleted datasets would become more and more.
+/// Number of deletions that may go on at once. If the program writes datasets faster than the old ones are
+/// deleted, it waits: else threads and deleted datasets would become more and more.
 const MOST: usize = 4;
 
 /// A dataset whose directory was renamed out of the way, or parts of one.
@@ -22,12 +22,12 @@ const MOST: usize = 4;
 pub(in crate::session) struct Trash {
     pub layout: Layout,
     pub id: u64,
-    /// Whether the prefix directory has all of it, if that is known.
+    /// True if the prefix directory has the whole dataset, if that is known.
     pub saved: Option<bool>,
 }
 
 impl Trash {
-    /// Of which it is not known whether the prefix directory has it.
+    /// A deletion where it is not known whether the prefix directory has the dataset.
     pub fn new(layout: &Layout, id: u64) -> Self {
         Trash {
             layout: layout.clone(),
@@ -41,14 +41,14 @@ impl Trash {
 #[derive(Default)]
 pub(in crate::session) struct BackgroundDeletion {
     threads: Vec<JoinHandle<()>>,
-    /// What is deleted once the search for a restart is over.
+    /// Directories to delete once the search for a restart is over.
     postponed: Vec<Trash>,
 }
 
 impl BackgroundDeletion {
     /// Deletes renamed directories in a thread, after the oldest deletion if there are [`MOST`]. With
-    /// `SCR_CRC_ON_DELETE` it compares their files with the recorded checksums before, and tells what
-    /// differs. Local.
+    /// `SCR_CRC_ON_DELETE` it compares their files with the recorded checksums before, and reports
+    /// differences. Local.
     pub fn start(&mut self, run: &Run, trash: Vec<Trash>) {
         if trash.is_empty() {
             return;
@@ -67,17 +67,17 @@ impl BackgroundDeletion {
                         sink.take(&speaker, &Message::new(Severity::Warning, text));
                     }
                 }
-                // The next run of this job deletes what cannot be deleted now.
+                // The next run of this job deletes the rest.
                 let _ = dataset::empty_trash(&*files, &layout, id);
             }
         });
     }
 
-    /// Deletes a directory that is no dataset in a thread. Local.
+    /// Deletes, in a thread, a directory that is not a dataset. Local.
     pub fn start_tree(&mut self, run: &Run, path: PathBuf) {
         let files = run.files.clone();
         self.spawn(move || {
-            // The next run of this job deletes what cannot be deleted now.
+            // The next run of this job deletes the rest.
             let _ = files.remove_tree(&path);
         });
     }
@@ -96,12 +96,12 @@ impl BackgroundDeletion {
         self.threads.extend(thread.spawn(work));
     }
 
-    /// Adds something to what [`BackgroundDeletion::start_postponed`] deletes. Local.
+    /// Adds a dataset to those that [`BackgroundDeletion::start_postponed`] deletes. Local.
     pub fn postpone(&mut self, trash: Trash) {
         self.postponed.push(trash);
     }
 
-    /// Deletes what was postponed. Local.
+    /// Deletes the postponed directories. Local.
     pub fn start_postponed(&mut self, run: &Run) {
         let trash = std::mem::take(&mut self.postponed);
         self.start(run, trash);
@@ -118,7 +118,7 @@ impl BackgroundDeletion {
         self.threads.is_empty() && self.postponed.is_empty()
     }
 
-    /// Waits until everything is deleted, except what is postponed. Local.
+    /// Waits until everything is deleted, except the postponed directories. Local.
     pub fn finish(&mut self) {
         for thread in self.threads.drain(..) {
             let _ = thread.join();

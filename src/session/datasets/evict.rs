@@ -79,12 +79,13 @@ impl CachedDatasets {
             let datasets = &mut record.datasets;
             datasets.retain(|id, entry| !ids.contains(id) || stays(entry));
         });
-        // Only now: as long as the flush file has it, the trash shows the next run that it was evicted.
+        // Only now: as long as the flush file has the dataset, the trash shows the next run that it was
+        // evicted.
         self.led.deletion.start(run, trash);
     }
 
-    /// Removes what the cache has of an id that is about to be written or fetched. Collective; a
-    /// barrier if there is something.
+    /// Removes from the cache all files of an id that is about to be written or fetched.
+    /// Collective; a barrier if there is something.
     pub fn remove_id(&mut self, run: &Run, search: &mut RestartSearch, id: u64) -> Result<()> {
         let slots = self.slots_of_id(id);
         if slots.is_empty() {
@@ -114,8 +115,8 @@ impl CachedDatasets {
         cached.chain(unusable).unzip()
     }
 
-    /// What leaves a store before a new dataset comes, so that the store stays within its count; and
-    /// up to `more` datasets that a restart can do without. The same on all ranks.
+    /// Datasets that leave a store before a new dataset comes, so that the store stays within its
+    /// count; and up to `more` datasets that no restart needs. The same on all ranks.
     pub fn victims(&self, run: &Run, offer: &Offer, to: Location, more: usize) -> Vec<Slot> {
         let (slots, entries) = self.candidates(run, offer, to);
         let count = run.descriptors.stores[to.store()].count as usize;
@@ -123,8 +124,8 @@ impl CachedDatasets {
         gone.filter_map(|at| slots.get(at).copied()).collect()
     }
 
-    /// All datasets of a store that a restart could do without if dataset `saved` were in the prefix directory. The
-    /// same on all ranks.
+    /// All datasets of a store that no restart would need if dataset `saved` were in the prefix directory. The same
+    /// on all ranks.
     pub fn victims_once_saved(
         &self,
         run: &Run,
@@ -200,9 +201,10 @@ impl CachedDatasets {
         }
     }
 
-    /// Evicts what must leave a store before a new dataset comes, and up to `more` datasets that a
-    /// restart can do without. Their space is used again as `reuse` says. No rank may need the evicted
-    /// datasets any more. Gives those that this run has written. Collective, without a round.
+    /// Evicts the datasets that must leave a store before a new dataset comes, and up to `more`
+    /// datasets that no restart needs. Their space is used again as `reuse` says. No rank may need the
+    /// evicted datasets any more. Returns the files that this run has written. Collective, without a
+    /// round.
     pub fn evict(
         &mut self,
         run: &Run,

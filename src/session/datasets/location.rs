@@ -1,10 +1,10 @@
-//! Where a dataset is, and who wrote it.
+//! The place of a dataset, and the number of ranks that wrote it.
 
 use crate::config::descriptors::SchemeDescriptor;
 use crate::session::run::Run;
 use std::path::{Path, PathBuf};
 
-/// Where the files of a dataset are.
+/// The place of a dataset's files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::session) enum Location {
     /// In the cache, in the store with this index.
@@ -21,7 +21,7 @@ impl Default for Location {
 }
 
 impl Location {
-    /// Where the datasets of a redundancy descriptor are.
+    /// The place of the datasets of a redundancy descriptor.
     pub fn of(descriptor: &SchemeDescriptor) -> Self {
         if descriptor.bypass {
             Location::Bypass(descriptor.store)
@@ -67,7 +67,7 @@ impl Location {
     }
 }
 
-/// How many ranks wrote a dataset. The same on all ranks.
+/// Tells whether as many ranks wrote a dataset as this run has. The same on all ranks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::session) enum Writers {
     /// As many as this run has: each rank has files of its own.
@@ -78,7 +78,7 @@ pub(in crate::session) enum Writers {
 }
 
 impl Writers {
-    /// Of a dataset that so many `ranks` wrote.
+    /// The value for a dataset that so many `ranks` wrote.
     pub fn new(run: &Run, ranks: u64) -> Self {
         if ranks == run.comm.size() as u64 {
             Writers::AsManyAsNow

@@ -1,4 +1,4 @@
-//! What the run knows of datasets: those in its caches, what the prefix directory has of them, and how
+//! The run's knowledge of datasets: those in its caches, their copies in the prefix directory, and how
 //! they leave the cache.
 
 pub(super) mod cached;

@@ -1,7 +1,7 @@
 //! Checkpoints in the prefix directory that another number of ranks wrote. Where the program or the
-//! user allows it, they are used, and overwritten, as any other: see `any_ranks`. Otherwise this run
-//! does not use them, and overwrites none of them unless the user gives them up (`SCR_START_ANEW=1`,
-//! or `scr index --drop`).
+//! user allows it, such checkpoints are used and overwritten like any other: see `any_ranks`.
+//! Otherwise this run neither uses nor overwrites them, unless the user gives them up
+//! (`SCR_START_ANEW=1`, or `scr index --drop`).
 
 use crate::comm::AtRoot;
 use crate::config::settings::Settings;
@@ -23,7 +23,7 @@ use std::path::Path;
 /// The state of a run's restart on another number of ranks. The same on all ranks.
 #[derive(Debug, Default)]
 pub(in crate::session) struct OtherRanks {
-    /// They can be read like those of this number of ranks.
+    /// Such checkpoints can be read like those of this number of ranks.
     pub allowed: bool,
     /// The ids that a search has found.
     pub ids: Vec<u64>,
@@ -40,11 +40,11 @@ pub(in crate::session) struct KnownNames(BTreeSet<Name>);
 #[serde(rename_all = "UPPERCASE", default)]
 pub(in crate::session) struct OtherRanksFound {
     pub ids: Vec<u64>,
-    /// Why the newest cannot be used, and what the user can do.
+    /// The reason why the newest cannot be used, and the remedy.
     pub why: String,
 }
 
-/// Why a checkpoint of `ranks` ranks cannot be used by a run of `size` ranks.
+/// The reason why a checkpoint of `ranks` ranks cannot be used by a run of `size` ranks.
 pub(in crate::session) fn wrong_ranks(ranks: u64, size: usize) -> String {
     format!("was written by {ranks} ranks, this run has {size} ({OTHER_NUMBER_OF_RANKS})")
 }
@@ -101,9 +101,9 @@ impl OtherRanks {
         }
     }
 
-    /// Rank 0: how many ranks must have written a dataset in the prefix directory that is to be
-    /// fetched: as many as have, where any number is allowed. If that cannot be read, the fetch tells
-    /// why. Local.
+    /// Rank 0: the number of ranks that must have written a dataset to be fetched from the prefix
+    /// directory. Where any number is allowed, it is the number that did. If that cannot be read, the
+    /// fetch tells why. Local.
     pub fn ranks_of(&self, run: &Run, dataset: Option<&Dataset>) -> u64 {
         let dir = dataset.map(|dataset| run.prefix.dataset(dataset.id));
         let ranks = dir

@@ -6,22 +6,25 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub(in crate::session) enum PrefixState {
-    /// Nothing, and no flush of it has failed.
+    /// The prefix directory has nothing of the dataset, and no flush of it has failed.
     #[default]
     Absent,
-    /// Nothing: its flush has failed, or did not come to its end in an earlier run. It is made again.
+    /// Nothing: its flush has failed, or did not come to its end in an earlier run. The flush is made
+    /// again.
     FlushFailed,
-    /// It is being flushed in the background.
+    /// The dataset is being flushed in the background.
     Flushing,
-    /// It is being flushed in the background again, as the flush before has failed.
+    /// The dataset is being flushed in the background again, since the flush before has failed.
     FlushingAgain,
-    /// All of it.
+    /// The prefix directory has all of the dataset.
     Saved,
-    /// All of it was there, and was deleted as older than the newest `SCR_PREFIX_SIZE` checkpoints.
+    /// The prefix directory had all of the dataset, and deleted it as older than the newest
+    /// `SCR_PREFIX_SIZE` checkpoints.
     LeftWindow,
-    /// All of it, but the user has dropped it from the index: a restart does not find it.
+    /// The prefix directory has all of the dataset, but the user has dropped it from the index: a
+    /// restart does not find it.
     Dropped,
-    /// Its name, or its id, belongs to a newer dataset there. It is not flushed any more.
+    /// Its name, or its id, belongs to a newer dataset there. The dataset is not flushed any more.
     Superseded,
 }
 
@@ -36,22 +39,22 @@ impl PrefixState {
         matches!(self, PrefixState::Saved | PrefixState::Dropped)
     }
 
-    /// True if a background flush of it goes on.
+    /// True during a background flush of the dataset.
     pub fn is_flushing(self) -> bool {
         matches!(self, PrefixState::Flushing | PrefixState::FlushingAgain)
     }
 
-    /// True if the last flush of it that has ended has failed.
+    /// True if the last flush of the dataset has failed.
     pub fn flush_failed(self) -> bool {
         matches!(self, PrefixState::FlushFailed | PrefixState::FlushingAgain)
     }
 
-    /// True if the index is not to have it: it is not flushed again.
+    /// True if the index must not have the dataset: then it is not flushed again.
     pub fn is_given_up(self) -> bool {
         matches!(self, PrefixState::Dropped | PrefixState::Superseded)
     }
 
-    /// A background flush of it begins.
+    /// A background flush of the dataset begins.
     pub fn begin_flush(&mut self) {
         *self = if self.flush_failed() {
             PrefixState::FlushingAgain
@@ -60,7 +63,7 @@ impl PrefixState {
         };
     }
 
-    /// The background flush of it has ended, with whatever result.
+    /// The background flush of the dataset has ended, with whatever result.
     pub fn end_flush(&mut self) {
         *self = match *self {
             PrefixState::FlushingAgain => PrefixState::FlushFailed,
@@ -86,7 +89,8 @@ impl PrefixState {
         }
     }
 
-    /// The files of another dataset replace those of its name; `newer`: of a newer one.
+    /// Another dataset of the same name replaces the files; `newer` is true if that dataset is
+    /// newer.
     pub fn lose_name(&mut self, newer: bool) {
         *self = match *self {
             PrefixState::Saved | PrefixState::Dropped => PrefixState::Dropped,
@@ -96,7 +100,8 @@ impl PrefixState {
         };
     }
 
-    /// It was deleted from the prefix directory to keep there only so many checkpoints.
+    /// The dataset was deleted from the prefix directory, as older than the checkpoints that are
+    /// kept there.
     pub fn leave_window(&mut self) {
         if self.has_files() {
             *self = PrefixState::LeftWindow;

@@ -1,4 +1,4 @@
-//! Records of datasets in the cache, and what goes with them: redundancy and checksums.
+//! Records of datasets in the cache, with their redundancy and checksums.
 
 use crate::cache::dataset;
 use crate::cache::layout::Layout;
@@ -17,7 +17,7 @@ use std::path::Path;
 /// Tag of the messages of a redundancy set while it encodes.
 const ENCODE: Tag = 0x40;
 
-/// Where a dataset is written.
+/// The place to which a dataset is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::session) struct Target {
     /// Index of the redundancy descriptor.
@@ -26,7 +26,7 @@ pub(in crate::session) struct Target {
 }
 
 impl Target {
-    /// Where the datasets of a redundancy descriptor go.
+    /// The place to which datasets of a redundancy descriptor are written.
     pub fn of(descriptor: &SchemeDescriptor) -> Self {
         Target {
             scheme: descriptor.index,
@@ -109,7 +109,8 @@ pub(in crate::session) fn protect(
         reddesc: filemap.reddesc.clone(),
         files: filemap.files.clone(),
     };
-    // A node that is lost takes along what it has not written to a store that several nodes see.
+    // When a node is lost, data that it has not yet written to a store of several nodes are lost
+    // with it.
     let synced = if run.descriptors.stores[store].outlives_nodes() {
         sync_files(&*run.files, &data_dir, &record.files)
     } else {

@@ -1,4 +1,5 @@
-//! The search for a checkpoint to restart from: what all ranks know of it, and what rank 0 has.
+//! The search for a checkpoint to restart from: the part that all ranks know, and the part that
+//! only rank 0 has.
 
 use crate::Result;
 use crate::cache::plan::Slot;
@@ -29,19 +30,19 @@ pub(in crate::session) struct RestartSearch {
     pub survey: AtRoot<Survey>,
 }
 
-/// The checkpoint that is offered to the program, and those that must not be. The same on all ranks, except for
-/// `files`.
+/// The checkpoint that is offered to the program, and those that must not be offered. The same on all ranks,
+/// except for `files`.
 #[derive(Default)]
 pub(in crate::session) struct Offer {
-    /// The checkpoint that `SCR_Have_restart` offers: this rank's files of it.
+    /// The checkpoint that `SCR_Have_restart` offers, with this rank's files.
     pub files: Option<RestartFiles>,
     /// Checkpoints that may be whole but could not be used, each for its own time.
     pub unavailable: Vec<Unavailable>,
-    /// Checkpoints that do not fit this program, in the order in which they were offered, each with what
-    /// does not fit. They are good, and are not offered again in this run.
+    /// Checkpoints that do not fit this program, in the order in which they were offered, each with the
+    /// difference. They are good, and are not offered again in this run.
     pub unfit: Vec<(u64, String)>,
-    /// The id that `SCR_Current` has named, until that checkpoint is offered. No other one is
-    /// offered before it.
+    /// The id that `SCR_Current` has named, until that checkpoint is offered. No other checkpoint
+    /// is offered before it.
     pub chosen: Option<u64>,
 }
 
@@ -67,7 +68,8 @@ impl Offer {
         self.unavailable.push(unavailable);
     }
 
-    /// The newest checkpoint that may be whole but could not be used. Of one that failed twice, the first failure.
+    /// The newest checkpoint that may be whole but could not be used. If a checkpoint failed twice, the first
+    /// failure.
     pub fn newest_unavailable(&self) -> Option<&Unavailable> {
         let all = self.unavailable.iter().rev();
         all.max_by_key(|one| one.id)
@@ -75,7 +77,7 @@ impl Offer {
 }
 
 impl RestartSearch {
-    /// Forgets directories that were removed, and ids of which no directory is left.
+    /// Forgets directories that were removed, and ids without any directory.
     pub fn forget(&mut self, slots: &[Slot], ids: &[u64]) {
         if let Some(survey) = self.survey.get_mut() {
             survey.forget(slots);
@@ -84,7 +86,8 @@ impl RestartSearch {
         files.take_if(|offered| ids.contains(&offered.dataset.id));
     }
 
-    /// A search begins. What could not be used in the prefix directory is looked at again.
+    /// A search begins. Datasets that could not be used in the prefix directory are looked at
+    /// again.
     pub fn begin(&mut self) {
         let unavailable = &mut self.offer.unavailable;
         unavailable.retain(|one| one.cause != Cause::InPrefix);
@@ -135,7 +138,7 @@ impl RestartSearch {
 mod tests {
     use super::*;
 
-    /// What `SCR_Init` recovers to flush it comes oldest first.
+    /// `SCR_Init` recovers the datasets to flush oldest first.
     #[test]
     fn no_checkpoint_is_offered_before_a_newer_one_that_could_not_be_read() {
         let dataset = |id: u64| crate::format::Dataset {

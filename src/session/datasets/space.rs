@@ -1,4 +1,5 @@
-//! Space in the stores: whether the next dataset will fit, and what is evicted for it.
+//! Space in the stores: decides whether the next dataset will fit, and which datasets are evicted
+//! for it.
 
 use crate::cache::dataset;
 use crate::cache::layout::Layout;
@@ -51,7 +52,7 @@ pub(in crate::session) struct Planned<'a> {
 }
 
 impl CachedDatasets {
-    /// Whether the store of the next dataset has room for it; see
+    /// Checks that the store of the next dataset has room for it; see
     /// [`policy::capacity`](crate::policy::capacity). Leaders look, the other ranks agree. Local.
     ///
     /// # Errors
@@ -82,7 +83,7 @@ impl CachedDatasets {
         let (Some(need), Some(wanted)) = (need, wanted) else {
             return match self.failures {
                 0 => Ok(verdict),
-                // Nothing but what must stay may be in the way.
+                // Only datasets that must stay may be in the way.
                 2.. if self.saving_gives(run, offer, location) > 0 => {
                     let what = format!(
                         "{} datasets in a row could not be completed, and {}",
@@ -132,8 +133,8 @@ impl CachedDatasets {
         }
     }
 
-    /// How many bytes more could be evicted on this node if the newest checkpoint, which no other copy makes
-    /// superfluous, were in the prefix directory. 0 if it is there, or is not to be flushed. Local.
+    /// Number of bytes that could be evicted on this node if the newest checkpoint, which has no other copy,
+    /// were in the prefix directory. 0 if it is there, or must not be flushed. Local.
     fn saving_gives(&self, run: &Run, offer: &Offer, to: Location) -> u64 {
         let newest = due_at_end(run, self).filter(|_| run.next_run_fetches());
         let Some(newest) = newest.map(|dataset| dataset.id) else {
@@ -145,9 +146,9 @@ impl CachedDatasets {
         more.fold(0, |sum, slot| sum.saturating_add(self.size_of(run, *slot)))
     }
 
-    /// How many datasets may be evicted beyond those that the count of the store demands, after
-    /// failures where no size is known: first those that no restart can use, then all that a
-    /// restart can do without.
+    /// Number of datasets that may be evicted beyond those that the count of the store demands,
+    /// after failures without a known size: first those that no restart can use, then all that no
+    /// restart needs.
     fn dispensable(&self, run: &Run, offer: &Offer, store: usize) -> usize {
         let demanded = self.victims(run, offer, Location::Cache(store), 0).len();
         let all = match self.failures {
@@ -205,7 +206,7 @@ impl CachedDatasets {
     }
 }
 
-/// Why a dataset has no room.
+/// The reason why a dataset has no room.
 pub(in crate::session) struct NoRoom {
     pub error: Error,
     /// True if there may be room once the newest checkpoint is in the prefix directory.
@@ -234,7 +235,7 @@ impl From<Error> for NoRoom {
 struct Shortage {
     need: u64,
     free: u64,
-    /// What would be free besides once old datasets are evicted.
+    /// Space that becomes free once old datasets are evicted.
     evictable: u64,
 }
 
@@ -258,7 +259,7 @@ impl Shortage {
         format!("{place} has {has}, and going by the last dataset it needs {need}")
     }
 
-    /// With what can be done, if this is the first of these errors.
+    /// With the remedy, if this is the first of these errors.
     fn error(&self, run: &Run, at: usize, next: &Dataset, first: bool) -> Error {
         let store = &run.descriptors.stores[at];
         let [has, need] = self.sizes();
@@ -281,7 +282,7 @@ impl Shortage {
     }
 }
 
-/// How much space is free where datasets are written, in words. Local.
+/// The free space where datasets are written, in words. Local.
 fn space_of(run: &Run, location: Location) -> String {
     let place = named(run, location);
     match run.files.space(&directory(run, location)) {
@@ -292,7 +293,7 @@ fn space_of(run: &Run, location: Location) -> String {
     }
 }
 
-/// How messages name the place of datasets on this node.
+/// The name of the place of datasets on this node, for messages.
 fn named(run: &Run, location: Location) -> String {
     match location {
         Location::Cache(at) => format!(
@@ -341,8 +342,8 @@ impl CachedDatasets {
     }
 }
 
-/// Sends to the leader of the store what this rank has in it of a dataset. Local; the leader must
-/// call [`receive_sizes`].
+/// Sends the size of this rank's part of a dataset to the leader of the store. Local; the leader
+/// must call [`receive_sizes`].
 pub(in crate::session) fn send_size(
     run: &Run,
     store: usize,
@@ -521,7 +522,7 @@ mod tests {
         let (run, _) = run_with(&dir, 0);
         let mut all = CachedDatasets::default();
         assert_eq!(check(&mut all, &run), Ok(Fit::Now));
-        // After failures what no restart can use goes, then all that is dispensable.
+        // After failures, datasets that no restart can use go first, then all that are dispensable.
         all.failures = 1;
         all.unusable = vec![Slot { store: 0, id: 1 }];
         all.insert(cached(2));
@@ -544,7 +545,7 @@ mod tests {
         for part in ["dataset 9", "99 B free", "it needs 100 B", "COUNT (now 2)"] {
             assert!(refused.contains(part), "{part}: {refused}");
         }
-        // With what the count of the store demands anyway it fits.
+        // Without the datasets that must leave anyway, it fits.
         for id in 1..=2 {
             all.insert(of_size(id, 1));
         }

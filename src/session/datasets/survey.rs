@@ -1,5 +1,5 @@
-//! What rank 0 has found of datasets in the caches and in the prefix directory, for a search for a restart.
-//! No other rank has it: they get rank 0's orders.
+//! Rank 0's findings about datasets in the caches and in the prefix directory, for a search for a restart.
+//! The other ranks do not have it: they get rank 0's orders.
 
 use crate::Result;
 use crate::cache::plan::{Candidate, Slot};
@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// A dataset at one time of its id: id, and time of creation in microseconds since the epoch.
 pub(in crate::session) type DatasetKey = (u64, u64);
 
-/// What rank 0 has found, and what is left to try.
+/// The findings of rank 0, and the datasets that are left to try.
 #[derive(Default)]
 pub(in crate::session) struct Survey {
     /// For each store, the leader of each rank. Empty until leaders have reported, as `domains` is.
@@ -41,15 +41,16 @@ pub(in crate::session) struct Survey {
     pub failed_for_now: Vec<Candidate>,
     /// Directories with a record that cannot be read now.
     pub unread: Vec<Slot>,
-    /// Directories that no restart can use, and of which the other ranks do not know yet.
+    /// Directories that no restart can use and that the other ranks do not know yet.
     pub unusable: Vec<Slot>,
-    /// The names of the datasets that were found in directories of this job, whatever became of them since.
+    /// The names of the datasets that were found in directories of this job, also of those that are gone
+    /// since.
     pub names: Vec<(Slot, Name)>,
     /// Directories to delete or to quarantine with the next message to all ranks.
     pub rejected: Rejected,
     /// Checkpoints that were passed over and not reported yet, newest first.
     pub passed_over: Vec<PassedOver>,
-    /// How many datasets of the cache were tried.
+    /// Number of cached datasets that were tried.
     pub rebuilds: u32,
     /// Ids in the prefix directory that were not tried yet, in the order in which they are tried.
     /// `None` until the index has been read.
@@ -86,13 +87,14 @@ pub(in crate::session) struct LastRun {
 /// The state of a cached dataset in the prefix directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::session) enum InPrefix {
-    /// All of it, and it is good.
+    /// The prefix directory has all of the dataset, and it is good.
     Complete,
-    /// It had all of it, and the user has taken it out of the index.
+    /// The prefix directory had all of the dataset, and the user has taken it out of the index.
     Dropped,
-    /// Its id, or its name, belongs to another dataset now. A flush would overwrite that one.
+    /// Its id, or its name, belongs to another dataset now. A flush would overwrite that dataset.
     Superseded,
-    /// Nothing, or a part of it, or a copy that a restart could not use.
+    /// The prefix directory has nothing of the dataset, or a part of it, or a copy that a restart
+    /// could not use.
     Absent,
 }
 
@@ -165,8 +167,8 @@ impl Survey {
         }
     }
 
-    /// True if a restart may take a dataset from the prefix directory, which has all of it. What became of a copy in the
-    /// cache is then no reason for a warning. Local.
+    /// True if the prefix directory has the whole dataset and a restart may take it from there. Then a problem with a
+    /// copy in the cache needs no warning. Local.
     pub fn is_saved(&self, run: &Run, dataset: &Dataset) -> bool {
         let index = index::read(&*run.files, &run.prefix).unwrap_or_default();
         run.settings.fetch && self.find_in_prefix(&index, dataset) == InPrefix::Complete
@@ -329,7 +331,7 @@ impl LastRun {
         });
     }
 
-    /// The ids of what it wrote in bypass under such names, ascending.
+    /// The ids of the datasets that it wrote in bypass under such names, ascending.
     fn bypass_ids(&self, named: impl Fn(&Name) -> bool) -> Vec<u64> {
         let all = self.in_bypass.iter();
         all.filter(|(_, name)| named(name))
@@ -337,7 +339,7 @@ impl LastRun {
             .collect()
     }
 
-    /// Some of what is in the prefix directory no longer counts as cached. Local.
+    /// Some datasets in the prefix directory no longer count as cached. Local.
     pub fn forget_bypass(&mut self, run: &Run, gone: impl Fn(u64) -> bool) {
         let mut ids = self.bypass_ids(|_| true);
         ids.retain(|id| gone(*id));

@@ -14,22 +14,23 @@ pub(in crate::session) struct Unavailable {
     /// Its time of creation, microseconds since the epoch, if known.
     pub created: Option<u64>,
     pub cause: Cause,
-    /// Why it cannot be used, and what the user can do.
+    /// The reason why it cannot be used, and the remedy.
     pub why: String,
 }
 
-/// How it came about that a checkpoint is unavailable, and so when it may be used again.
+/// The reason why a checkpoint is unavailable, which decides when it may be used again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub(in crate::session) enum Cause {
-    /// It is in the prefix directory, which the next search reads again.
+    /// The checkpoint is in the prefix directory, which the next search reads again.
     InPrefix,
-    /// It is in the cache, which is read only in `SCR_Init`.
+    /// The checkpoint is in the cache, which is read only in `SCR_Init`.
     InCache,
-    /// It is in the cache, and another number of ranks wrote it: it can be used if the program allows that.
+    /// The checkpoint is in the cache, and another number of ranks wrote it: it can be used if the program
+    /// allows that.
     OfOtherRanks,
-    /// It was offered in this run, which could not read it for a reason that says nothing of it. So it
-    /// is not offered again: the program would try for ever.
+    /// The checkpoint was offered in this run, but a rank could not read it, for a reason other than
+    /// its content. So it is not offered again: the program would try for ever.
     NotRead,
 }
 
@@ -44,13 +45,13 @@ impl Unavailable {
         }
     }
 
-    /// What `SCR_Have_restart` returns.
+    /// The error that `SCR_Have_restart` returns.
     pub fn error(&self) -> Error {
         Error::dataset(self.id, self.name.to_string(), self.why.clone())
     }
 
-    /// True if `dataset` may be offered: a newer checkpoint, or this one, of which another copy may be
-    /// readable, unless it was offered before.
+    /// True if `dataset` may be offered: it is a newer checkpoint, or it is this one, not yet offered,
+    /// of which another copy may be readable.
     pub fn allows(&self, dataset: &Dataset) -> bool {
         let same_or_newer = match self.created {
             Some(created) => dataset.created.cmp(&created),

@@ -1,6 +1,6 @@
 //! Flushes that go on while the program computes. The leader of each cache directory copies the files
-//! of all ranks that share it, in a thread that makes no MPI call; see
-//! [`part`](crate::prefix::part). The ranks agree on what has ended in later calls of the program.
+//! of all ranks that share it, in a thread that makes no MPI call; see [`part`](crate::prefix::part).
+//! In later calls of the program the ranks agree on which flushes have ended.
 
 use super::outcome::{EndedFlush, FlushResult};
 use super::transfer::{PartShape, entry_of_part, permit_run};
@@ -29,7 +29,7 @@ use std::time::Duration;
 pub(in crate::session) struct BackgroundFlushes {
     worker: Worker,
     flushes: Vec<Flushing>,
-    /// The user was told that there is no daemon here.
+    /// True after the user was told that this node has no daemon.
     told: bool,
 }
 
@@ -38,7 +38,7 @@ pub(super) struct Starting<'a> {
     pub dataset: &'a Dataset,
     pub copiers: Copiers,
     pub shape: PartShape,
-    /// When it began to hold up the program.
+    /// Time at which it began to hold up the program.
     pub begun: Instant,
 }
 
@@ -47,7 +47,7 @@ struct Flushing {
     dataset: Dataset,
     copiers: Copiers,
     begun: Instant,
-    /// How long the program was held up for it.
+    /// Time for which the flush has held up the program.
     blocked: Duration,
     cancelled: bool,
     /// On a leader.
@@ -59,7 +59,7 @@ struct LeaderPart {
     task: Task<Result<Copied>>,
     /// The part as it is in the transfer file.
     entry: Entry,
-    /// Asks the task to leave the part to the daemon that has it.
+    /// Asks the task to leave the part to its daemon.
     stay: Cancel,
 }
 
@@ -86,9 +86,9 @@ impl BackgroundFlushes {
         same.map(|d| d.id).collect()
     }
 
-    /// Starts the flush of a dataset in `store`, after
-    /// [`announce`](finish::announce): by the daemon of the node if the store is flushed so and there is
-    /// one, else by a thread. Local; all ranks call it.
+    /// Starts the flush of a dataset in `store`, after [`announce`](finish::announce): by the daemon of
+    /// the node, if the store uses daemons and one is running; else by a thread. Local; all ranks call
+    /// it.
     ///
     /// # Errors
     /// This rank leads the store, and cannot start a thread.
@@ -122,7 +122,7 @@ impl BackgroundFlushes {
         Ok(LeaderPart { task, entry, stay })
     }
 
-    /// Enters a part for the daemon. False if there is none that takes it; rank 0 tells so once.
+    /// Enters a part for the daemon. False if no daemon takes the part; rank 0 reports that once.
     fn give(&mut self, run: &Run, entry: &Entry) -> bool {
         let given = entry.give();
         if !matches!(given, Ok(true)) && !std::mem::replace(&mut self.told, true) {
@@ -177,7 +177,7 @@ impl BackgroundFlushes {
         }
     }
 
-    /// Ends what this process does for flushes. Daemons go on. Local.
+    /// Ends this process's work for flushes. Daemons go on. Local.
     pub fn abandon(&mut self) {
         let parts = self.flushes.iter().filter_map(|flush| flush.part.as_ref());
         parts.for_each(|part| part.stay.cancel());
@@ -240,7 +240,7 @@ impl Drop for BackgroundFlushes {
 }
 
 impl Flushing {
-    /// How the flush has ended. Collective; all ranks return the same verdict.
+    /// The result of the flush. Collective; all ranks return the same verdict.
     fn result(&self, run: &Run) -> Result<FlushResult> {
         if self.cancelled {
             return Ok(FlushResult::Cancelled);

@@ -1,4 +1,5 @@
-//! The beginning of a flush: which files go where, the announcement, and who copies.
+//! The beginning of a flush: the destination of each file, the announcement, and the choice of the
+//! copying ranks.
 
 use super::background::Starting;
 use super::end::{Progress, note_flush};
@@ -42,7 +43,7 @@ struct Flushable {
     data: PathBuf,
 }
 
-/// Where the files go, as the ranks have found out together.
+/// The places to which the files go, as the ranks have agreed.
 struct Plan {
     shape: PartShape,
     /// True if files of a rank are at the level of another node, where no leader copies them. The same on
@@ -51,7 +52,8 @@ struct Plan {
 }
 
 impl Flush<'_> {
-    /// Flushes a dataset in this way. Does nothing if the cache has nothing of it. Collective.
+    /// Flushes a dataset in this way. Does nothing if the cache has no part of the dataset.
+    /// Collective.
     pub(super) fn flush(&mut self, id: u64, mut way: Way) -> Result<()> {
         let begun = Instant::now();
         let run = self.run;
@@ -119,8 +121,8 @@ impl Flush<'_> {
         Ok(())
     }
 
-    /// What there is to flush of a dataset; `None` if the cache has nothing of it. No other dataset of
-    /// its name counts any more. Collective.
+    /// The data to flush of a dataset; `None` if the cache has no part of it. No other dataset of its
+    /// name counts any more. Collective.
     fn prepare(&mut self, id: u64) -> Result<Option<Flushable>> {
         let run = self.run;
         let Some(cached) = self.cached.get(id) else {
@@ -316,8 +318,8 @@ impl Flush<'_> {
     }
 }
 
-/// Where the bytes of this rank go in containers, if those of the ranks with this `leader` are together.
-/// Collective; all ranks return the same verdict.
+/// The place of this rank's bytes in containers, if the bytes of the ranks with this `leader` are
+/// together. Collective; all ranks return the same verdict.
 fn containers_of(run: &Run, leader: usize, bytes: u64) -> Result<ContainerPlace> {
     let size = run.settings.container_size;
     let begin = containers::place(&*run.comm, &Containers { size, leader }, bytes)?;

@@ -22,16 +22,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long a rank sleeps until it looks again whether its checksums are taken.
+/// Pause of a rank that waits for its checksums, between two looks.
 const PAUSE: Duration = Duration::from_micros(200);
 
 /// The checksums that are being taken.
 pub(in crate::session) struct BackgroundChecksums {
     worker: Worker,
-    /// Of datasets in the cache, which each rank records for itself.
+    /// Pending checksums of datasets in the cache, which each rank records for itself.
     cached: Vec<Pending>,
-    /// Of a dataset in bypass, which the ranks record together. The same on all ranks, except for its
-    /// task.
+    /// Pending checksums of a dataset in bypass, which the ranks record together. The same on all
+    /// ranks, except for its task.
     bypass: Option<Pending>,
     /// Writes records while the ranks sync the files of the next dataset, which waits for both. So its
     /// priority is not lowered.
@@ -161,8 +161,8 @@ impl BackgroundChecksums {
         }
     }
 
-    /// Gives up the checksums of a dataset in bypass whose files are about to be overwritten: that of
-    /// name `name`, or any. The same on all ranks. Local.
+    /// Gives up the checksums of the dataset `name` in bypass, or of any dataset, because its files
+    /// are about to be overwritten. The same on all ranks. Local.
     pub fn cancel_bypass(&mut self, name: Option<&Name>) {
         let goes = |p: &mut Pending| name.is_none_or(|name| p.dataset.name == *name);
         self.bypass.take_if(goes).iter().for_each(Pending::cancel);
@@ -180,7 +180,7 @@ impl BackgroundChecksums {
         for pending in self.cached.drain(..) {
             let created = pending.dataset.created;
             if !cached.entries.iter().any(|c| c.dataset.created == created) {
-                // It was evicted.
+                // The dataset was evicted.
                 pending.cancel();
                 continue;
             }
@@ -209,11 +209,11 @@ impl BackgroundChecksums {
 
     /// Begins to record the checksums of the dataset in bypass, if they are taken; with `wait`, waits
     /// until they are. [`BackgroundChecksums::end_recording`] must follow before the call of the program
-    /// returns. What cannot be recorded is told. Collective; one round if there are some, and more when
-    /// they are recorded.
+    /// returns. A checksum that cannot be recorded is reported. Collective; one round if there are some,
+    /// and more when they are recorded.
     ///
     /// # Errors
-    /// Only those of the transport.
+    /// Only errors of the transport.
     fn record_bypass(&mut self, run: &Run, wait: bool) -> Result<()> {
         let Some(pending) = &self.bypass else {
             return Ok(());
@@ -253,7 +253,7 @@ impl BackgroundChecksums {
             Ok(entry.is_some_and(|known| known.created == dataset.created))
         })?;
         if !is_there {
-            // It was deleted or dropped meanwhile.
+            // The dataset was deleted or dropped meanwhile.
             return Ok(());
         }
         let leaf = rank2file::gather_leaf(&*run.comm, &entry_of(&taken.files))?;
@@ -340,7 +340,7 @@ mod tests {
     use crate::session::datasets::cached::CachedDatasets;
     use crate::session::testing::{recovered, run_in};
 
-    /// The first rank of a node may empty the cache while another one still reads there.
+    /// The first rank of a node may empty the cache while another rank still reads there.
     #[test]
     fn a_cache_that_was_emptied_is_no_reason_for_a_warning_and_a_file_that_is_gone_is() {
         for emptied in [true, false] {

@@ -1,5 +1,5 @@
-//! What goes on in the background: flushes, and checksums that no other pass takes. The ranks take note together of
-//! what has ended, in later calls of the program.
+//! The work in the background: flushes, and checksums that no other pass takes. In later calls of the program all
+//! ranks note together which work has ended.
 
 use super::Flush;
 use super::background::BackgroundFlushes;
@@ -17,7 +17,7 @@ pub(in crate::session) struct Background {
 }
 
 impl Background {
-    /// Ends what this process does in the background. Local.
+    /// Ends this process's work in the background. Local.
     pub fn abandon(&mut self) {
         self.flushes.abandon();
         self.checksums.cancel();
@@ -25,11 +25,11 @@ impl Background {
 }
 
 impl Flush<'_> {
-    /// Takes note, before the work of a call of the program, of what has ended in the background, and waits for what
-    /// the call needs. Collective; one round if flushes go on, and one if checksums of a dataset in bypass are taken.
+    /// Notes, before the work of a call of the program, which background work has ended, and waits for what the call
+    /// needs. Collective; one round if flushes go on, and one if checksums of a dataset in bypass are taken.
     ///
     /// # Errors
-    /// Only those of the transport.
+    /// Only errors of the transport.
     pub fn look_after(&mut self, call: Call) -> Result<()> {
         match call {
             Call::ShouldExit => {
@@ -42,7 +42,7 @@ impl Flush<'_> {
                 self.background
                     .checksums
                     .begin_recording(self.run, self.cached)?;
-                // All ranks have taken what they use again of evicted datasets.
+                // All ranks have taken the files of evicted datasets that they use again.
                 self.cached.led.deletion.start_postponed(self.run);
                 Ok(())
             }
@@ -58,7 +58,7 @@ impl Flush<'_> {
     /// Waits until nothing goes on in the background but the deletion of evicted datasets. Collective.
     ///
     /// # Errors
-    /// Only those of the transport. A flush that failed is told.
+    /// Only errors of the transport. A failed flush is reported.
     pub fn finish_background(&mut self) -> Result<()> {
         self.end_flushes(WaitFor::All)?;
         self.collect_checksums(true)
@@ -70,8 +70,8 @@ impl Flush<'_> {
             .collect(self.run, self.cached, wait)
     }
 
-    /// Gives up what goes on for datasets of this name, other than dataset `id`, whose files are about to be deleted
-    /// or overwritten in the prefix directory. Collective.
+    /// Cancels the background work for datasets of this name, except dataset `id`, because their files in the prefix
+    /// directory are about to be deleted or overwritten. Collective.
     pub fn cancel_name(&mut self, name: &Name, id: u64) -> Result<()> {
         self.cancel_flushes(&self.background.flushes.ids_of_name(name, id))?;
         self.background.checksums.cancel_bypass(Some(name));

@@ -1,4 +1,4 @@
-//! The end of a flush: what has become of it, and what follows from that.
+//! The end of a flush: its result, and the changes that follow from it.
 
 use super::outcome::{EndedFlush, FlushResult};
 use super::{Flush, Way};
@@ -23,7 +23,7 @@ impl Flush<'_> {
     /// round if there are any.
     ///
     /// # Errors
-    /// Only those of the transport. A flush that failed is told; the dataset is still in the cache.
+    /// Only errors of the transport. A failed flush is reported; the dataset is still in the cache.
     pub fn end_flushes(&mut self, wait: WaitFor) -> Result<()> {
         for ended in self.background.flushes.ended(self.run, wait)? {
             if let Err(error) = self.conclude(ended).verdict()? {
@@ -158,8 +158,8 @@ impl Flush<'_> {
         !cached.location.is_bypass()
     }
 
-    /// Output that is no checkpoint leaves the cache when the prefix directory has it: no restart needs
-    /// it. Local; the same on all ranks.
+    /// Removes output that is no checkpoint from the cache when the prefix directory has it: no restart
+    /// needs it. Local; the same on all ranks.
     fn remove_output(&mut self, id: u64) {
         let output = |c: &CachedDataset| {
             c.dataset.id == id
@@ -172,7 +172,7 @@ impl Flush<'_> {
     }
 
     /// Deletes the checkpoints that leave the sliding window of the prefix directory. Then only the cache
-    /// has them; what is in bypass is nowhere any more. Collective.
+    /// has these datasets; a dataset in bypass has no copy any more. Collective.
     fn delete_outside_window(&mut self, flushed: u64) -> Result<()> {
         let gone = delete_outside_window(self.run, flushed)?;
         let lost = |c: &CachedDataset| {
@@ -187,7 +187,8 @@ impl Flush<'_> {
         Ok(())
     }
 
-    /// Notes that a flush has failed, and gives the error; that of the transport as it is. Local.
+    /// Notes that a flush has failed, and returns the error; an error of the transport is returned
+    /// as it is. Local.
     pub(super) fn failed(&mut self, way: Way, dataset: &Dataset, error: Error) -> Error {
         if let Error::Comm { .. } = error {
             return error;
@@ -211,7 +212,7 @@ impl Flush<'_> {
 }
 
 /// Makes a checkpoint current that was flushed for the first time and is the newest of this run's cache. The index
-/// may have a newer one, which has left the cache: then that stays current. Local.
+/// may have a newer checkpoint, which has left the cache: then that one stays current. Local.
 fn make_current(run: &Run, dataset: &Dataset, gone_back_from: u64) {
     run.keep_record(|| {
         let (files, prefix) = (&*run.files, &run.prefix);
@@ -228,7 +229,7 @@ fn make_current(run: &Run, dataset: &Dataset, gone_back_from: u64) {
     });
 }
 
-/// How far a flush has come.
+/// The state of a flush.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Progress {
     /// While the program waits.
@@ -236,7 +237,7 @@ pub(super) enum Progress {
     /// In the background.
     Started,
     Failed,
-    /// It is not wanted any more.
+    /// The flush is not wanted any more.
     Cancelled,
     Complete,
 }

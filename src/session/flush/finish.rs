@@ -8,7 +8,7 @@ use crate::session::datasets::cached::title;
 use crate::session::run::{Run, time_now};
 use crate::store::Files;
 
-/// Rank 0: finishes the flushes that ended while their run was killed, and tells of it. Local.
+/// Rank 0: finishes the flushes that ended while their run was killed, and reports them. Local.
 ///
 /// # Errors
 /// The index cannot be read.
@@ -19,8 +19,8 @@ pub(in crate::session) fn finish_and_tell(run: &Run) -> Result<()> {
     Ok(())
 }
 
-/// Rank 0: finishes the flushes that ended while their run was killed. Gives what there is to tell.
-/// Local.
+/// Rank 0: finishes the flushes that ended while their run was killed. Returns the messages to
+/// print. Local.
 ///
 /// # Errors
 /// The index cannot be read.

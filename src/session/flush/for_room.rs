@@ -9,8 +9,8 @@ use crate::session::wait_for::WaitFor;
 use crate::{Error, Result};
 
 impl Flush<'_> {
-    /// Flushes the newest checkpoint if output that is no checkpoint takes its place in the cache and it is
-    /// nowhere else: no restart could use the output. Not with `SCR_FLUSH=0`. Collective.
+    /// Flushes the newest checkpoint before output that is no checkpoint takes its place in the cache, if
+    /// it has no other copy: no restart could use the output. Not with `SCR_FLUSH=0`. Collective.
     ///
     /// # Errors
     /// The flush has failed. The checkpoint is still in the cache.
@@ -31,7 +31,7 @@ impl Flush<'_> {
     /// beside it. `refusal` has the reason. Collective.
     ///
     /// # Errors
-    /// The flush has failed. The checkpoint is still in the cache, and there is no room.
+    /// The flush has failed. The checkpoint is still in the cache, so there is no room.
     pub fn save_for_room<T>(&mut self, refusal: Result<T>) -> Result<()> {
         let newest = due_at_end(self.run, self.cached);
         let Some((id, name)) = newest.map(|newest| (newest.id, title(newest))) else {

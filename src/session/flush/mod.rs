@@ -1,8 +1,8 @@
 //! Copying cached datasets to the prefix directory: after an output, after a recovery, at the end.
 //!
 //! Every flush takes the same way: [`begin`] announces the dataset in the prefix directory and starts the
-//! copy, and [`end`] takes note of what has become of it. The ways differ in who copies: all ranks, while
-//! the program waits, or the leaders' threads and daemons, while it goes on; see [`background`].
+//! copy, and [`end`] notes the result. The ways differ in the copying processes: all ranks, while the
+//! program waits, or the leaders' threads and daemons, while it goes on; see [`background`].
 
 pub(super) mod background;
 pub(super) mod begin;
@@ -40,7 +40,7 @@ pub(super) struct Flush<'a> {
     pub background: &'a mut Background,
 }
 
-/// How the files of a dataset come to the prefix directory.
+/// The way in which the files of a dataset come to the prefix directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     /// The program has written them there (bypass). The flush certifies them while the program waits.
@@ -84,7 +84,7 @@ impl Way {
         }
     }
 
-    /// Where the dataset is after a flush that has failed.
+    /// The place of the dataset after a flush that has failed.
     fn still(self) -> &'static str {
         match self {
             Way::InPlace => "it stays incomplete in the prefix directory",
@@ -103,8 +103,8 @@ impl Flush<'_> {
         }
     }
 
-    /// Copies a cached dataset to the prefix directory while the program waits; with bypass it only
-    /// certifies what is there. A checkpoint stays in the cache in any case. Collective.
+    /// Copies a cached dataset to the prefix directory while the program waits; a dataset in bypass
+    /// is only certified there. A checkpoint stays in the cache in any case. Collective.
     pub fn now(&mut self, id: u64) -> Result<()> {
         self.end_flushes(WaitFor::Ids(&[id]))?;
         match self.cached.get(id).map(|cached| cached.location) {
@@ -128,8 +128,8 @@ impl Flush<'_> {
         }
     }
 
-    /// Flushes the datasets again whose flush has failed, oldest first; with `wait`, none of them in
-    /// the background. All are tried; then the first failure is returned. Errors of the transport are
+    /// Repeats the flushes that have failed, oldest dataset first; with `wait`, none of them in the
+    /// background. All are tried; then the first failure is returned. Errors of the transport are
     /// returned at once. Collective.
     pub fn failed_again(&mut self, wait: bool) -> Result<()> {
         let failed = |c: &CachedDataset| c.prefix == PrefixState::FlushFailed;

@@ -12,22 +12,23 @@ pub(super) struct EndedFlush {
     pub way: Way,
     pub dataset: Dataset,
     pub begun: Instant,
-    /// How long the program was held up for it.
+    /// Time for which the flush has held up the program.
     pub blocked: Duration,
     /// This rank's record with the checksums that were taken, if this rank has copied its files.
     pub filemap: Option<Filemap>,
     pub result: Result<FlushResult>,
 }
 
-/// How a flush without an error has ended.
+/// The result of a flush without an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FlushResult {
-    /// It is complete in the prefix directory.
+    /// The dataset is complete in the prefix directory.
     Saved,
-    /// It was complete there before anything was copied.
+    /// The dataset was complete in the prefix directory before anything was copied.
     Found,
-    /// It is complete there, but the user has taken it out of the index meanwhile.
+    /// The dataset is complete in the prefix directory, but the user has taken it out of the index
+    /// meanwhile.
     Dropped,
-    /// It was cancelled.
+    /// The flush was cancelled.
     Cancelled,
 }

@@ -10,11 +10,11 @@ use crate::session::run::Run;
 use crate::{Error, Result};
 
 /// Deletes the checkpoints that leave the sliding window (`SCR_PREFIX_SIZE`), after dataset `flushed`
-/// came to the prefix directory. What cannot be deleted is reported and stays. Gives the ids of what was
-/// to be deleted. Collective.
+/// came to the prefix directory. A dataset that cannot be deleted is reported and stays. Returns the ids
+/// of the datasets to delete. Collective.
 ///
 /// # Errors
-/// Only those of the transport: the flushed dataset is complete in any case.
+/// Only errors of the transport: the flushed dataset is complete in any case.
 pub(in crate::session) fn delete_outside_window(run: &Run, flushed: u64) -> Result<Vec<u64>> {
     let size = run.settings.prefix_size as usize;
     if size == 0 {
@@ -44,9 +44,9 @@ pub(in crate::session) fn delete_outside_window(run: &Run, flushed: u64) -> Resu
 }
 
 /// The checkpoints that leave the prefix directory when it is to keep `size` of them, counted from
-/// the one just flushed down to lower ids, as in SCR v3.1.0. Higher ids are of a run that was given
-/// up for an older checkpoint; if they counted, the new ones would be deleted. Datasets that are
-/// marked as output stay, and so does the current checkpoint.
+/// the one just flushed down to lower ids, as in SCR v3.1.0. Higher ids belong to a run that was
+/// given up for an older checkpoint; if they counted, the new ones would be deleted. Datasets that
+/// are marked as output stay, and so does the current checkpoint.
 fn outside_window(index: &Index, flushed: u64, size: usize) -> Vec<u64> {
     let good = index.datasets().range(..=flushed).rev();
     let good = good.filter(|(_, e)| e.is_good() && e.is_checkpoint());

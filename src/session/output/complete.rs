@@ -95,7 +95,7 @@ impl Session {
     }
 
     /// The ranks agree that they have their files, whose number and bytes go into the description of the
-    /// dataset. Gives also what this rank knows of names that several ranks have routed. Collective.
+    /// dataset. Also returns this rank's record of names that several ranks have routed. Collective.
     ///
     /// # Errors
     /// The dataset was given up.
@@ -109,8 +109,8 @@ impl Session {
             .as_ref()
             .map_or(0, |list| list.iter().map(|f| f.size).sum::<u64>()) as i64;
         let run = &self.run;
-        // Where each rank has files of its own, names are compared when they are new. In a store outside
-        // of the nodes a program may take a file of several ranks for one at any time.
+        // Where each rank has files of its own, names are compared if their form is new. In a store
+        // outside of the nodes a program may take a file of several ranks for one at any time.
         let apart = run.comm.size() > 1 && !shared_names::may_share(run, open);
         let store = open.target.location.store();
         let outside = run.descriptors.stores[store].outlives_nodes();
@@ -123,7 +123,7 @@ impl Session {
             Term::Sum(files),
             Term::Sum(bytes),
             Term::Max(new_names.into()),
-            // Of a rebuild or a fetch, after which the ranks have not agreed on it.
+            // Terms about a rebuild or a fetch, after which the ranks have not agreed on them.
             run.has_warning(run.unkept.is_untold()),
             run.has_warning(obstacle.is_some()),
         ];
@@ -269,7 +269,7 @@ impl Session {
         ended
     }
 
-    /// Adds a dataset that is complete to those of the cache. Local; the same on all ranks, but for `own`.
+    /// Adds a complete dataset to those of the cache. Local; all ranks add the same, except for `own`.
     fn add_written(&mut self, target: Target, dataset: &Dataset, own: OwnPart) {
         let run = &self.run;
         self.cached.failures = 0;
@@ -319,7 +319,7 @@ impl Session {
 }
 
 /// Removes this rank's files of a dataset in the prefix directory, and its directory with the last file of all ranks.
-/// What is behind links stays. Local.
+/// Files behind links are not touched. Local.
 fn remove_files(run: &Run, open: &OpenDataset) {
     let root = run.prefix.root();
     let files = open.files.keys().map(|file| root.join(file));
@@ -348,7 +348,7 @@ fn log_written(run: &Run, open: &OpenDataset, called: Instant) {
     });
 }
 
-/// Records that a dataset is complete, and what the program has written. Local.
+/// Logs that a dataset is complete, and how much the program has written. Local.
 fn log_complete(run: &Run, open: &OpenDataset, dataset: &Dataset) {
     let (end, transfer) = if dataset.is_checkpoint() {
         (Event::CheckpointEnd, Event::Checkpoint)

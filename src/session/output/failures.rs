@@ -1,4 +1,4 @@
-//! How often runs fail, as far as the event log of the prefix directory tells
+//! The rate of failing runs, as far as the event log of the prefix directory tells
 //! (`SCR_CHECKPOINT_INTERVAL=auto`).
 
 use crate::config::IntervalSetting;
@@ -10,12 +10,12 @@ use crate::text::counted;
 /// Most of the log that `SCR_Init` reads, bytes: some ten thousand lines. A larger one must not delay it.
 const MOST: u64 = 8 << 20;
 
-/// How often runs fail.
+/// The rate of failing runs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::session) enum FailureRate {
     /// The log has failures.
     Seen {
-        /// How many runs have failed, at least 1.
+        /// Number of runs that have failed, at least 1.
         failures: f64,
         /// Seconds of all earlier runs, above 0.
         seconds: f64,
@@ -25,8 +25,8 @@ pub(in crate::session) enum FailureRate {
 }
 
 impl FailureRate {
-    /// Rank 0: what the log says before this run writes to it; `None` if nobody asks. A log that cannot be
-    /// read is told, and changes nothing else. Local.
+    /// Rank 0: the rate by the log before this run writes to it; `None` if `auto` is not set. A log that
+    /// cannot be read is reported, and changes nothing else. Local.
     pub fn find(run: &Run) -> Option<Self> {
         let settings = &run.settings;
         if run.rank() != 0 || settings.checkpoint_interval != IntervalSetting::Auto {
@@ -69,7 +69,7 @@ impl FailureRate {
         }
     }
 
-    /// Where it is from.
+    /// The source of the rate, in words.
     pub fn source(self) -> String {
         match self {
             FailureRate::Seen { failures, .. } => {

@@ -1,4 +1,4 @@
-//! Whether the program should write a checkpoint now (`SCR_Need_checkpoint`).
+//! Decides whether the program should write a checkpoint now (`SCR_Need_checkpoint`).
 
 use crate::Result;
 use crate::config::{IntervalSetting, Settings};
@@ -14,13 +14,13 @@ use crate::system::time::Instant;
 use crate::text::duration;
 use std::time::Duration;
 
-/// A best interval is told again if it has changed by this factor.
+/// The best interval is reported again after a change by this factor.
 const NOTABLE: f64 = 1.2;
 
-/// After this time a program that asks in vain is told why.
+/// After this time a program that has asked in vain is told why.
 const IN_VAIN: Duration = Duration::from_secs(60);
 
-/// When checkpoints were written, and what they cost. The counts are the same on all ranks.
+/// The times of checkpoints, and their cost. The counts are the same on all ranks.
 pub(in crate::session) struct CheckpointInterval {
     history: History,
     begun: Instant,
@@ -28,13 +28,13 @@ pub(in crate::session) struct CheckpointInterval {
     last: Instant,
     /// The end of the last checkpoint with its flush.
     resumed: Instant,
-    /// When the checkpoint began that is complete, and may still be flushed.
+    /// Time at which the checkpoint began that is complete, and may still be flushed.
     counted: Option<Instant>,
     /// Rank 0 with `SCR_CHECKPOINT_INTERVAL=auto`.
     failures: Option<FailureRate>,
-    /// The best interval that was told last, seconds.
+    /// The best interval in the last message, seconds.
     told: Option<f64>,
-    /// A checkpoint was due, or it was looked why none ever is.
+    /// True if a checkpoint was due, or if the reason why none ever is was looked for.
     explained: bool,
 }
 

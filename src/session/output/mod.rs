@@ -46,14 +46,14 @@ pub(super) struct OpenDataset {
     /// Datasets that were evicted for it, and whose files it may write over.
     pub evicted: Vec<Dataset>,
     pub begun: Instant,
-    /// When the program went on.
+    /// Time at which the program went on.
     pub started: Instant,
 }
 
 /// The name of a rank's file in a dataset, relative to the prefix directory.
 type LibraryFile = fn(&Name, u64) -> PathBuf;
 
-/// The dataset for which the program asks.
+/// The program's request for a dataset.
 struct StartRequest {
     call: Call,
     name: Option<Name>,
@@ -65,29 +65,33 @@ struct StartRequest {
 
 /// The preparations of a rank before the ranks agree.
 struct Prepared {
-    /// Where the dataset would be written.
+    /// The place to which the dataset would be written.
     target: Option<Target>,
     wait: StartWait,
     /// Where, if this rank is ready.
     ready: Result<Target>,
 }
 
-/// What the start of a dataset waits for. Of what the ranks have found, the last in this order counts.
+/// The reason for which the start of a dataset waits. If the ranks have found different reasons, the
+/// last one in this order counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum StartWait {
     Nothing,
-    /// For the deletion of what is evicted: so many datasets beyond those that must leave the store.
+    /// Waits for the deletion of evicted datasets: of so many beyond those that must leave the
+    /// store.
     Eviction {
         more: usize,
     },
-    /// For a flush of the newest checkpoint, after which it may leave the store: then it is tried again.
+    /// Waits for a flush of the newest checkpoint, after which it may leave the store: then the start is
+    /// tried again.
     Saving,
-    /// For the end of the flushes, after which datasets may leave the store: then it is tried again.
+    /// Waits for the end of the flushes, after which datasets may leave the store: then the start is
+    /// tried again.
     Flushes,
 }
 
 impl StartWait {
-    /// The term whose maximum is what all ranks wait for.
+    /// The term whose maximum is the reason for which all ranks wait.
     fn term(self) -> Term {
         Term::Max(match self {
             StartWait::Nothing => 0,
@@ -111,7 +115,7 @@ impl StartWait {
         })
     }
 
-    /// How many datasets are evicted beyond those that must leave the store.
+    /// Number of datasets that are evicted beyond those that must leave the store.
     fn more(self) -> usize {
         match self {
             StartWait::Eviction { more } => more,
@@ -126,9 +130,9 @@ impl Session {
     /// first.
     ///
     /// # Errors
-    /// Name or flags differ between ranks, a store has no room, or a directory cannot be made.
-    /// Nothing has changed then, except that the cache may have lost what it had under the id of the
-    /// new dataset. All ranks are in a failed phase: see
+    /// Name or flags differ between ranks, a store has no room, or a directory cannot be made. Then
+    /// nothing has changed, except that the cache may have lost the files of an earlier dataset with
+    /// the id of the new one. All ranks are in a failed phase: see
     /// [`State::after`](crate::session::state::State::after).
     pub fn start_output(
         &mut self,
@@ -154,8 +158,8 @@ impl Session {
         })
     }
 
-    /// [`Session::start_output_as`] for a dataset whose files are written by the library alone: they may be
-    /// written over those of datasets that are evicted for it ([`Session::reuse_file`]). Each rank writes
+    /// [`Session::start_output_as`] for a dataset whose files only the library writes: they may be written
+    /// over the files of datasets that are evicted for it ([`Session::reuse_file`]). Each rank writes
     /// `file` at least, so a name in which that cannot be made is refused.
     pub fn start_output_over(
         &mut self,
@@ -203,12 +207,12 @@ impl Session {
         started.map(drop)
     }
 
-    /// False if it must be tried again, and nothing was started: another process, such as
-    /// `scr index --add`, has added higher ids to the index, which all ranks know now; or a store was
-    /// full, and the flushes of what is in it have ended now. Collective.
+    /// False if nothing was started and the start must be tried again. Either another process, such
+    /// as `scr index --add`, has added higher ids to the index, which all ranks know now; or a store
+    /// was full, and its flushes have ended now. Collective.
     fn try_start(&mut self, request: &StartRequest) -> Result<bool> {
         let begun = Instant::now();
-        // A program that writes has read what it wanted. The next search starts again.
+        // A program that writes has read all that it wanted. The next search starts again.
         self.search.offer.files = None;
         self.search.offer.chosen = None;
         let (id, count) = self.ids.next(request.call.name())?;
@@ -274,8 +278,8 @@ impl Session {
         Ok(true)
     }
 
-    /// What this rank does before the ranks agree on the start: one of each node looks for room, and makes the
-    /// directories of all of them. Local.
+    /// This rank's work before the ranks agree on the start: one rank of each node looks for room, and makes
+    /// the directories of all ranks of the node. Local.
     fn prepare(&mut self, request: &StartRequest, dataset: &Dataset) -> Prepared {
         let flags = request.flags.clone();
         let target = flags.and_then(|_| self.check_start(request, dataset));
@@ -285,7 +289,7 @@ impl Session {
                 .check_space(&self.run, &self.search.offer, planned)
         });
         let wait = match &room {
-            // What is being flushed may go when it is in the prefix directory.
+            // A dataset that is being flushed may go once it is in the prefix directory.
             Err(_) if target.is_ok() && self.background.flushes.is_busy() => StartWait::Flushes,
             Err(no_room) if no_room.saving_helps => StartWait::Saving,
             Ok(Fit::AfterDeletion) => StartWait::Eviction { more: 0 },
@@ -304,7 +308,8 @@ impl Session {
         }
     }
 
-    /// The rank that makes the directories of a node removes those of a dataset that is not begun. Local.
+    /// The rank that makes the directories of a node removes them again if the dataset is not begun.
+    /// Local.
     fn remove_directories(&self, location: Location, id: u64) {
         let run = &self.run;
         if let Location::Cache(store) = location
@@ -316,7 +321,8 @@ impl Session {
         }
     }
 
-    /// All ranks are ready: enters the dataset, and evicts what must go for it. Collective.
+    /// All ranks are ready: enters the dataset, and evicts the datasets that must go for it.
+    /// Collective.
     fn open(
         &mut self,
         request: &StartRequest,
@@ -326,7 +332,7 @@ impl Session {
     ) -> Result<()> {
         let location = target.location;
         if location.is_bypass() {
-            // What is copied there in the background would overwrite the files of the new one.
+            // A background copy to that place would overwrite the files of the new dataset.
             self.flush().cancel_name(&dataset.name, dataset.id)?;
         }
         let more = wait.get().more();
@@ -382,7 +388,8 @@ impl Session {
         Ok(())
     }
 
-    /// Evicts what must go for a new dataset, and gives the datasets whose files it may write over. Collective.
+    /// Evicts the datasets that must go for a new one, and returns those whose files it may write over.
+    /// Collective.
     fn make_way(
         &mut self,
         request: &StartRequest,
@@ -392,7 +399,7 @@ impl Session {
     ) -> Result<Vec<Dataset>> {
         let (run, search) = (&self.run, &mut self.search);
         let tight = wait.get() != StartWait::Nothing;
-        // Where room is short the space of what is evicted must become free.
+        // Where room is short, the space of evicted datasets must become free.
         let reuse = (!location.is_bypass() && !tight).then_some(Reuse {
             by: dataset.id,
             files: request.file.is_some(),
@@ -414,10 +421,10 @@ impl Session {
         Ok(evicted)
     }
 
-    /// Where a new dataset is written. Local.
+    /// The place to which a new dataset is written. Local.
     ///
     /// # Errors
-    /// Its name is too long, or is that of a checkpoint of another number of ranks, or of other fields; a restart of
+    /// The name is too long, or is that of a checkpoint of another number of ranks or of other fields; a restart of
     /// fields was refused; or no redundancy descriptor applies.
     fn check_start(&mut self, request: &StartRequest, dataset: &Dataset) -> Result<Target> {
         let call = request.call;
@@ -471,7 +478,7 @@ impl Session {
     }
 }
 
-/// A number by which the ranks see that all start the same dataset.
+/// A number by which the ranks check that all start the same dataset.
 fn dataset_print(dataset: &Dataset) -> i64 {
     let flags = [dataset.flag_ckpt, dataset.flag_output].map(u8::from);
     let asked = [&flags[..], dataset.name.as_bytes()].concat();

@@ -7,10 +7,11 @@ use crate::session::run::Run;
 use std::path::{Path, PathBuf};
 
 impl OpenDataset {
-    /// Moves this rank's file of a dataset that was evicted for this one to `path`, which the caller has
-    /// from [`Session::route`](crate::session::Session::route) and writes over. Without such a file, nothing changes. `name_in` gives the name of
-    /// the file in a dataset. Only files that the library writes are used again: what links to them, or has them
-    /// open, sees the new content. Local, before any other rank can have completed the open dataset.
+    /// Moves this rank's file of a dataset that was evicted for this one to `path`, which the caller has from
+    /// [`Session::route`](crate::session::Session::route) and writes over. Without such a file, nothing changes.
+    /// `name_in` gives the name of the file in a dataset. Only files that the library writes are used again: a hard
+    /// link to such a file, or a process that has it open, sees the new content. Local, before any other rank can have
+    /// completed the open dataset.
     ///
     /// The leader of the store renames the directory of an evicted dataset to trash at the same time, and deletes
     /// it when the open dataset is completed. So the file is in one of the two.
@@ -24,7 +25,7 @@ impl OpenDataset {
         let Location::Cache(store) = self.target.location else {
             return;
         };
-        // It is compared with its checksum before it is deleted.
+        // The file is compared with its checksum before it is deleted.
         if run.settings.crc_on_delete {
             return;
         }

@@ -18,8 +18,8 @@ const MAX_COMPONENT: usize = 255;
 impl Session {
     /// The path at which the program must access a file (`SCR_Route_file`). Local.
     ///
-    /// While a dataset is written the file becomes part of it, and its directory is made. In a
-    /// restart the file must exist. Outside of these phases the path is `name`.
+    /// While a dataset is written, the file becomes part of the dataset, and its directory is made.
+    /// In a restart the file must exist. Outside of these phases the path is `name`.
     ///
     /// # Errors
     /// The start of this phase has failed, the file is not one of the checkpoint that is read, or

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 /// A rank keeps no more forms than this; with more, it begins again.
 const MOST: usize = 10_000;
 
-/// The forms of names that are known to be of one rank each. Names are of one form if they differ in
+/// The forms of names that are known to be of one rank each. Names have the same form if they differ in
 /// numbers only, as `ck.1/rank_7.dat` and `ck.2/rank_7.dat`. To compare the names of all ranks takes two
 /// rounds. With this, only the first dataset with names of a form pays for that.
 #[derive(Default)]

@@ -1,5 +1,6 @@
-//! The way to the files of a dataset in the prefix directory. A dataset in a cache goes there with a later flush, perhaps
-//! the last act of the run. What is in the way is told when the dataset is completed, while it can be mended.
+//! The way to the files of a dataset in the prefix directory. A dataset in a cache goes there with a later flush,
+//! perhaps the last act of the run. An obstacle is reported when the dataset is completed, while the user can still
+//! remove it.
 
 use crate::messages::NO_WAY;
 use crate::policy::flush;
@@ -17,10 +18,10 @@ use std::path::Path;
 /// A rank keeps no more forms of directories than this; with more, it begins again.
 const MOST: usize = 1000;
 
-/// So many files of a dataset are looked at, besides their directories.
+/// Number of files of a dataset that are looked at, besides their directories.
 const FILES: usize = 4;
 
-/// The directories whose way was looked at, by their forms: those that differ in numbers only are of one.
+/// The directories that were looked at, by their forms: names that differ in numbers only have one form.
 #[derive(Default)]
 pub(in crate::session) struct Ways {
     looked: BTreeSet<u64>,
@@ -29,8 +30,8 @@ pub(in crate::session) struct Ways {
 }
 
 impl Ways {
-    /// What is in the way of this rank's files, if their directories are new. A flush that the program waits for now
-    /// tells it itself. Local.
+    /// The obstacle for this rank's files, if their directories are new. A flush that the program waits for now
+    /// reports the obstacle itself. Local.
     pub fn obstacle(&mut self, run: &Run, open: &OpenDataset) -> Option<Error> {
         let dataset = &open.dataset;
         let due = flush::due(dataset.ckpt, dataset.flag_output, run.settings.flush);
@@ -62,7 +63,8 @@ impl Ways {
         None
     }
 
-    /// On rank 0, once a run: what the file system of the prefix directory lacks for a dataset whose size is known. Local.
+    /// On rank 0, once a run: the room that is missing in the file system of the prefix directory, for a dataset with a
+    /// known size. Local.
     pub fn lack_of_room(&mut self, run: &Run, open: &OpenDataset) -> Option<String> {
         let in_cache = matches!(open.target.location, Location::Cache(_));
         if run.rank() != 0 || !in_cache || std::mem::replace(&mut self.compared, true) {
@@ -82,7 +84,7 @@ impl Ways {
     }
 }
 
-/// The warning for what is in the way of a dataset.
+/// The warning about an obstacle for a dataset.
 pub(in crate::session) fn warning(open: &OpenDataset, cause: impl std::fmt::Display) -> String {
     format!(
         "{} cannot be saved in the prefix directory as it is now: {cause}; it is in the cache, and a flush fails until \
@@ -91,7 +93,7 @@ pub(in crate::session) fn warning(open: &OpenDataset, cause: impl std::fmt::Disp
     )
 }
 
-/// Looks at a directory in the prefix directory, or at what is there of its path. Local.
+/// Looks at a directory in the prefix directory, or at the part of its path that exists. Local.
 fn look_at_dir(run: &Run, dir: &Path) -> Result<()> {
     let mut there = run.prefix.root().to_path_buf();
     for name in dir.components() {
@@ -103,7 +105,7 @@ fn look_at_dir(run: &Run, dir: &Path) -> Result<()> {
                     break;
                 }
             }
-            // A flush makes it.
+            // A flush makes the directory.
             Ok(None) | Err(_) => break,
         }
     }
@@ -113,7 +115,7 @@ fn look_at_dir(run: &Run, dir: &Path) -> Result<()> {
     }
 }
 
-/// Looks at what has the path of a file. Local.
+/// Looks at the path of a file. Local.
 fn look_at_file(run: &Run, name: &Path) -> Result<()> {
     let path = run.prefix.root().join(name);
     match run.files.stat(&path) {

@@ -1,9 +1,9 @@
 //! A restart from a checkpoint in the cache that another number of ranks wrote, where that is allowed.
 //!
-//! The redundancy sets of the old ranks are not those of this run, so nothing is moved or rebuilt in the
-//! cache. The leaders of the store copy what they have to the prefix directory, rank 0 rebuilds there
-//! what is lost, and the restart is from there, where each rank can read every file: the same as if the
-//! job had ended and its dataset been scavenged.
+//! The redundancy sets of the old ranks differ from those of this run, so nothing is moved or rebuilt in
+//! the cache. The leaders of the store copy their parts to the prefix directory, and rank 0 rebuilds
+//! lost files there. The restart is from there, where each rank can read every file, as if the job had
+//! ended and its dataset had been scavenged.
 
 use crate::cache::plan::{Candidate, Slot};
 use crate::comm::{Agreement, Term, collective};
@@ -56,7 +56,7 @@ impl Restart<'_> {
     pub fn use_other_ranks(&mut self, found: &OfOtherRanks) -> Result<Option<u64>> {
         let (run, dataset) = (self.run, &found.dataset);
         let begun = Instant::now();
-        // Files that are left in the cache are no part of this run.
+        // Files that are left in the cache do not belong to this run.
         if !self.cached.unusable.contains(&found.slot) {
             self.cached.unusable.push(found.slot);
         }
@@ -85,8 +85,7 @@ impl Restart<'_> {
     }
 
     /// A dataset could not be brought to the prefix directory: it is passed over if it is damaged, and
-    /// keeps older ones from being offered if there was `trouble` that may pass. Local; the same on all
-    /// ranks.
+    /// keeps older ones from being offered after `trouble` that may pass. Local; the same on all ranks.
     fn not_saved(&mut self, found: &OfOtherRanks, error: &Error, trouble: bool) {
         let dataset = &found.dataset;
         let text = format!(
@@ -159,7 +158,8 @@ fn save(run: &Run, found: &OfOtherRanks) -> Result<(Result<()>, bool)> {
     Ok((verdict.map(drop), trouble || not_built.on_any()))
 }
 
-/// Rank 0: rebuilds what is lost of a dataset that was copied to the prefix directory, and completes it. Local.
+/// Rank 0: rebuilds the lost files of a dataset that was copied to the prefix directory, and completes the
+/// dataset. Local.
 fn build_saved(run: &Run, found: &OfOtherRanks) -> Result<()> {
     let id = found.slot.id;
     let mut notes = Vec::new();

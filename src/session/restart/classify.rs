@@ -1,5 +1,5 @@
-//! Rank 0 classifies what was found in the caches: datasets that can be tried, datasets of other
-//! runs, datasets that are lost, and directories that can only be removed.
+//! Rank 0 classifies the datasets in the caches: those that can be tried, those of other runs,
+//! those that are lost, and directories that can only be removed.
 
 use crate::cache::plan::{Candidate, Inventory, Slot, candidates};
 use crate::events::Severity;
@@ -13,8 +13,8 @@ use crate::session::run::Run;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Survey {
-    /// Takes in the inventories of the leaders: what can be tried, what no restart can use, and what is to be
-    /// removed. Local.
+    /// Takes in the inventories of the leaders: datasets to try, datasets that no restart can use, and
+    /// directories to remove. Local.
     pub fn classify(&mut self, run: &Run, inventories: &[(usize, Inventory)]) {
         let flush_file = records::read_flush_file(&*run.files, &run.prefix);
         if let Err(error) = &flush_file {
@@ -34,7 +34,7 @@ impl Survey {
             let there = found.iter().any(same) || evicted.contains(&dataset.id);
             there || self.is_saved(run, dataset)
         });
-        // What cannot be read now may be whole the next time.
+        // A dataset that cannot be read now may be whole the next time.
         let each = |of: fn(&Inventory) -> &Vec<Slot>| -> Vec<Slot> {
             let all = inventories.iter().flat_map(|(_, inventory)| of(inventory));
             // Most nodes have the same.
@@ -66,9 +66,9 @@ impl Survey {
         self.cached = found;
     }
 
-    /// Takes out of `found` what a run of the same job wrote for another prefix directory.
-    /// A dataset in the flush file of this prefix directory is of this run nevertheless: the
-    /// directory was moved, or has several names. Local.
+    /// Takes out of `found` the datasets that a run of the same job wrote for another prefix
+    /// directory. A dataset in the flush file of this prefix directory nevertheless belongs to it:
+    /// the directory was moved, or has several names. Local.
     fn leave_other_runs(&self, run: &Run, found: &mut Vec<Candidate>) -> Vec<Slot> {
         let mut left = Vec::new();
         found.retain(|candidate| {
@@ -124,10 +124,10 @@ impl LastRun {
     }
 }
 
-/// Rank 0: what the last run of this job wrote in bypass, for datasets that this run writes in
-/// bypass, too. SCR v3.1.0 has records of them in the cache, and restarts from them without a fetch.
-/// With `SCR_FETCH=0` also what that run has removed from its cache in `SCR_Finalize`, and the newest checkpoint that has
-/// left it for another dataset.
+/// Rank 0: the datasets that the last run of this job wrote in bypass, if this run writes such datasets in bypass, too.
+/// SCR v3.1.0 has records of them in the cache, and restarts from them without a fetch. With `SCR_FETCH=0` also the
+/// datasets that the last run removed from its cache in `SCR_Finalize`, and the newest checkpoint that has left the cache
+/// for another dataset.
 fn in_prefix_of_last_run(run: &Run, flush_file: &FlushFile) -> BTreeMap<DatasetKey, Name> {
     if run.settings.cache_purge || !run.settings.distribute {
         return BTreeMap::new();
@@ -149,7 +149,7 @@ fn in_prefix_of_last_run(run: &Run, flush_file: &FlushFile) -> BTreeMap<DatasetK
     };
     let used = flush_file.datasets.values().filter(is_used);
     let used = used.filter_map(|entry| entry.dataset.as_ref());
-    // As in a cache, what is newer than the newest checkpoint takes no place of one.
+    // As in a cache, a dataset that is newer than the newest checkpoint does not count.
     let checkpoints = used.clone().filter(|dataset| dataset.is_checkpoint());
     let newest = checkpoints.map(|dataset| dataset.id).max();
     used.filter(|dataset| Some(dataset.id) <= newest)
@@ -169,8 +169,8 @@ fn tell_unfinished(run: &Run, slots: &[Slot]) {
     }
 }
 
-/// Rank 0: warns of datasets that the last run had only in its cache, and of which no record is left, though they are
-/// not `there` and were not evicted: a restart from an older one must never be silent.
+/// Rank 0: warns of datasets that only the cache of the last run had and that have no record any more, unless they
+/// are `there` or were evicted. So a restart from an older one is never silent.
 fn tell_lost(run: &Run, flush_file: &FlushFile, there: impl Fn(&Dataset) -> bool) {
     if run.settings.cache_purge || !run.settings.distribute {
         return;

@@ -1,4 +1,4 @@
-//! Fetching checkpoints from the prefix directory: which one is tried next, and what follows.
+//! Fetching checkpoints from the prefix directory: the choice of the next one, and its fetch.
 
 use crate::cache::plan::Slot;
 use crate::events::{Event, Severity};
@@ -38,13 +38,13 @@ const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_millis(
 pub(in crate::session) enum Attempt {
     /// The one with this id is ready.
     Fetched(u64),
-    /// It cannot be used; there may be another one.
+    /// The dataset cannot be used; another one may be.
     Failed,
-    /// None was left to try.
+    /// No dataset was left to try.
     NoneLeft,
 }
 
-/// What rank 0 wants to fetch next.
+/// The dataset that rank 0 wants to fetch next.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE", default)]
 struct NextFetch {
@@ -84,7 +84,7 @@ impl Planner<'_> {
             };
             let queue = queue.get_or_insert_with(|| self.fetch_order(index).into());
             while let Some(id) = queue.pop_front() {
-                // It may have been dropped since the search began.
+                // The dataset may have been dropped since the search began.
                 let dataset = index.get(id).and_then(|entry| entry.dataset.clone());
                 next.dataset = dataset.filter(|dataset| self.offer.allows(dataset));
                 if next.dataset.is_some() {
@@ -97,7 +97,7 @@ impl Planner<'_> {
         self.survey.fetch = queue;
         next.ranks = self.other_ranks.ranks_of(run, next.dataset.as_ref());
         let moved = written.is_ok();
-        // The marks only tell what was done. Where they cannot be written the fetch goes on.
+        // The marks only record what was done. If they cannot be written, the fetch goes on.
         run.keep_record(|| written);
         if let Some(name) = current {
             current::remember(run, name, known, moved);
@@ -128,14 +128,14 @@ impl Planner<'_> {
 struct Sought<'a> {
     dataset: &'a Dataset,
     writers: Writers,
-    /// Index of the redundancy descriptor by which a dataset like it is written now.
+    /// Index of the redundancy descriptor that applies to such a dataset now.
     scheme: usize,
     /// Index of the store of that descriptor.
     store: usize,
     begun: Instant,
 }
 
-/// Where the files of a dataset go.
+/// The place to which the files of a dataset go.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Destination {
     /// The store.
@@ -187,7 +187,7 @@ fn fetch_to(
     fetch(&access, &wanted, target.as_ref())
 }
 
-/// What [`Restart::make_room`] needs to know of a dataset that can be fetched.
+/// The facts about a dataset to fetch that [`Restart::make_room`] needs.
 fn room_for(dataset: &Dataset, store: usize) -> Needs<'_> {
     Needs {
         dataset,
@@ -196,12 +196,12 @@ fn room_for(dataset: &Dataset, store: usize) -> Needs<'_> {
     }
 }
 
-/// Result of a fetch into a store. The same on all ranks, but for the part.
+/// Result of a fetch into a store. All ranks have the same value, except for the part.
 enum InStore {
     Done(Box<Fetched>, Box<OwnPart>),
     /// The dataset cannot be fetched, wherever to.
     Refused(Refused),
-    /// The store cannot take it, for this reason.
+    /// The store cannot take the dataset, for this reason.
     NoCopy(Error),
 }
 
@@ -212,7 +212,7 @@ impl Restart<'_> {
         let next = self.planner().map(|mut planner| planner.next_fetch());
         let next = run.share(next)?;
         self.ids.know(next.max_dataset, Some(next.max_checkpoint));
-        // Whether or not the one that SCR_Current named can be used, others follow.
+        // Other checkpoints follow, even if the one that SCR_Current named cannot be used.
         self.search.offer.chosen = None;
         let writers = Writers::new(run, next.ranks);
         let Some(dataset) = next.dataset else {
@@ -268,8 +268,8 @@ impl Restart<'_> {
         self.is_ready(sought, fetched, None).map(Some)
     }
 
-    /// Fetches a dataset into the store and makes its redundancy there. Unless it is `Done`, the store has
-    /// nothing of it. Collective; the same on all ranks.
+    /// Fetches a dataset into the store and makes its redundancy there. Unless the result is `Done`, the
+    /// store has no file of the dataset. Collective; the same on all ranks.
     fn fetch_into_store(&mut self, sought: Sought) -> Result<InStore> {
         let (run, store, id) = (self.run, sought.store, sought.dataset.id);
         let verified = !self.cached.slots_of_id(id).is_empty()
@@ -283,7 +283,7 @@ impl Restart<'_> {
         }
         let location = Location::Cache(store);
         self.cached.evict(run, self.search, location, 0, None);
-        // The fetch may need the space of what is being deleted in the background.
+        // The fetch may need the space of the datasets that are being deleted in the background.
         self.cached.led.deletion.finish();
         run.comm.barrier()?;
         let fetched = match self.copy_into_store(sought, verified)? {
@@ -311,8 +311,8 @@ impl Restart<'_> {
         }
     }
 
-    /// Copies the files into the store. While it is full, what a restart can best do without makes room.
-    /// `verified` as in [`Needs`]. Collective; the same on all ranks.
+    /// Copies the files into the store. While the store is full, the dataset that a restart needs least
+    /// makes room. `verified` as in [`Needs`]. Collective; the same on all ranks.
     fn copy_into_store(
         &mut self,
         sought: Sought,
@@ -344,8 +344,8 @@ impl Restart<'_> {
         Ok(Err(failed))
     }
 
-    /// Tells that a dataset was fetched, and gives its id. `own`: of its copy in the store, if there is one.
-    /// Collective.
+    /// Tells that a dataset was fetched, and gives its id. `own` is this rank's part of the copy in the
+    /// store, if there is one. Collective.
     fn is_ready(&mut self, sought: Sought, fetched: Fetched, own: Option<OwnPart>) -> Result<u64> {
         let (run, dataset, begun) = (self.run, fetched.dataset.clone(), sought.begun);
         let prefix = run.prefix.root();
@@ -432,7 +432,7 @@ impl Restart<'_> {
         Ok(())
     }
 
-    /// Adds a dataset that was fetched to those of this run. Collective.
+    /// Adds a fetched dataset to those of this run. Collective.
     fn add_fetched(
         &mut self,
         sought: Sought,
@@ -532,7 +532,7 @@ fn own_in_place(run: &Run, sought: Sought, dataset: &Dataset, files: RankFiles) 
     }
 }
 
-/// Tells what is special of a dataset that was fetched. Local.
+/// Reports what is special about a fetched dataset. Local.
 fn tell_of(run: &Run, fetched: &Fetched) {
     if let Some(text) = fetched.link_note() {
         run.tell(Severity::Note, text);

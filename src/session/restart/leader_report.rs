@@ -1,8 +1,8 @@
 //! The reports of the leaders of the stores to rank 0 for a search in the cache.
 //!
-//! The report of a leader is in parts, which name ranks by their distance from it. So the parts of intact nodes are
-//! equal, and rank 0 gets each once, with the list of the leaders: what it gets grows with what differs, not with
-//! the nodes.
+//! The report of a leader is in parts, which name ranks by their distance from it. So intact nodes have equal
+//! parts. Rank 0 gets each part once, with the list of the leaders: the amount of data grows with the differences,
+//! not with the nodes.
 
 use crate::cache::plan::{CachedRecord, Inventory};
 use crate::comm::{Alike, RankList};
@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 struct Part {
     led: Option<LedStore>,
     records: Option<AlikeRecords>,
-    /// What else it has found.
+    /// The other findings of the leader.
     inventory: Option<Inventory>,
 }
 
@@ -36,7 +36,7 @@ struct LedStore {
     lost_with: usize,
 }
 
-/// Records that differ only in the rank: those of the ranks of a node, in most cases.
+/// Records that differ only in the rank; in most cases, the records of the ranks of a node.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 struct AlikeRecords {
@@ -44,11 +44,12 @@ struct AlikeRecords {
     ranks: Vec<u32>,
     /// The members of a rank's set, in the distances of a [`RankList`] from the rank.
     members: Vec<u32>,
-    /// As rank 0 would have it if other ranks were as far away from it as they are from these; without the members.
+    /// The record in the form that rank 0 would have if other ranks were as far away from it as they are from
+    /// these; without the members.
     record: CachedRecord,
 }
 
-/// The parts of this rank's report; none if it leads no store. Local.
+/// The parts of this rank's report; empty if it leads no store. Local.
 pub(super) fn parts(run: &Run, mut inventory: Inventory) -> Result<Vec<Vec<u8>>> {
     let rank = run.rank();
     let stores = run.stores.iter().enumerate();
@@ -73,8 +74,8 @@ pub(super) fn parts(run: &Run, mut inventory: Inventory) -> Result<Vec<Vec<u8>>>
     parts.iter().map(to_message).collect()
 }
 
-/// Takes the records that rank `leader` has found, and puts those together that are alike. A record with a rank that
-/// no run can have stays. Local.
+/// Takes the records that rank `leader` has found, and puts equal ones together. A record with a rank that no run
+/// can have stays. Local.
 fn pack(records: &mut Vec<CachedRecord>, leader: usize) -> Result<Vec<AlikeRecords>> {
     let is_rank = |rank: &usize| i32::try_from(*rank).is_ok();
     let (able, unable): (Vec<_>, Vec<_>) = std::mem::take(records)
@@ -107,7 +108,7 @@ impl LedStore {
         }
     }
 
-    /// Tells the survey whom the rank `leader` leads, and adds these to the ranks of the store of which leaders have
+    /// Adds the ranks that rank `leader` leads to the survey, and to the ranks of the store whose leaders have
     /// `told`. Rank 0.
     fn enter(
         &self,
@@ -151,7 +152,7 @@ impl AlikeRecords {
         }
     }
 
-    /// Adds those that the rank `leader` has found. Rank 0.
+    /// Adds the records that rank `leader` has found. Rank 0.
     fn enter(&self, leader: usize, records: &mut Vec<CachedRecord>) -> Result<()> {
         let size = self.record.ranks;
         for rank in RankList::from_distances(&self.ranks, leader, size)?.iter() {
@@ -166,7 +167,7 @@ impl AlikeRecords {
 }
 
 impl Part {
-    /// Adds it to what the rank `leader` has reported. Rank 0.
+    /// Adds it to the report of the rank `leader`. Rank 0.
     fn enter(
         &self,
         run: &Run,
@@ -191,9 +192,10 @@ impl Part {
 }
 
 /// The inventories in the reports of the leaders, whose `parts` come with the leaders that have sent them; the
-/// survey learns who leads whom. A leader with a part that cannot be read is reported, and has no inventory. Rank 0.
+/// survey learns which ranks each leads. A leader with a part that cannot be read is reported, and has no inventory.
+/// Rank 0.
 pub(super) fn read(run: &Run, parts: Vec<Alike>, survey: &mut Survey) -> Vec<(usize, Inventory)> {
-    // A rank of which no leader has told counts as one that leads itself alone.
+    // A rank that no leader has named counts as the leader of itself alone.
     let alone: Vec<usize> = (0..run.comm.size()).collect();
     survey.leaders = vec![alone; run.stores.len()];
     survey.domains = survey.leaders.clone();

@@ -23,7 +23,7 @@ fn run_of(comm: Box<dyn Communicator>, dir: &tempfile::TempDir) -> (Run, Arc<Mem
     (run, messages)
 }
 
-/// What the leader of a node of a run of `size` ranks finds of checkpoint `id`.
+/// The inventory of the leader of a node, in a run of `size` ranks, for checkpoint `id`.
 fn on_node(id: u64, leader: usize, size: usize) -> Inventory {
     let mut inventory = found(id, size);
     inventory
@@ -40,7 +40,7 @@ fn on_node(id: u64, leader: usize, size: usize) -> Inventory {
     inventory
 }
 
-/// What rank 0 gets from the leaders of so many ranks, each of which has found what `found` gives for it.
+/// The parts that rank 0 gets from the leaders of so many ranks; `found` gives the inventory of each.
 fn gathered(size: usize, found: impl Fn(usize) -> Inventory + Sync) -> Vec<(Vec<u8>, RankList)> {
     let all = threads::run(size, |comm| {
         let dir = tempfile::tempdir().unwrap();
@@ -51,7 +51,8 @@ fn gathered(size: usize, found: impl Fn(usize) -> Inventory + Sync) -> Vec<(Vec<
     all.into_iter().flatten().next().unwrap()
 }
 
-/// What rank 0 of so many reads of the parts: the inventories, the leaders of the ranks, its messages.
+/// Rank 0's result of reading the parts of so many ranks: the inventories, the leaders of the ranks,
+/// the messages.
 fn read_of(
     size: usize,
     parts: &[(Vec<u8>, RankList)],
@@ -67,7 +68,7 @@ fn read_of(
     all.into_iter().next().unwrap()
 }
 
-/// As rank 0 has it: without the directories of the nodes.
+/// The form that rank 0 has: without the directories of the nodes.
 fn as_read(mut inventory: Inventory) -> Inventory {
     for record in &mut inventory.records {
         record.reddesc.store = Name::default();

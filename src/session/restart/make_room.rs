@@ -1,5 +1,6 @@
-//! Room in the cache for a restart: what leaves a full store so that a checkpoint can be recovered or
-//! fetched. Datasets go one at a time, and each time it is tried again.
+//! Room in the cache for a restart: the choice of datasets that leave a full store so that a
+//! checkpoint can be recovered or fetched. Datasets go one at a time, and after each one the recovery
+//! or the fetch is tried again.
 
 use crate::cache::plan::Slot;
 use crate::comm::{Agreement, Term};
@@ -24,8 +25,8 @@ pub(in crate::session) struct Needs<'a> {
     pub dataset: &'a Dataset,
     /// Index of the store.
     pub store: usize,
-    /// It is in the prefix directory, and all its files were found to be good there. Otherwise nothing
-    /// may go that a restart needs if this dataset proves damaged.
+    /// The checkpoint is in the prefix directory, and all its files were found to be good there.
+    /// Otherwise nothing may go that a restart needs if this dataset proves damaged.
     pub verified: bool,
 }
 
@@ -39,8 +40,8 @@ struct GivesWay {
 }
 
 impl Restart<'_> {
-    /// Makes room after a recovery or a fetch has found a store full: waits until what was deleted is
-    /// gone, or else deletes the dataset that a restart can best do without. False if there is none.
+    /// Makes room after a recovery or a fetch has found a store full: waits for deletions to end, or
+    /// else deletes the dataset that a restart needs least. False if no dataset can make room.
     /// Collective.
     pub fn make_room(&mut self, needs: Needs) -> Result<bool> {
         let run = self.run;
@@ -75,7 +76,7 @@ impl Restart<'_> {
 }
 
 impl Planner<'_> {
-    /// What goes; `None` if everything in the store may be needed. Local.
+    /// The dataset that makes room; `None` if everything in the store may be needed. Local.
     fn choose_to_go(&self, needs: Needs) -> Result<Option<GivesWay>> {
         let run = self.run;
         let found = self.rest(&BTreeSet::new())?;

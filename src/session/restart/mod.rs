@@ -35,12 +35,12 @@ use std::path::{Path, PathBuf};
 /// The word of a rank about the checkpoint that it was to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// It has read all its files.
+    /// The rank has read all its files.
     Read,
     /// The checkpoint is bad.
     Bad,
-    /// It could not read the checkpoint, for a reason that says nothing of it: no memory, an interrupt, an
-    /// error that may pass.
+    /// The rank could not read the checkpoint, for a reason other than its content: no memory, an
+    /// interrupt, an error that may pass.
     NotRead,
     /// The checkpoint is good, but is not one of this program: it has other fields.
     Unfit,
@@ -73,8 +73,8 @@ impl Restart<'_> {
         self.search.begin();
         let mut fetched_all = false;
         loop {
-            // Neither of the first two offers what is older than the next one in the prefix
-            // directory.
+            // Neither of the first two offers a checkpoint that is older than the next one in the
+            // prefix directory.
             self.search.offer.files = self.search.newest_of_run(self.run, self.cached)?;
             let found = self.search.offer.files.is_some()
                 || (self.run.settings.distribute && self.search_cache()?.is_some());
@@ -134,13 +134,13 @@ fn make_current_again(run: &Run, replaced: Replaced) {
 
 impl Session {
     /// The name of the checkpoint to restart from, if there is one (`SCR_Have_restart`): the newest
-    /// that this run, the cache or the prefix directory has. It is offered until it is rejected, or
-    /// the next dataset is started. Collective.
+    /// that this run, the cache or the prefix directory has. The checkpoint is offered until it is
+    /// rejected, or the next dataset is started. Collective.
     ///
     /// # Errors
-    /// There is none and the user requires one (`SCR_REQUIRE_RESTART`). Or there is one that this
-    /// run cannot use: another number of ranks wrote it, or it cannot be read now. Then no older one
-    /// is offered. The next call searches again.
+    /// There is no checkpoint, and the user requires one (`SCR_REQUIRE_RESTART`). Or this run cannot
+    /// use the checkpoint: another number of ranks wrote it, or it cannot be read now. Then no older
+    /// checkpoint is offered. The next call searches again.
     pub fn have_restart(&mut self) -> Result<Option<Name>> {
         self.state.allow(Call::HaveRestart)?;
         self.count_call();
@@ -214,8 +214,8 @@ impl Session {
         Ok(None)
     }
 
-    /// Rank 0: which checkpoints in the prefix directory are marked as failed, in words. A start before this one has told
-    /// why, and the new checkpoints may write over them. Local.
+    /// Rank 0: which checkpoints in the prefix directory are marked as failed, in words. A start before this one has
+    /// reported the reason, and the new checkpoints may write over the old ones. Local.
     fn failed_before(&self) -> Option<String> {
         let run = &self.run;
         if run.rank() != 0 || !run.settings.fetch {
@@ -263,9 +263,9 @@ impl Session {
     /// Ends a restart (`SCR_Complete_restart`). If any rank says that the checkpoint is bad, it is marked
     /// as failed, and the next [`Session::have_restart`] offers another one.
     ///
-    /// If a rank could not read it for a reason that says nothing of it, the checkpoint is not given up: no
-    /// older one is offered in this run. That is so if the rank says [`Verdict::NotRead`], and if it says
-    /// [`Verdict::Bad`] after an error of the system in a call of this restart. Collective.
+    /// If a rank could not read the checkpoint for a reason other than its content, the checkpoint is kept,
+    /// and no older one is offered in this run. A rank says so by [`Verdict::NotRead`]. A [`Verdict::Bad`]
+    /// after an error of the system in a call of this restart means the same. Collective.
     ///
     /// # Errors
     /// A rank has not read it. All ranks return the same.
@@ -353,7 +353,8 @@ impl Session {
         verdict
     }
 
-    /// Why this rank could not read the checkpoint, if that says nothing of it. Local.
+    /// The reason why this rank could not read the checkpoint, if that is not the checkpoint's
+    /// content. Local.
     fn why_not_read(&self, read: Verdict, trouble: Option<Error>) -> Option<Error> {
         match (read, trouble) {
             (Verdict::Read | Verdict::Unfit, _) | (Verdict::Bad, None) => None,
@@ -366,8 +367,8 @@ impl Session {
         }
     }
 
-    /// In a restart, the path at which a file should be for which [`Session::route`] has failed: SCR
-    /// v3.1.0 gives this path, too. Local.
+    /// In a restart, the expected path of a file for which [`Session::route`] has failed: SCR v3.1.0
+    /// gives this path, too. Local.
     pub fn restart_path(&self, name: &Path) -> Option<PathBuf> {
         let offered = self.search.offer.files.as_ref();
         let offered = offered.filter(|_| self.state == State::Restart)?;
@@ -386,7 +387,8 @@ impl Session {
     }
 }
 
-/// A checkpoint that was offered and could not be read, though it may be good. No older one is offered.
+/// A checkpoint that was offered and could not be read, though it may be good. No older checkpoint is
+/// offered.
 fn could_not_read(dataset: &Dataset, why: &str) -> Unavailable {
     let why = format!(
         "could not be read: {why}. It is not given up, since that says nothing of it: start again when \

@@ -1,13 +1,13 @@
 //! Copies of files for all ranks of a node, in a restart on another number of ranks.
 //!
-//! Each rank of such a restart may read any file of the prefix directory. Where fetched files go to the
-//! cache, [`Session::route`](super::Session::route) copies a file there when the first rank of a node asks
-//! for it, and gives that copy to the others, too. So the node reads it from the parallel file system once.
+//! Each rank of such a restart may read any file of the prefix directory. If fetched files go to the cache,
+//! [`Session::route`](super::Session::route) copies a file there when the first rank of a node asks for it.
+//! The other ranks of the node get the same copy. So the node reads it from the parallel file system once.
 //! Nobody knows then whether others will ask; a file that one rank reads is still read once.
 //!
 //! All of this is local. The ranks of a node find each other by a locked file for each file that is
-//! copied. A copy gets its name when it is complete and found to be as recorded. What cannot be copied is
-//! read in the prefix directory.
+//! copied. A copy gets its name when it is complete and found to be as recorded. A file that cannot be
+//! copied is read in the prefix directory.
 
 use crate::comm::{Agreed, Term};
 use crate::events::Severity;
@@ -25,11 +25,11 @@ use crate::{Error, Result};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long a rank waits for the copy of another while nothing is written to it. The other one may be
-/// stopped, or its read may hang.
+/// Time that a rank waits for the copy of another rank while nothing is written to it. The other
+/// rank may be stopped, or its read may hang.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How often a waiting rank looks whether the copy grows.
+/// Time between two looks of a waiting rank at the copy.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// File systems allocate space in blocks, commonly of this size, bytes.
@@ -53,11 +53,11 @@ pub(in crate::session) struct NodeCopies {
     /// `None` if files are read in the prefix directory.
     place: Option<CopyDir>,
     counts: Counts,
-    /// An error of the system with which a file in the prefix directory could not be read.
+    /// The error of the system when a file in the prefix directory could not be read.
     trouble: Option<Error>,
 }
 
-/// Where the copies are.
+/// The directory of the copies.
 struct CopyDir {
     /// Index of the store.
     store: usize,
@@ -69,14 +69,14 @@ struct CopyDir {
     given_up: bool,
 }
 
-/// What this rank did in a restart.
+/// Counts of this rank's actions in a restart.
 #[derive(Default)]
 struct Counts {
     copied: i64,
     bytes: i64,
-    /// How often it took a copy that was there.
+    /// Number of files for which a copy was there.
     taken: i64,
-    /// How often there was none and none could be made.
+    /// Number of files without a copy, of which none could be made.
     in_place: i64,
 }
 
@@ -183,12 +183,12 @@ impl NodeCopies {
         Ok(None)
     }
 
-    /// The error of the system with which the last file could not be read in the prefix directory. Local.
+    /// The error of the system when the last file could not be read in the prefix directory. Local.
     pub fn take_trouble(&mut self) -> Option<Error> {
         self.trouble.take()
     }
 
-    /// What this rank adds to the sums of all ranks, for [`NodeCopies::end`].
+    /// This rank's terms in the sums of all ranks, for [`NodeCopies::end`].
     pub fn terms(&self) -> [Term; 4] {
         let Counts {
             copied,
@@ -262,7 +262,7 @@ impl Growth {
     }
 }
 
-/// What [`CopyDir::provide`] did.
+/// The result of [`CopyDir::provide`].
 enum Provided {
     /// The copy was there, perhaps after a while.
     There,
@@ -319,8 +319,8 @@ impl CopyDir {
         self.copy(run, root, wanted, &partial, path)
     }
 
-    /// Takes the lock of a file. While another rank has it, waits as long as its copy at `partial` grows.
-    /// The inner error tells why it has no lock.
+    /// Takes the lock of a file. While another rank makes the copy, waits as long as the file at
+    /// `partial` grows. The inner error tells why it has no lock.
     fn wait(
         &mut self,
         run: &Run,
@@ -430,7 +430,7 @@ mod tests {
         }
     }
 
-    /// "there", the number of bytes that were copied, or why there is no copy.
+    /// Returns "there", the number of bytes that were copied, or the reason why there is no copy.
     fn provide(place: &mut CopyDir, run: &Run, recorded: &FileEntry) -> Result<String> {
         let wanted = FileToCopy {
             relative: Path::new(NAME),
@@ -503,7 +503,7 @@ mod tests {
         assert_eq!(provide(&mut place, &run, &recorded(5)).unwrap(), "5");
         assert_eq!(std::fs::read(&made).unwrap(), b"12345");
         assert_eq!(provide(&mut place, &run, &recorded(5)).unwrap(), "there");
-        // A rank that makes no more copies still takes those of others.
+        // A rank that makes no more copies still uses those of other ranks.
         place.given_up = true;
         assert_eq!(provide(&mut place, &run, &recorded(5)).unwrap(), "there");
         std::fs::remove_file(&made).unwrap();

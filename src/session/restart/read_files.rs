@@ -20,8 +20,8 @@ use crate::{Error, Result};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// The files of the checkpoint that is being read, as they were before: this rank's own, and those that it has
-/// routed.
+/// The files of the checkpoint that is being read, in their state before: this rank's own, and those that it
+/// has routed.
 #[derive(Default)]
 pub(in crate::session) struct ReadFiles {
     stamps: BTreeMap<PathBuf, FileStamp>,
@@ -40,7 +40,7 @@ struct Changed {
 struct Renewed {
     /// Files with another content.
     files: Vec<PathBuf>,
-    /// By how many bytes they have grown.
+    /// Number of bytes by which they have grown.
     grown: u64,
     /// They were extracted from containers, and have the content of these again.
     contained: bool,
@@ -55,8 +55,8 @@ impl ReadFiles {
         }
     }
 
-    /// The program has the path of a file. A copy that a node has made for its ranks is no file of the checkpoint.
-    /// Local.
+    /// The program has the path of a file. A copy that a node has made for its ranks is not a file of the
+    /// checkpoint. Local.
     pub fn add(&mut self, files: &dyn Files, offered: &RestartFiles, path: &Path) {
         if path.starts_with(&offered.root)
             && !self.stamps.contains_key(path)
@@ -94,8 +94,8 @@ impl Changed {
     /// Brings the content to stable storage, and takes its checksum. `before` is the recorded size. Local.
     ///
     /// # Errors
-    /// The file is shorter than it was: who opens a file for update adds to it, and who writes another one in its
-    /// place cuts it.
+    /// The file is shorter than it was: a program that opens a file for update adds to it, and a program that
+    /// writes another one in its place cuts it.
     fn content(&self, run: &Run, before: u64) -> Result<Content> {
         if self.now.size < before {
             let what = format!("had {before} bytes and has {} now", self.now.size);
@@ -134,8 +134,8 @@ impl Renewed {
         Ok(renewed)
     }
 
-    /// Changes the files of a rank's entry in the rank2file that have changed. Those without a checksum get none, and
-    /// those that containers have are extracted again. `dir` has the containers. Local.
+    /// Changes the files of a rank's entry in the rank2file that have changed. Files without a checksum get none, and
+    /// files from containers are extracted again. `dir` has the containers. Local.
     fn in_entry(
         &mut self,
         run: &Run,
@@ -158,7 +158,7 @@ impl Renewed {
                 }
                 continue;
             }
-            // Of files that SCR v3.1.0 wrote no size is recorded.
+            // For files that SCR v3.1.0 wrote, no size is recorded.
             let before = file.size.unwrap_or(changed.before);
             let found = changed.content(run, before)?;
             if file.size == Some(found.size) && file.crc.is_some() && file.crc == found.crc {
@@ -174,11 +174,11 @@ impl Renewed {
 }
 
 impl ReadFiles {
-    /// The program has changed files of a checkpoint that all ranks have read and call valid: what is recorded of
-    /// them follows. Collective.
+    /// Updates the records of a checkpoint after the program has changed its files, if all ranks have read it and
+    /// call it valid. Collective.
     ///
     /// # Errors
-    /// Only those of the transport. If the records cannot follow, the warning says so.
+    /// Only errors of the transport. If the records cannot follow, the warning says so.
     pub fn keep_changed(
         &self,
         run: &Run,
@@ -197,7 +197,7 @@ impl ReadFiles {
             return Ok(());
         };
         if let (Location::Bypass(_), Some(own)) = (known.location, &known.own) {
-            // Another rank may have changed a file before this one began to read.
+            // Another rank may have changed a file before this rank began to read.
             let own = own.filemap.files.files.iter();
             let since_offer = own.filter_map(|file| {
                 let path = offered.root.join(file.file.as_path());
@@ -233,7 +233,7 @@ impl ReadFiles {
 struct Renewal<'a> {
     run: &'a Run,
     cached: &'a mut CachedDatasets,
-    /// By their names.
+    /// Keyed by their names.
     changed: BTreeMap<Name, Changed>,
 }
 
@@ -310,7 +310,7 @@ impl Renewal<'_> {
         }
     }
 
-    /// All that have changed, whatever their content is, since the records cannot follow.
+    /// All changed files, with any content, since the records cannot follow them.
     fn not_done(&self, error: Error) -> Found {
         let changed = self.changed.values();
         Found {
@@ -321,8 +321,8 @@ impl Renewal<'_> {
     }
 }
 
-/// Tells that files were changed, the first of them by name, and what follows for the next restart. Nothing if they
-/// have the content that was recorded. Collective.
+/// Reports that files were changed, names the first one, and says what that means for the next restart. Nothing if
+/// they have the content that was recorded. Collective.
 fn tell_changed(run: &Run, dataset: &Dataset, found: Found) -> Result<()> {
     let me = run.rank() as i64;
     let first = if found.files.is_empty() { i64::MAX } else { me };
@@ -360,7 +360,7 @@ fn tell_changed(run: &Run, dataset: &Dataset, found: Found) -> Result<()> {
     Ok(())
 }
 
-/// What is told of the changed files of a rank.
+/// The findings about changed files of a rank, for a message.
 struct Found {
     files: Vec<PathBuf>,
     contained: bool,

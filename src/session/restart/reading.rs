@@ -1,4 +1,4 @@
-//! The checkpoint that the program reads: what this rank holds of it, and the paths of its files.
+//! The checkpoint that the program reads: this rank's part of it, and the paths of its files.
 
 use crate::messages::FILE_OF_OTHER_RANK;
 use crate::session::datasets::cached::{RestartFiles, title};
@@ -13,7 +13,7 @@ use crate::system::time::Instant;
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
 
-/// What this rank holds of the checkpoint that is being read.
+/// This rank's part of the checkpoint that is being read.
 #[derive(Default)]
 pub(in crate::session) struct Reading {
     /// The lists of its files.
@@ -22,7 +22,7 @@ pub(in crate::session) struct Reading {
     pub(super) node_copies: NodeCopies,
     /// Its files as they were before.
     pub(super) files: ReadFiles,
-    /// An error of the system in a call of the restart that is open: it says nothing of the checkpoint.
+    /// An error of the system in a call of the open restart: it is no sign that the checkpoint is bad.
     pub(super) trouble: Option<Error>,
     /// Since when it is read.
     pub(super) begun: Option<Instant>,
@@ -89,7 +89,7 @@ impl Reading {
     ) -> Result<PathBuf> {
         let relative = run.prefix.relative(name, cwd)?;
         let lists = self.lists.in_prefix(run, offered)?;
-        // A leaf that was read is held, so the second search reads none.
+        // A leaf that was read is kept, so the second search reads no file.
         retry(|| lists.find(&*run.files, &relative).map(drop))?;
         let Some((writer, recorded)) = lists.find(&*run.files, &relative)? else {
             return Err(Error::usage(
@@ -111,7 +111,7 @@ impl Reading {
             return Ok(copy);
         }
         if let Some(error) = self.node_copies.take_trouble() {
-            // The program may be able to read what this rank could not copy.
+            // The program may be able to read a file that this rank could not copy.
             self.trouble.get_or_insert(error);
         }
         let path = offered.root.join(relative);

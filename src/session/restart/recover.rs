@@ -93,7 +93,7 @@ impl Restart<'_> {
                 Step::Recover(order, known) => {
                     let recovered = self.carry_out(&order, known)?;
                     let cached = recovered.and_then(|id| self.cached.get(id));
-                    // Output that is no checkpoint is recovered only to be flushed.
+                    // Output that is no checkpoint is recovered only for its flush.
                     cached
                         .filter(|c| c.dataset.is_checkpoint())
                         .map(|c| c.dataset.id)
@@ -160,7 +160,8 @@ impl Restart<'_> {
         Ok(())
     }
 
-    /// Sends the steps that rank 0 makes to the ranks, and removes what they reject. Collective.
+    /// Sends the steps that rank 0 makes to the ranks, and removes the datasets that they reject.
+    /// Collective.
     fn next_step(&mut self, make: impl FnOnce(&mut Planner) -> Result<Messages>) -> Result<Step> {
         let run = self.run;
         let made = self.planner().map(|mut planner| make(&mut planner));
@@ -170,8 +171,8 @@ impl Restart<'_> {
         Ok(next.step())
     }
 
-    /// Tells all ranks what remains in the cache, so that all know what is evicted first.
-    /// Collective.
+    /// Tells all ranks which datasets remain in the cache, so that all know which one is evicted
+    /// first. Collective.
     fn share_rest(&mut self) -> Result<()> {
         let run = self.run;
         let last = self.planner().map(|mut planner| planner.last_step());
@@ -181,8 +182,8 @@ impl Restart<'_> {
         Ok(())
     }
 
-    /// Leaders: deletes or quarantines rejected directories. What cannot be moved is reported and
-    /// stays: no restart uses it, so it must not stop the run. Local.
+    /// Leaders: deletes or quarantines rejected directories. A dataset that cannot be moved is
+    /// reported and stays: no restart uses it, so the run goes on. Local.
     fn remove_rejected(&mut self, rejected: &Rejected) {
         let run = self.run;
         for slot in &rejected.discard {
@@ -282,8 +283,8 @@ impl Restart<'_> {
         }
     }
 
-    /// Recovers one dataset in its store. While the store is full, what a restart can best do without makes
-    /// room. Collective; the inner result is the same on all ranks.
+    /// Recovers one dataset in its store. While the store is full, the dataset that a restart needs least
+    /// makes room. Collective; the inner result is the same on all ranks.
     fn carry_out_with_room(
         &mut self,
         layout: &Layout,
@@ -314,7 +315,7 @@ impl Restart<'_> {
     }
 
     /// A dataset could not be recovered. If a later attempt may succeed, no older one is offered.
-    /// Local; what all ranks know stays the same on all.
+    /// Local; the facts that all ranks have stay equal on all.
     fn recovery_failed(&mut self, order: &RecoveryOrder, failed: &RecoveryFailure) {
         let dataset = &order.dataset;
         let named = title(dataset);
@@ -360,8 +361,8 @@ impl Restart<'_> {
         }
     }
 
-    /// Adds a recovered dataset to the cache, and gives its id. Removes what earlier restarts that were killed
-    /// left in its directory. Collective, without a round.
+    /// Adds a recovered dataset to the cache, and gives its id. Removes the remains of earlier killed restarts
+    /// from the directory of the store. Collective, without a round.
     fn add_recovered(
         &mut self,
         order: &RecoveryOrder,
@@ -406,7 +407,7 @@ impl Restart<'_> {
     }
 }
 
-/// What it means that files of some ranks have no checksums.
+/// The warning that files of some ranks have no checksums.
 fn unverified(named: &str, ranks: usize) -> String {
     format!(
         "cached {named} is not verified: the last run ended before the checksums of {} were taken, so only \
@@ -416,7 +417,7 @@ fn unverified(named: &str, ranks: usize) -> String {
     )
 }
 
-/// How a dataset was recovered, in words.
+/// The way in which a dataset was recovered, in words.
 fn how_recovered(recovered: &Recovered) -> String {
     let scheme = &recovered.filemap.reddesc.scheme;
     let verified = match recovered.unverified {

@@ -1,5 +1,5 @@
 //! Rank 0 decides which cached checkpoint is recovered next, what each rank does for it, and what
-//! becomes of the other cached datasets.
+//! happens to the other cached datasets.
 
 use crate::Result;
 use crate::cache::plan::{Candidate, Slot};
@@ -22,21 +22,22 @@ use crate::session::run::Run;
 use crate::text::{plural, ranks_in_words};
 use std::collections::BTreeSet;
 
-/// What becomes of a candidate.
+/// The decision about a candidate.
 enum Fate {
     /// Nobody has asked for it in the prefix directory, and no restart needs it.
     Superfluous,
-    /// It cannot be used, for this reason; older ones may be.
+    /// The candidate cannot be used, for this reason; older ones may be.
     Unusable(String),
-    /// Neither it nor an older one is used: what is newer comes first, or is unavailable.
+    /// Neither this candidate nor an older one is used: a newer checkpoint comes first, or is
+    /// unavailable.
     End(Option<Unavailable>),
-    /// It is used as one of another number of ranks.
+    /// The candidate is used as a checkpoint of another number of ranks.
     OfOtherRanks,
-    /// It can be recovered, according to the records.
+    /// The candidate can be recovered, according to the records.
     Recoverable,
 }
 
-/// Why nothing of a store is used that another run has on some nodes.
+/// The reason why no part of a store is used that another run has on some nodes.
 const HELD_BY_OTHERS: &str =
     "another run has the cache of this job on some nodes (SCR_DEBUG=1 names them)";
 
@@ -45,7 +46,7 @@ fn is_output(candidate: &Candidate) -> bool {
     candidate.dataset.flag_output && !candidate.dataset.is_checkpoint()
 }
 
-/// Rank 0's part in a search: what it has found, and what it may look at.
+/// Rank 0's part in a search: its findings, and the parts of the run that it may look at.
 pub(in crate::session) struct Planner<'a> {
     pub run: &'a Run,
     pub survey: &'a mut Survey,
@@ -118,7 +119,7 @@ impl Planner<'_> {
         last.for_all(self.run.comm.size())
     }
 
-    /// What becomes of the newest candidate. Local.
+    /// Decides about the newest candidate. Local.
     fn fate_of(&self, candidate: &Candidate) -> Result<Fate> {
         let (run, dataset) = (self.run, &candidate.dataset);
         let size = run.comm.size();
@@ -128,7 +129,7 @@ impl Planner<'_> {
         let of_other_ranks = self.writers(candidate).are_others()
             && candidate.is_whole()
             && !run.settings.start_anew;
-        // What seems to be lost may be on a node whose store another run has.
+        // A dataset that seems to be lost may be on a node whose store another run has.
         let held = self.survey.held_by_others.contains(&candidate.store);
         if let Err(reason) = candidate.recoverable(size)
             && !of_other_ranks
@@ -229,7 +230,8 @@ impl Planner<'_> {
         }
     }
 
-    /// The message about what remains in the cache beside the checkpoint that is offered. Local.
+    /// The message about the datasets that remain in the cache beside the offered checkpoint.
+    /// Local.
     pub fn last_step(&mut self) -> Result<RecoveryStep> {
         // A dataset that is older than one in the prefix directory must not stay while newer ones are
         // evicted.
@@ -249,13 +251,13 @@ impl Planner<'_> {
         })
     }
 
-    /// What remains in the cache beside the checkpoint that is offered. No restart can use the `outdated`
-    /// ones. Local.
+    /// The datasets that remain in the cache beside the offered checkpoint. No restart can use the
+    /// `outdated` ones. Local.
     pub fn rest(&self, outdated: &BTreeSet<Slot>) -> Result<Rest> {
         let run = self.run;
         let offered = self.offer.id();
         let candidates = self.survey.untried();
-        // An id may be there twice, in two stores or from two times; the newer one counts.
+        // An id may be there twice, in two stores or from two times; the newer dataset counts.
         let mut ids: BTreeSet<u64> = offered.into_iter().collect();
         let (mut remaining, mut unusable) = (Vec::new(), self.unusable());
         for candidate in candidates.rev() {
@@ -279,14 +281,14 @@ impl Planner<'_> {
         })
     }
 
-    /// Directories that no restart can use, with those of which the other ranks do not know yet. Local.
+    /// Directories that no restart can use, also those that the other ranks do not know yet. Local.
     pub fn unusable(&self) -> Vec<Slot> {
         [&self.cached.unusable[..], &self.survey.unusable].concat()
     }
 
-    /// How many failure groups may be lost without losing a dataset, on the nodes of this
-    /// run: once it is `recovered`, or else as it is. That may be fewer than its scheme tolerates, if
-    /// ranks of a set are on one node now. Local.
+    /// Number of failure groups that may be lost without losing a dataset, on the nodes of this run:
+    /// once the dataset is `recovered`, or else in its present state. The number may be lower than
+    /// that of its scheme, if ranks of a set are on one node now. Local.
     fn tolerates(&self, candidate: &Candidate, recovered: bool) -> usize {
         let store = candidate.store;
         let descriptor = self.run.descriptors.stores.get(store);
@@ -309,8 +311,8 @@ impl Planner<'_> {
         now
     }
 
-    /// What the other ranks must know of a dataset: once it is `recovered`, or else as it is.
-    /// Local.
+    /// The facts about a dataset that the other ranks must know: once it is `recovered`, or else in
+    /// its present state. Local.
     fn known(&self, candidate: &Candidate, recovered: bool) -> Result<Known> {
         let dataset = &candidate.dataset;
         let index = index::read(&*self.run.files, &self.run.prefix)?;
@@ -330,8 +332,8 @@ impl Planner<'_> {
         })
     }
 
-    /// Decides about cached output that is no checkpoint. What the prefix directory must get
-    /// stays among the candidates, and is flushed after the search; what it has is deleted. Local.
+    /// Decides about cached output that is no checkpoint. Output that the prefix directory lacks
+    /// stays among the candidates, and is flushed after the search; other output is deleted. Local.
     fn sort_outputs(&mut self) -> Result<()> {
         if !self.survey.cached.iter().any(is_output) {
             return Ok(());
@@ -427,7 +429,7 @@ fn needs_other_ranks(candidate: &Candidate, size: usize) -> Unavailable {
     Unavailable::new(&candidate.dataset, Cause::OfOtherRanks, why)
 }
 
-/// Why a cached dataset that may be good is not used, and what the user can do.
+/// The reason why a cached dataset that may be good is not used, and the remedy.
 pub(in crate::session) fn cannot_be_used_now(why: &str) -> String {
     format!(
         "is in the cache and may be good, but cannot be used now: {why}; start again when that is \

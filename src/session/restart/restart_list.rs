@@ -111,10 +111,10 @@ impl Session {
         Ok(())
     }
 
-    /// How many ranks wrote the checkpoint that is being read (`SCR_Restart_ranks`). Local.
+    /// Number of ranks that wrote the checkpoint that is being read (`SCR_Restart_ranks`). Local.
     ///
     /// # Errors
-    /// None is being read.
+    /// No checkpoint is being read.
     pub fn restart_ranks(&mut self) -> Result<u64> {
         let offered = being_read(&mut self.state, &self.search.offer, Call::RestartRanks)?;
         Ok(offered.writers.count(&self.run))
@@ -131,8 +131,8 @@ impl Session {
     /// [`Session::route`] takes. Reads about a megabyte, and only if the list is not held already. Local.
     ///
     /// # Errors
-    /// No checkpoint is being read, there was no such rank, the list cannot be read, or the checkpoint
-    /// is in the cache and the files are those of another rank.
+    /// No checkpoint is being read, it has no such rank, the list cannot be read, or the checkpoint is
+    /// in the cache and the files are those of another rank.
     pub fn restart_files_of(&mut self, rank: u64) -> Result<&[PathBuf]> {
         self.files_of(Call::RestartFile, rank)
     }

@@ -12,7 +12,7 @@ use crate::session::datasets::unavailable::Unavailable;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The next step of the ranks. The same on all, but for their orders.
+/// The next step of the ranks. All ranks get the same, except for their orders.
 pub(in crate::session) enum Step {
     /// They recover a dataset.
     Recover(Box<RecoveryOrder>, Known),
@@ -28,7 +28,7 @@ pub(in crate::session) enum Step {
 pub(in crate::session) struct RecoveryStep {
     pub rejected: Rejected,
     pub order: Option<RecoveryOrder>,
-    /// Of the dataset of the order.
+    /// Rank 0's facts about the dataset of the order.
     pub known: Known,
     pub of_other_ranks: Option<OfOtherRanks>,
     pub rest: Rest,
@@ -44,7 +44,7 @@ impl RecoveryStep {
     }
 
     /// This step with the orders of the ranks, in rank order. Orders name ranks by their distance from the rank that
-    /// gets them: so those of most ranks are alike, and are one message. Rank 0.
+    /// gets them, so the orders of most ranks are equal and are sent as one message. Rank 0.
     pub fn with_orders(&mut self, orders: Vec<RecoveryOrder>) -> Result<Messages> {
         let mut messages: BTreeMap<Vec<u8>, RankList> = BTreeMap::new();
         for (rank, mut order) in orders.into_iter().enumerate() {
@@ -83,15 +83,15 @@ pub(in crate::session) struct Rest {
     pub remaining: Vec<Remaining>,
     /// Directories that no restart can use, but that stay until room is needed.
     pub unusable: Vec<Slot>,
-    /// A dataset that may be complete and cannot be used, so that no older one may be.
+    /// A dataset that may be complete and cannot be used, so that no older one may be used.
     pub unavailable: Option<Unavailable>,
 }
 
-/// What only rank 0 knows of a dataset that is recovered.
+/// Rank 0's facts about a dataset that is recovered.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE", default)]
 pub(in crate::session) struct Known {
-    /// How many failure groups may be lost once it is recovered.
+    /// Number of failure groups that may be lost once the dataset is recovered.
     pub tolerates: usize,
     pub prefix: PrefixState,
 }
@@ -107,7 +107,7 @@ pub(in crate::session) struct Remaining {
 }
 
 impl Remaining {
-    /// It counts against the cache size.
+    /// The dataset counts against the cache size.
     pub fn cached(self) -> CachedDataset {
         CachedDataset {
             location: Location::Cache(self.store),
@@ -125,8 +125,8 @@ impl Remaining {
 pub(in crate::session) struct OfOtherRanks {
     pub slot: Slot,
     pub dataset: Dataset,
-    /// How many ranks wrote it.
+    /// Number of ranks that wrote the dataset.
     pub ranks: u64,
-    /// It is good in the prefix directory, too.
+    /// True if the dataset is also good in the prefix directory.
     pub in_prefix: bool,
 }

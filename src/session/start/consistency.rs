@@ -10,8 +10,9 @@ use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Settings and descriptors of this rank as bytes. What may differ between ranks is not serialized. In
-/// the order in which a difference is searched: most of what is later follows from what is earlier.
+/// Settings and descriptors of this rank as bytes. Settings that may differ between ranks are not
+/// serialized. In the order in which a difference is searched: most later settings follow from earlier
+/// ones.
 pub fn pack(settings: &Settings, descriptors: &Descriptors) -> Result<Vec<u8>> {
     let Descriptors {
         groups: _, // Those of this node; their names are compared where they are used.
@@ -29,15 +30,16 @@ pub fn terms(common: &[u8]) -> [Term; 2] {
     same(collective::fingerprint(common))
 }
 
-/// Where rank 0 is, before its settings in its message.
+/// The place of rank 0, at the beginning of its message with the settings.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 struct RootPlace {
     node: Name,
 }
 
-/// The error that names the difference, where [`terms`] has shown that settings differ: that of the lowest rank
-/// with other settings than rank 0. `common` is from [`pack`]. Collective: a broadcast, an allreduce, a verdict.
+/// The error that names the difference, after [`terms`] has shown that settings differ. It is the error of the
+/// lowest rank whose settings differ from those of rank 0. `common` is from [`pack`]. Collective: a broadcast,
+/// an allreduce, a verdict.
 pub fn report_difference(
     comm: &dyn Communicator,
     node: &str,
@@ -69,7 +71,7 @@ pub fn report_difference(
 
 /// The settings of rank 0, as another rank gets them.
 pub struct RootSettings<'a> {
-    /// Where rank 0 is.
+    /// The node of rank 0.
     pub node: &'a Name,
     /// From [`pack`].
     pub packed: &'a [u8],
@@ -214,7 +216,7 @@ mod tests {
         (config, settings, descriptors)
     }
 
-    /// The error of a rank with `mine` where rank 0 has none of it.
+    /// The error of a rank that has set `mine`, where rank 0 has set nothing.
     fn told(mine: &[(&str, &str)]) -> String {
         let (_, settings, theirs) = loaded(&[]);
         let theirs = pack(&settings, &theirs).unwrap();

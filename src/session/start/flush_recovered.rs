@@ -1,4 +1,4 @@
-//! What `SCR_Init` flushes of the datasets that it has found in the cache.
+//! The datasets in the cache that `SCR_Init` flushes.
 
 use crate::Result;
 use crate::cache::plan::Slot;
@@ -46,7 +46,7 @@ pub(super) fn flush_recovered(session: &mut Session, newest: Option<u64>) -> Res
 }
 
 /// Makes the recovered checkpoint current again if the prefix directory has it, so that none of the
-/// older ones that are about to come there is. Local.
+/// older ones that come there next is current. Local.
 fn keep_newest_current(run: &Run, newest: Option<&CachedDataset>, due: &[Slot]) {
     if let Some(newest) = newest.filter(|c| c.prefix.is_saved() && !due.is_empty()) {
         run.keep_record(|| {

@@ -1,5 +1,5 @@
-//! How the ranks of a run come together: each learns from rank 0 what is common, finds its own directories, and
-//! those with which it shares a node, a store or a redundancy set.
+//! The ranks of a run come together: each learns the common facts from rank 0, and finds its own directories
+//! and the ranks with which it shares a node, a store or a redundancy set.
 
 use super::Setup;
 use super::consistency;
@@ -84,8 +84,8 @@ impl Joined {
         Self::placed(setup, speaker, local, root).map(Some)
     }
 
-    /// The ranks know their settings: they find those with which they share a node, a store or a set.
-    /// Collective.
+    /// The ranks know their settings, and now find the ranks with which they share a node, a store or
+    /// a set. Collective.
     fn placed(
         setup: Setup,
         speaker: Speaker,
@@ -160,7 +160,7 @@ fn stores_of(
         .zip(topology.stores.iter().zip(&topology.lost_with))
         .map(|((layout, store), (sharing, lost_with))| Store {
             layout: layout.at((store.view == View::Global).then_some(topology.of_node.number)),
-            // A disabled store may be out of order: nobody looks into it.
+            // A disabled store may be broken, so nobody looks into it.
             leader: sharing.leader == comm.rank() && store.enabled,
             sharing: sharing.clone(),
             lost_with: *lost_with,
@@ -168,7 +168,7 @@ fn stores_of(
         .collect()
 }
 
-/// Rank 0 finds out what is common to all ranks, and sends it to them; `None` if SCR is disabled.
+/// Rank 0 finds out the facts that all ranks need, and sends them; `None` if SCR is disabled.
 /// Collective; two rounds.
 fn share_run_info(
     comm: &dyn Communicator,

@@ -1,4 +1,5 @@
-//! What each rank finds out for itself in `SCR_Init`: its settings, its node, its directories.
+//! The facts that each rank finds out for itself in `SCR_Init`: its settings, its node, its
+//! directories.
 
 use super::consistency;
 use crate::cache::layout::Layout;
@@ -19,9 +20,9 @@ pub(in crate::session) struct LocalSetup {
     pub settings: Settings,
     pub node: String,
     pub descriptors: Descriptors,
-    /// By the index of the store.
+    /// Indexed by the store.
     pub stores: Vec<Layout>,
-    /// What must be the same on all ranks, from [`consistency::pack`].
+    /// Settings that must be equal on all ranks, from [`consistency::pack`].
     pub common: Vec<u8>,
 }
 
@@ -60,8 +61,8 @@ impl LocalSetup {
     }
 }
 
-/// Makes this job's directory in a store. That the store is full is no error here: datasets in it may
-/// be needed for a restart. Local.
+/// Makes this job's directory in a store. A full store is no error here: its datasets may be needed
+/// for a restart. Local.
 fn make_directory(files: &dyn Files, store: &StoreDescriptor, layout: &Layout) -> Result<()> {
     match files.make_private_dirs(layout.base(), layout.below()) {
         Err(error) if !error.is_full() => Err(Error::config(
@@ -72,7 +73,7 @@ fn make_directory(files: &dyn Files, store: &StoreDescriptor, layout: &Layout) -
     }
 }
 
-/// The remedy for the user, for errors whose text does not say it.
+/// The remedy for the user, for errors whose text has none.
 fn remedy(error: &Error) -> &'static str {
     match error.errno() {
         Some(libc::EEXIST) => "; it is no directory: remove it or name another",
@@ -82,8 +83,8 @@ fn remedy(error: &Error) -> &'static str {
     }
 }
 
-/// Fails if two stores are one directory, by way of a symbolic link: each would take the datasets of
-/// the other for the remains of an earlier run. Local.
+/// Fails if two stores are one directory, for example by a symbolic link: each would mistake the
+/// datasets of the other for the remains of an earlier run. Local.
 fn require_distinct(stores: &[StoreDescriptor]) -> Result<()> {
     let real = |dir: &Path| std::fs::canonicalize(dir).unwrap_or_else(|_| dir.to_path_buf());
     let mut seen: Vec<(PathBuf, &StoreDescriptor)> = Vec::new();

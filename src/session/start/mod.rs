@@ -1,4 +1,5 @@
-//! `SCR_Init`: finds out the settings and who takes part, then recovers what the cache still has.
+//! `SCR_Init`: finds out the settings and the ranks that take part, then recovers datasets in the
+//! cache.
 
 pub(super) mod consistency;
 mod flush_recovered;
@@ -42,8 +43,8 @@ use crate::{Error, Result};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long a run should wait for the lock of another run: after a kill, the last processes of that
-/// run may need a moment to end.
+/// Time that a run should wait for the lock of another run: after a kill, the last processes of
+/// that run may need a moment to end.
 pub const OTHER_RUN: Duration = Duration::from_secs(10);
 
 /// The values from which a session is made.
@@ -56,7 +57,7 @@ pub struct Setup {
     pub sink: Arc<dyn Sink>,
     /// This process's environment.
     pub environment: Environment,
-    /// How long to wait for the locks of another run; see [`OTHER_RUN`].
+    /// Time to wait for the locks of another run; see [`OTHER_RUN`].
     pub lock_timeout: Duration,
 }
 
@@ -75,8 +76,8 @@ impl Setup {
 }
 
 impl Session {
-    /// Starts a run; `None` if SCR is disabled (`SCR_ENABLE=0`). `config` holds what `SCR_Config`
-    /// has set, the same on all ranks. Collective.
+    /// Starts a run; `None` if SCR is disabled (`SCR_ENABLE=0`). `config` holds the settings of
+    /// `SCR_Config`, equal on all ranks. Collective.
     ///
     /// # Errors
     /// A parameter or descriptor cannot be used, a directory cannot be made or belongs to somebody
@@ -85,14 +86,14 @@ impl Session {
         Session::start(setup, &mut Beginning::First, config)
     }
 
-    /// Goes on with a session whose ranks were lost, on another communicator: that of the survivors, or of as many ranks
-    /// as before, or any other. The newest checkpoint that is complete, or can be rebuilt, is offered for a restart,
-    /// as after `SCR_Init`. `None` if no rank has survived: then nothing was done but for two rounds. Collective:
+    /// Goes on with a session whose ranks were lost, on another communicator: of the survivors only, of as many ranks
+    /// as before, or of any others. The newest checkpoint that is complete, or can be rebuilt, is offered for a
+    /// restart, as after `SCR_Init`. `None` if no rank has survived: then only two rounds were made. Collective:
     /// survivors and new ranks call it.
     ///
     /// # Errors
-    /// As [`Session::init`], and if the ranks are of several sessions. `member` still has what this process
-    /// had, so that another repair can follow.
+    /// As [`Session::init`], and if the ranks belong to several sessions. After an error `member` still has
+    /// the state of this process, so that another repair can follow.
     pub fn repair(
         setup: Setup,
         member: &mut Member,
@@ -109,8 +110,8 @@ impl Session {
         started
     }
 
-    /// Starts a run. If it cannot start, what this process has of the run before is as it was, but for locks that are
-    /// released. Collective.
+    /// Starts a run. If the run cannot start, this process still has its state of the run before, but its locks may
+    /// be released. Collective.
     fn start(
         setup: Setup,
         beginning: &mut Beginning,
@@ -191,7 +192,8 @@ impl Session {
         Ok(Some(session))
     }
 
-    /// Takes over what the ranks of a repair have agreed on. Local; the same on all ranks.
+    /// Takes over the facts on which the ranks of a repair have agreed. Local; the same on all
+    /// ranks.
     fn continue_from(&mut self, repair: &Repair) {
         self.identity = repair.identity;
         let (dataset, checkpoint) = repair.ids.highest();
@@ -199,7 +201,7 @@ impl Session {
         self.other_ranks.allowed |= repair.allows_other_ranks && !self.run.settings.start_anew;
     }
 
-    /// Tells who takes part and where datasets go.
+    /// Reports the ranks that take part and the places of datasets.
     fn tell_run(&self) {
         let run = &self.run;
         let (ranks, prefix) = (run.comm.size(), run.prefix.root().display());
@@ -268,7 +270,7 @@ impl Session {
         }
     }
 
-    /// Recovers what the cache still has, and writes the records of this run. `is_first` is true for the first run of a
+    /// Recovers datasets in the cache, and writes the records of this run. `is_first` is true for the first run of a
     /// session, `warnings` are those of this rank's settings, and `unfinished` is rank 0's newest dataset in the index,
     /// if it is not complete.
     fn begin(
@@ -321,7 +323,8 @@ impl Session {
         Ok(())
     }
 
-    /// Tells what `SCR_PREFIX_PURGE` has deleted, and whether a restart is possible without it. Local.
+    /// Reports which datasets `SCR_PREFIX_PURGE` has deleted, and whether a restart is possible
+    /// without them. Local.
     fn tell_purged(&self, purged: &str, recovered: Option<u64>) {
         let found = recovered.is_some() || !self.search.offer.unavailable.is_empty();
         let (severity, rest) = if found {
@@ -394,7 +397,7 @@ impl Session {
         verdict
     }
 
-    /// Rank 0: writes the records of this run in the prefix directory. The run can do without them.
+    /// Rank 0: writes the records of this run in the prefix directory. The run does not need them.
     ///
     /// # Errors
     /// The halt file is damaged, and `SCR_HALT_SECONDS` must be written to it.
@@ -427,7 +430,7 @@ impl Session {
             }
             _ => run.keep_record(update),
         }
-        // The record keeps what is in the cache and cannot be used now.
+        // The record keeps the datasets in the cache that cannot be used now.
         let mut record = records::read_flush_file(files, prefix).unwrap_or_default();
         let kept = |id: &u64| self.cached.unusable.iter().any(|slot| slot.id == *id);
         let in_bypass = |id: &u64| {

@@ -1,10 +1,10 @@
-//! `SCR_Session_repair`: a run goes on after ranks were lost. Processes that survive keep their locks and what is
-//! in their caches, and others take the places of lost ones, or there are fewer ranks from then on.
+//! `SCR_Session_repair`: a run goes on after ranks were lost. Surviving processes keep their locks and their
+//! caches. Other processes take the places of lost ones, or the run has fewer ranks from then on.
 //!
-//! The ranks first find out who has survived. Then they start a run as `SCR_Init` does, with the settings of a
-//! survivor, and without what only the first start of a session may do (`SCR_CACHE_PURGE`,
-//! `SCR_PREFIX_PURGE`, `SCR_HALT_SECONDS`). The new run has a number of its own. So threads of the run that was broken, and
-//! processes of it that still live, do not find the paths that they know.
+//! First the ranks find out which of them have survived. Then they start a run as `SCR_Init` does, with the settings of
+//! a survivor, and without what only the first start of a session may do (`SCR_CACHE_PURGE`, `SCR_PREFIX_PURGE`,
+//! `SCR_HALT_SECONDS`). The new run has a number of its own. So threads of the broken run, and processes of it that
+//! still live, do not find the paths that they know.
 
 use crate::comm::{Communicator, Term, collective};
 use crate::config::Config;
@@ -35,16 +35,17 @@ pub(in crate::session) struct Kept {
     pub allows_other_ranks: bool,
 }
 
-/// How a run begins. The same on all ranks, but for what each keeps.
+/// The way in which a run begins. All ranks have the same value, except for the state that each
+/// keeps.
 #[derive(Default)]
 pub(in crate::session) enum Beginning {
-    /// It is the first run of a session.
+    /// This is the first run of a session.
     #[default]
     First,
     /// The session goes on after ranks were lost.
     Repair {
         agreed: Repair,
-        /// What this process has of the run before; `None` for a new process.
+        /// This process's state of the run before; `None` for a new process.
         kept: Option<Box<Kept>>,
     },
 }
@@ -71,7 +72,7 @@ impl Beginning {
         }
     }
 
-    /// What this process has of the run before, for the one that begins.
+    /// This process's state of the run before, for the run that begins.
     pub fn take_kept(&mut self) -> Option<Box<Kept>> {
         match self {
             Beginning::Repair { kept, .. } => kept.take(),
@@ -103,20 +104,20 @@ impl Member {
         self.0.is_some()
     }
 
-    /// How the repaired run begins, when the ranks have agreed.
+    /// Decides how the repaired run begins, when the ranks have agreed.
     pub(super) fn begin(&mut self, agreed: Repair) -> Beginning {
         let kept = self.0.take();
         Beginning::Repair { agreed, kept }
     }
 
-    /// The process keeps what the run that begins has not taken.
+    /// Gives the process back the state that the run that begins has not taken.
     pub(super) fn put_back(&mut self, mut beginning: Beginning) {
         self.0 = beginning.take_kept();
     }
 }
 
 impl Kept {
-    /// Of a process that had no run.
+    /// The state of a process that had no run.
     pub fn of_new(identity: u64) -> Self {
         Kept {
             identity,
@@ -127,7 +128,7 @@ impl Kept {
         }
     }
 
-    /// Of a process whose run cannot go on. Waits for its threads. Local.
+    /// The state of a process whose run cannot go on. Waits for its threads. Local.
     pub fn of(mut session: Session) -> Self {
         let locks = std::mem::take(&mut session.locks);
         let statistics = std::mem::replace(&mut session.statistics, Statistics::new());
@@ -145,7 +146,8 @@ impl Kept {
     }
 }
 
-/// What names a session: the same in all its runs, and different in each session. From the number of its first run.
+/// A number that names a session: the same in all its runs, and different in each session. From the number of its
+/// first run.
 pub(super) fn identity_of(run: u64) -> u64 {
     // No session gets the number that means "none" in a reduction.
     run >> 2
@@ -155,7 +157,7 @@ pub(super) fn identity_of(run: u64) -> u64 {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::session) struct Repair {
     pub identity: u64,
-    /// How many ranks have survived.
+    /// Number of ranks that have survived.
     pub survivors: usize,
     /// The highest that any of them has used.
     pub ids: Ids,
@@ -171,11 +173,11 @@ impl Repair {
     }
 }
 
-/// Finds out who has survived, and gives all ranks the settings of the lowest survivor; `None` if all are new.
-/// Collective over the ranks of the repaired run, of which each is a survivor or new.
+/// Finds out which ranks have survived, and gives all ranks the settings of the lowest survivor; `None` if all
+/// are new. Collective over the ranks of the repaired run, survivors and new ones.
 ///
 /// # Errors
-/// The ranks are of several sessions.
+/// The ranks belong to several sessions.
 pub(super) fn meet(
     comm: &dyn Communicator,
     environment: &Environment,

@@ -1,5 +1,5 @@
-//! What rank 0 finds out in `SCR_Init` for all ranks: parameters, user, job, and the state of the
-//! prefix directory.
+//! The facts that rank 0 finds out in `SCR_Init` for all ranks: parameters, user, job, and the
+//! state of the prefix directory.
 
 use crate::config::{Config, MAX_FILE, Settings};
 use crate::events::{Message, Severity, Sink, Speaker};
@@ -38,11 +38,11 @@ pub(in crate::session) struct RunInfo {
     pub checkpoint: u64,
     /// A random number that identifies this run. Its directory in each store is named after it.
     pub run: u64,
-    /// What names the prefix directory in records.
+    /// The names of the prefix directory in records.
     pub prefix: OwnPrefix,
 }
 
-/// What rank 0 keeps for itself.
+/// The facts that rank 0 keeps for itself.
 pub(in crate::session) struct RootState {
     /// On the prefix directory, if its file system has locks.
     pub lock: Option<Box<dyn Lock>>,
@@ -51,14 +51,14 @@ pub(in crate::session) struct RootState {
     pub unfinished: Option<Dataset>,
 }
 
-/// Where rank 0 looks and whom it tells.
+/// The things that rank 0 looks at, and the listener for its messages.
 pub(in crate::session) struct RootSetup<'a> {
     pub files: &'a dyn Files,
     pub sink: &'a dyn Sink,
     pub speaker: &'a Speaker,
     pub environment: &'a Environment,
     pub lock_timeout: Duration,
-    /// It is the first run of a session; in a repair, the settings are those of a survivor.
+    /// True in the first run of a session; in a repair, the settings are those of a survivor.
     pub is_first: bool,
     /// The MPI in which this process is alone.
     pub alone_in: Option<String>,
@@ -97,8 +97,8 @@ impl RootSetup<'_> {
             Some(lock) => Some(lock),
             None => lock_prefix(files, &prefix, self.lock_timeout)?,
         };
-        // What is certified below `.scr` counts only if `.scr` itself is there after a power loss. No
-        // flush into containers syncs the directory in which it stands.
+        // Certified files below `.scr` count only if `.scr` itself is still there after a power loss.
+        // No flush into containers syncs the directory in which it stands.
         if let Err(error) = files.sync_dir(prefix.root()) {
             self.tell(
                 Severity::Warning,
@@ -189,8 +189,8 @@ impl RootSetup<'_> {
         ))
     }
 
-    /// Writes down, in the prefix directory of a session with a name, which one that is, and in that of the job, which
-    /// sessions it has. Commands need it. Local.
+    /// Records the name of the session in its prefix directory, and the session in the prefix directory of the job.
+    /// Commands need it. Local.
     fn enter_session(&self, name: &str, prefix: &Prefix, of_job: &Path) {
         let of_job = Prefix::new(of_job);
         let enter = || {

@@ -12,7 +12,7 @@ use std::os::unix::net::{SocketAddr, UnixListener};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// After this time rank 0 tells it, and after the second one a rank of each other node.
+/// After this time rank 0 reports it, and after the second one a rank of each other node.
 const RANK_0: Duration = Duration::from_secs(60);
 const OTHERS: Duration = Duration::from_secs(90);
 
@@ -44,7 +44,7 @@ impl Wait {
     fn of<T>(patience: Duration, tell: impl FnOnce() -> T + Send + 'static) -> Wait {
         let (ends, over) = channel();
         let _blocked = BlockedSignals::new();
-        // Without a thread nothing is told.
+        // Without a thread nothing is reported.
         let _ = Builder::new().spawn(move || {
             if let Err(RecvTimeoutError::Timeout) = over.recv_timeout(patience) {
                 let _told = tell();
@@ -55,7 +55,8 @@ impl Wait {
     }
 }
 
-/// A name that one process of a launch has on this node as long as the value lives; `None` if another one has it.
+/// A name that one process of a launch has on this node as long as the value lives; `None` if another process has
+/// it.
 fn is_first_on_node() -> Option<Option<UnixListener>> {
     // Processes of one launcher have one parent on a node.
     let launcher = std::os::unix::process::parent_id();

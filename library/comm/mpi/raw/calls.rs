@@ -5,7 +5,7 @@ use super::handle::{Form, Handle};
 use super::{MPI_Aint, MPI_Count, MPI_Status, found};
 use std::ffi::{c_char, c_int, c_void};
 
-/// What a call returns while there is no MPI: no code of success.
+/// The result of a call without an MPI: not a code of success.
 pub(super) const NO_MPI: c_int = -1;
 
 /// Those of the MPI that was found.
@@ -44,7 +44,7 @@ macro_rules! calls {
             /// The function of this name of the MPI that was found.
             ///
             /// # Safety
-            /// What the standard asks of a caller.
+            /// The caller keeps to the rules of the standard for this function.
             #[allow(non_snake_case)]
             pub(in super::super) unsafe extern "C" fn $name($($arg: given!($kind)),*) -> c_int {
                 match functions() {
@@ -61,7 +61,7 @@ macro_rules! calls {
             /// The function of this name, with a prefix, if the MPI that was found has it.
             ///
             /// # Safety
-            /// What is proposed for the standard asks of a caller.
+            /// The caller keeps to the proposed rules for this function.
             #[allow(non_snake_case)]
             pub(super) unsafe fn $rare($($its: given!($form)),*) -> c_int {
                 match functions() {

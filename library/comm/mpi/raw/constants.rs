@@ -8,7 +8,7 @@ use std::ffi::c_int;
 /// MPIs with the same handles, constants and structures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Family {
-    /// MPICH from 3.1 on and what is made of it, as Intel MPI, MVAPICH, Cray MPICH and ParaStation MPI: handles are
+    /// MPICH from 3.1 on and its derivatives, as Intel MPI, MVAPICH, Cray MPICH and ParaStation MPI: handles are
     /// integers.
     Mpich,
     /// Open MPI, and Spectrum MPI: handles are addresses of variables.

@@ -1,4 +1,4 @@
-//! Finding the MPI of the process, and what it is.
+//! Finds the MPI of the process, and its family.
 
 use super::super::version_text::{self, short};
 use super::Mpi;
@@ -15,7 +15,8 @@ const VERSION_TEXT: usize = 16384;
 
 static FOUND: OnceLock<Mpi> = OnceLock::new();
 
-/// The MPI of the process. It is looked for until it is found, since a program may load it later.
+/// The MPI of the process. It is looked for in each call until it is found, since a program may
+/// load it later.
 pub(super) fn found() -> Option<&'static Mpi> {
     FOUND.get().or_else(|| find().ok())
 }

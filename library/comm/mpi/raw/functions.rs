@@ -29,7 +29,7 @@ macro_rules! plain {
     (combine) => { Option<Combine> };
 }
 
-/// The type of an argument as an MPI takes it whose handles have the form `$h`.
+/// The type of an argument of an MPI whose handles have the form `$h`.
 macro_rules! taken {
     (handle, $h:ty) => { $h };
     (made, $h:ty) => { *mut $h };
@@ -37,7 +37,8 @@ macro_rules! taken {
     ($kind:ident, $h:ty) => { plain!($kind) };
 }
 
-/// Makes something of the functions: of those that every MPI has, and of those that some have, with a prefix.
+/// Expands a macro for the functions: for those that every MPI has, and for those that some have, with a
+/// prefix.
 macro_rules! every_function {
     ($with:ident) => {
         $with! {
@@ -114,7 +115,7 @@ macro_rules! table {
                     Family::OpenMpi | Family::Standard => Some(conversion(family, library)?),
                 };
                 let create_keyval = library.required("MPI_Comm_create_keyval")?;
-                // SAFETY: addresses of functions that have these types by the standard, or by what is proposed for it.
+                // SAFETY: addresses of functions that have these types by the standard, or by the proposal for it.
                 unsafe {
                     Ok(Functions {
                         MPI_Comm_create_keyval: function(create_keyval),
@@ -134,7 +135,7 @@ every_function!(table);
 pub(super) use {every_function, plain};
 
 impl<H> Functions<H> {
-    /// True if it has those for processes that fail.
+    /// True if it has the functions for failed processes.
     pub fn has_ulfm(&self) -> bool {
         self.Comm_revoke.is_some()
             && self.Comm_is_revoked.is_some()

@@ -2,8 +2,8 @@
 
 use std::ffi::c_int;
 
-/// A handle of any MPI: an integer in MPICH's family, a pointer in the others. What an integer leaves free is zero, so
-/// that equal handles are equal bytes. C passes it to us in one register, whichever it is.
+/// A handle of any MPI: an integer in MPICH's family, a pointer in the others. Bytes that an integer does not fill are
+/// zero, so that equal handles are equal bytes. C passes it to us in one register, whichever it is.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub union Handle {

@@ -116,7 +116,7 @@ pub(super) fn of_fortran(comm: c_int) -> Handle {
     }
 }
 
-/// Makes a key of attributes, whose functions are those of `attribute`.
+/// Makes a key of attributes with the functions of `attribute`.
 ///
 /// # Safety
 /// MPI can be called.

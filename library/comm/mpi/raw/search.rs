@@ -7,16 +7,17 @@ use scr_engine::messages::NO_USABLE_MPI;
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::ptr;
 
-/// Each MPI library defines one of these functions. A tool between a program and its MPI defines the second one alone.
+/// Each MPI library defines one of these functions. A tool between a program and its MPI defines the second symbol
+/// alone.
 const MARKS: [&CStr; 2] = [c"PMPI_Comm_size", c"MPI_Comm_size"];
 
 /// A library of this process, or the program itself. It stays loaded.
 pub(super) struct Library {
     handle: *mut c_void,
-    /// Where it begins in memory.
+    /// Address of its beginning in memory.
     base: usize,
     pub path: String,
-    /// What is in it, in MPI's words, as soon as that is known.
+    /// The name of the MPI in it, in MPI's words, as soon as that is known.
     pub name: String,
 }
 
@@ -32,7 +33,7 @@ impl Library {
     }
 
     /// # Errors
-    /// It has no such symbol.
+    /// The library has no such symbol.
     pub fn required(&self, name: &str) -> Result<*mut c_void> {
         self.symbol(name).ok_or_else(|| {
             refusal(format!(
@@ -86,7 +87,7 @@ pub(super) fn libraries() -> Vec<Library> {
             // SAFETY: a string; nothing is loaded by this.
             let handle =
                 unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
-            // Each library finds what those have that it needs.
+            // Each library also finds symbols of the libraries that it needs.
             match defined_by(handle, mark) {
                 Some(library) if found.iter().all(|other| other.base != library.base) => {
                     found.push(library);
@@ -112,14 +113,15 @@ pub(super) fn is_static() -> bool {
     unsafe { libc::getauxval(libc::AT_BASE) == 0 }
 }
 
-/// The paths of what is loaded; the program itself is "".
+/// The paths of the loaded libraries; the program itself is "".
 fn loaded() -> Vec<CString> {
     unsafe extern "C" fn add(
         info: *mut libc::dl_phdr_info,
         _size: usize,
         paths: *mut c_void,
     ) -> c_int {
-        // SAFETY: the loader gives an entry with a string, and back the address that it was given.
+        // SAFETY: the loader calls this with an entry that has a string, and with the address that
+        // it was given.
         unsafe {
             let paths = &mut *paths.cast::<Vec<CString>>();
             if !(*info).dlpi_name.is_null() {
@@ -129,7 +131,7 @@ fn loaded() -> Vec<CString> {
         0
     }
     let mut paths: Vec<CString> = Vec::new();
-    // SAFETY: the function takes what is given with it, which lives until the call returns.
+    // SAFETY: the function gets its data with it, which live until the call returns.
     unsafe { libc::dl_iterate_phdr(Some(add), ptr::from_mut(&mut paths).cast()) };
     paths
 }

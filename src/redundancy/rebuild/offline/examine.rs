@@ -13,7 +13,7 @@ use crate::redundancy::{Context, PartHealth, RankRecord, Set, Verification, know
 use crate::{Error, Result};
 
 /// Examines the files of a set, and reads each byte once. `known` gives the file list of a rank's
-/// own completion record. If there is none, the list comes from the redundancy file of the rank or
+/// own completion record. Without a record, the list comes from the redundancy file of the rank or
 /// of a right neighbour. Local.
 ///
 /// # Errors

@@ -1,5 +1,5 @@
-//! Rebuilds what a set lost: opens and creates the files of all members, computes piece by piece, and gives
-//! new redundancy files their names.
+//! Rebuilds the losses of a set: opens and creates the files of all members, computes piece by piece, and
+//! gives new redundancy files their names.
 
 use super::ExaminedSet;
 use crate::format::files::RankFiles;
@@ -16,7 +16,7 @@ use crate::redundancy::{Context, RankRecord};
 use crate::store::write_behind::WriteBehind;
 use crate::{Error, Result};
 
-/// A rebuild of what the verdict asks for.
+/// A rebuild of the files that the verdict names.
 pub(super) struct Restore<'s> {
     pub set: &'s ExaminedSet<'s>,
     pub code: &'s Code,
