@@ -3,11 +3,13 @@
 mod build;
 mod checkpoint;
 mod restart;
+mod section;
 mod start;
 mod stop;
 mod table;
 
-pub use table::{Explanation, SECTIONS, Section, all_explanations};
+pub use section::{Explanation, Section};
+pub use table::{SECTIONS, all_explanations};
 
 use super::call::{Failure, Invocation};
 use super::terminal::{HEADING, Line};

@@ -161,6 +161,7 @@ fn long_options_in_the_documentation_exist() {
         "--target",
         "--test",
         "--strip",
+        "--strip-components",
         "--preset",
         "--list-presets",
         "--bench",
