@@ -5,6 +5,7 @@ if(NOT TARGET scr_fortran_module)
     add_library(scr_fortran_module STATIC EXCLUDE_FROM_ALL
         "${_scr_fortran}/scrf.F90" "${_scr_fortran}/scrf_classic.f90")
     set(_scr_modules "${CMAKE_BINARY_DIR}/scr-fortran")
+    file(MAKE_DIRECTORY "${_scr_modules}") # CMake 3.18 wants it there.
     set_target_properties(scr_fortran_module PROPERTIES OUTPUT_NAME scrf POSITION_INDEPENDENT_CODE ON
         ARCHIVE_OUTPUT_DIRECTORY "${_scr_modules}" Fortran_MODULE_DIRECTORY "${_scr_modules}")
     target_include_directories(scr_fortran_module INTERFACE "${_scr_modules}")
