@@ -93,10 +93,10 @@ fn commands_and_options_in_the_documentation_exist() {
                 [name, ..] if name.starts_with("scr_") && name == name.to_lowercase() => name,
                 _ => continue,
             };
-            // Functions of the Fortran module, and patterns of names.
+            // Functions of the Fortran module, patterns of names, and paths.
             let called = name.split('(').next().unwrap_or(name);
             let header = name.ends_with(".h") || name.ends_with(".hpp");
-            let other = header || fortran.contains(called) || name.contains(['*', ':']);
+            let other = header || fortran.contains(called) || name.contains(['*', ':', '/']);
             if name.starts_with("scr_") && other {
                 continue;
             }
