@@ -36,7 +36,7 @@ if [[ -z $other ]] || ! command -v "$other" >/dev/null; then
     echo "SKIPPED: there is no mpiexec of another MPI (mpiexec.mpich, mpiexec.openmpi)"
     exit 77
 fi
-message="ERROR: rank 0 on node .*: SCR_Init: 3 processes were launched \($variable\), and each is alone in its MPI_COMM_WORLD: the program runs with $family.*SCR_SERIAL=1 \(SCR-101\)"
+message="ERROR: rank 0 on node .*: SCR_Init: 3 processes were launched \($variable\), and each is alone in its MPI_COMM_WORLD: the program runs with (Intel|$family).*SCR_SERIAL=1 \(SCR-101\)"
 
 # run STATUS COMMAND...: ends with STATUS, 0 or 1 for any other; the output is in log.
 run() {
@@ -63,6 +63,11 @@ starts() {
     rm -rf .scr
 }
 
+# Newer MPIs refuse such a launcher themselves, in MPI_Init.
+if ! SCR_ENABLE=0 timeout 120 "$other" -n 3 "$look" ignore >log 2>&1 && grep -q "PMI" log; then
+    echo "SKIPPED: this MPI does not start under $other: $(grep "PMI" log | head -n 1)"
+    exit 77
+fi
 refused 1 "$look" look
 [[ $stops == - ]] || refused 1 "$stops"
 for program in "${programs[@]}"; do
