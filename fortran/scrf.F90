@@ -101,9 +101,9 @@ module scrf
     integer, save :: needed = 0, given = 0
 
     !> The list of a program's state, in the routine that lists it. Each call writes a field, compares it
-    !> with the checkpoint, or reads it. An error needs no look: all later calls fail as well, and so does
-    !> the checkpoint, or the restart. All calls are local, and with the same names, types and ranks of
-    !> arrays in the same order on all processes.
+    !> with the checkpoint, or reads it. The result need not be looked at: after an error all later calls
+    !> fail as well, and so does the checkpoint, or the restart. All calls are local, and with the same
+    !> names, types and ranks of arrays in the same order on all processes.
     !>
     !> A program can extend the type: its components are the state, and its own procedure list lists them.
     type, public :: scr_state
