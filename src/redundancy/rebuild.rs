@@ -275,7 +275,8 @@ fn describe_damage(mine: Option<&LocalPart>) -> (String, String) {
     (record.dataset.name.to_string(), here)
 }
 
-/// The state that this member announces, and its redundancy file. If that cannot be opened, `mine` knows why.
+/// The state that this member announces, and its redundancy file. If that cannot be opened, `mine` has the
+/// error.
 fn local_state(
     context: &Context,
     code: &Code,
@@ -308,8 +309,8 @@ fn local_state(
     (state, parity)
 }
 
-/// Opens the redundancy file of this rank. If that fails, its health knows why: the verdict says only that
-/// it is missing, which an error that may pass is not.
+/// Opens the redundancy file of this rank. If that fails, its health has the error: the verdict only says
+/// that the file is missing, but after an error that may pass it is not.
 fn open_parity(
     context: &Context,
     code: &Code,
