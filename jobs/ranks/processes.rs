@@ -428,7 +428,7 @@ mod tests {
             node: node.clone(),
             ..Wanted::default()
         };
-        // Without the directory all are taken. Each has its launcher.
+        // Without the directory all processes are taken. Each has its launcher.
         let mut all = Vec::new();
         while all.len() < 4 {
             all = find(&environment, &wanted);

@@ -3,9 +3,9 @@
 //! Every member announces its files, and all come to the same verdict. A rank without a record gets
 //! it from a right neighbour, whose redundancy file contains it. Ranks that need a new redundancy
 //! file get the file lists of their left neighbours. Then the blocks are exchanged column by
-//! column, in the order in which lost files are written. Which members send, and which of them
-//! computes, changes from piece to piece, so that all links and disks are used. A rank that lost
-//! data and redundancy writes both at the same time.
+//! column, in the order in which lost files are written. The sending members and the computing one
+//! change from piece to piece, so that all links and disks are used. A rank that lost data and
+//! redundancy writes both at the same time.
 //!
 //! The content of the survivors is compared with its checksums in the same pass; bytes that the
 //! pass did not read are read after it. If content turns out to be damaged, its rank announces

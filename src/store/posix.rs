@@ -458,7 +458,7 @@ pub fn sync_fs_tells_errors() -> bool {
     tells_errors(rustix::system::uname().release().to_str().unwrap_or(""))
 }
 
-/// True if a kernel of this release tells of them, such as `6.1.0-13-amd64`.
+/// True if a kernel of this release, such as `6.1.0-13-amd64`, reports such errors.
 fn tells_errors(release: &str) -> bool {
     let mut numbers = release.split(|c: char| !c.is_ascii_digit());
     let mut number = || numbers.next().and_then(|n| n.parse::<u32>().ok());

@@ -252,7 +252,7 @@ impl Growth {
         Growth { seen, since }
     }
 
-    /// For how long it has not changed.
+    /// The time for which it has not changed.
     fn pause(&mut self, seen: Option<Stat>, now: Instant) -> Duration {
         // The time of the last access does not count.
         let content = |stat: &Option<Stat>| stat.map(|s| (s.mtime, s.size, s.blocks));
