@@ -64,7 +64,7 @@ trait System: Send + Sync {
         false
     }
 
-    /// Does what opens a file, again with the held directories closed if too many files were open.
+    /// Calls `open`. If too many files are open, closes the held directories and calls `open` again.
     fn with_few_open<T>(&self, open: impl Fn() -> Result<T>) -> Result<T> {
         match open() {
             Err(error) if error.is_too_many_open() && self.close_held() => open(),
