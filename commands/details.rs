@@ -195,7 +195,7 @@ impl Details {
         }
     }
 
-    /// As cells of a table.
+    /// The details as cells of a table.
     pub fn cells(&self) -> [String; 6] {
         let number = |number: Option<u64>| number.map(|number| number.to_string());
         let rate = self.rate.map(|rate| text::bytes(rate as u64) + "/s");

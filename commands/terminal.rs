@@ -107,7 +107,7 @@ impl Screen {
         let width = || Some(usize::from(tcgetwinsize(stdout()).ok()?.ws_col));
         Screen {
             width: terminal.then(width).flatten().filter(|width| *width > 0),
-            // As the help that clap prints.
+            // The choice of colours that clap makes for its help.
             colour: AutoStream::choice(&stdout()) != ColorChoice::Never,
         }
     }

@@ -62,7 +62,7 @@ impl RunCommand for Options {
 }
 
 /// The configured limits; `None` without SCR_WATCHDOG_TIMEOUT. Without a limit of its own, the prefix
-/// directory has the same.
+/// directory has the limit of the run.
 pub(super) fn limits(job: &Job) -> Result<Option<Limits>, Failure> {
     let seconds = |name: &str| -> Result<Option<Duration>, Failure> {
         let number = job

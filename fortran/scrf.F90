@@ -101,9 +101,9 @@ module scrf
     integer, save :: needed = 0, given = 0
 
     !> The list of a program's state, in the routine that lists it. Each call writes a field, compares it
-    !> with the checkpoint, or reads it. An error needs no look: all later calls fail as well, and so does
-    !> the checkpoint, or the restart. All calls are local, and with the same names, types and ranks of
-    !> arrays in the same order on all processes.
+    !> with the checkpoint, or reads it. The result need not be looked at: after an error all later calls
+    !> fail as well, and so does the checkpoint, or the restart. All calls are local, and with the same
+    !> names, types and ranks of arrays in the same order on all processes.
     !>
     !> A program can extend the type: its components are the state, and its own procedure list lists them.
     type, public :: scr_state
@@ -968,8 +968,8 @@ module scrf
         module procedure :: restart_ranks_i64_i32, restart_ranks_i64_i64
     end interface scr_restart_ranks
 
-    !> scr_restart_file_count(rank, count, ierror): how many files of it did process rank write? The
-    !> first is rank 0.
+    !> scr_restart_file_count(rank, count, ierror): how many files did process rank write for it?
+    !> The first is rank 0.
     interface scr_restart_file_count
         module procedure :: restart_file_count_i32_i32, restart_file_count_i32_i64
         module procedure :: restart_file_count_i64_i32, restart_file_count_i64_i64
@@ -1485,7 +1485,7 @@ module scrf
             integer(c_int) :: status
         end function c_session_free
 
-        !> Makes a session that of the calls that follow; the result is the one before.
+        !> Sets the session of the following calls; the result is the session before.
         function c_session_enter(session) bind(C, name="SCR_Session_enter") result(before)
             import :: c_int
             implicit none
@@ -2817,7 +2817,7 @@ contains
 
     ! ---- Sessions: each call makes the call of the same name, with the session entered. ----
 
-    !> Makes a session that of the calls that follow. outer gets the value that leave needs.
+    !> Sets the session of the following calls. outer gets the value that leave needs.
     subroutine enter(self, outer)
         class(scr_session), intent(in) :: self
         type(scr_session), intent(out) :: outer

@@ -54,7 +54,7 @@ require_space() {
     fi
 }
 
-# Installs what is missing of the Debian packages given, and says which. Ends the script with
+# Installs those of the given Debian packages that are missing, and names them. Ends the script with
 # advice if that is not possible.
 require_packages() {
     local package missing=() as_root=()
@@ -107,7 +107,7 @@ mpi_environment() {
     export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 }
 
-# No setting of SCR from outside may change what a script shows.
+# No setting of SCR from outside may change the output of a script.
 forget_scr_settings() {
     local name
     for name in $(compgen -e SCR_ || true); do

@@ -127,8 +127,8 @@ pub fn bytes(number: u64) -> String {
     }
 }
 
-/// Numbers of bytes that are compared, as [`bytes`] gives them: `1.5 GiB`. If two that differ would look the
-/// same, all of them are exact: `1610612736 B`.
+/// Numbers of bytes that are compared, as [`bytes`] gives them: `1.5 GiB`. If two different values would
+/// look the same, all values are exact: `1610612736 B`.
 pub fn compared<const N: usize>(numbers: [u64; N]) -> [String; N] {
     let rounded = numbers.map(bytes);
     let differ = |(one, text): (u64, &String)| {

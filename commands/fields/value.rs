@@ -28,8 +28,8 @@ impl Distance {
 /// A number in a binary floating-point format, or an integer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Number {
-    /// The sign, and mantissa times two to the exponent. `place` is how many numbers of the format are between it
-    /// and zero.
+    /// The sign, and mantissa times two to the exponent. `place` counts the numbers of the format between this
+    /// number and zero.
     Finite {
         negative: bool,
         mantissa: u128,

@@ -23,7 +23,7 @@ pub(super) struct TimeUse {
     pub flush: f64,
     /// Rebuilding, fetching and reading checkpoints.
     pub restart: f64,
-    /// All that was done after the checkpoint that the next run went on from.
+    /// The time after the checkpoint that the next run went on from.
     pub lost: f64,
     /// The rest: start and end of SCR, waiting for flushes in the background.
     pub other: f64,

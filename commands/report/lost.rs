@@ -49,8 +49,9 @@ pub(super) fn find(runs: &mut [Run]) -> Vec<usize> {
     unknown
 }
 
-/// The place at which the checkpoint was completed. If the log lacks that, as the run was killed then: where
-/// it began to be written; or else, where an earlier run went on from it.
+/// The place at which the checkpoint was completed. If the log lacks the checkpoint, as the run was killed
+/// then: the place at which it began to be written; or else, the place at which an earlier run went on from
+/// it.
 fn place_of(before: &[Run], (id, name): &(u64, Option<String>)) -> Option<Moment> {
     let same = |other: u64, named: &Option<String>| {
         other == *id && (named.is_none() || name.is_none() || named == name)

@@ -68,7 +68,7 @@ pub(super) struct Launch<'a> {
 #[derive(Clone)]
 pub(super) struct NoProgress {
     pub why: String,
-    /// For how long.
+    /// Time without progress.
     pub pause: Duration,
 }
 

@@ -65,7 +65,8 @@ pub enum Done {
     Kept(String),
 }
 
-/// Cleans the directories of one job on this node. If one of them is in use, all are kept.
+/// Cleans the directories of one job on this node. If one directory of the job is in use, all are
+/// kept.
 pub fn clean(directories: &[JobDirectory], dry_run: bool, force: bool) -> Vec<Cleaned> {
     let (mut locks, mut reason, mut there) = (Vec::new(), None, Vec::new());
     for directory in directories {

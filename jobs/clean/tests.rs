@@ -103,7 +103,7 @@ fn without_locks_nothing_is_removed() {
 #[test]
 fn what_cannot_be_looked_at_is_kept_and_told() {
     let mut reads = 0;
-    // Each read in turn fails for good, until one of them is beyond the last.
+    // In each turn another read fails for good, until the turn is beyond the last read.
     loop {
         reads += 1;
         let base = Base::new();

@@ -225,7 +225,7 @@ pub fn summary(processes: &[RankProcess], silent: &[(String, String)], most: usi
         counted(all.len(), "group")
     )];
     let shown = if all.len() > room { room - 1 } else { room };
-    // With two largest groups nothing tells which of them is right.
+    // With two largest groups nothing tells which group is right.
     let size = |place: usize| all.get(place).map_or(0, |group| group.members.len());
     let one_largest = size(0) > size(1);
     for (place, group) in all.iter().enumerate().take(shown) {

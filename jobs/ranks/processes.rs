@@ -39,12 +39,12 @@ const FILES: usize = 6;
 /// The processes that are looked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// Those of this job. If no process names the job, those that do not tell their job are used; among them, those of
-    /// another prefix directory are left out.
+    /// Only processes of this job. If no process names the job, those that do not tell their job are used; among them,
+    /// those of another prefix directory are left out.
     pub job: Option<String>,
     /// The names of its prefix directory.
     pub prefixes: Vec<PathBuf>,
-    /// Those on the node of this name.
+    /// Only processes on the node of this name.
     pub node: String,
     /// These processes, whatever their job and rank. Empty: all ranks.
     pub pids: Vec<u32>,
@@ -428,7 +428,7 @@ mod tests {
             node: node.clone(),
             ..Wanted::default()
         };
-        // Without the directory all are taken. Each has its launcher.
+        // Without the directory all processes are taken. Each has its launcher.
         let mut all = Vec::new();
         while all.len() < 4 {
             all = find(&environment, &wanted);

@@ -60,7 +60,7 @@ impl ProcessTree {
     }
 
     /// Sends a signal to the programs, not to the shells that wait for them: to the first below shells, since launchers
-    /// pass signals on. To all if there are only shells. Local.
+    /// pass signals on. To all processes if there are only shells. Local.
     pub fn signal_programs(&mut self, number: i32) {
         let all = self.look();
         let stats: BTreeMap<u32, Stat> = all

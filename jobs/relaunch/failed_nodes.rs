@@ -1,4 +1,5 @@
-//! Nodes that have failed in this and in earlier jobs: which of them to leave out while there are others.
+//! Nodes that have failed in this and in earlier jobs: decides which of them to leave out while others
+//! are there.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,7 +22,7 @@ pub struct NodeFailure {
 pub struct FailedOften {
     /// The node.
     pub node: String,
-    /// In how many jobs it failed.
+    /// Number of jobs in which it failed.
     pub jobs: usize,
     /// Its last failure.
     pub last: NodeFailure,

@@ -121,7 +121,8 @@ impl SavedField {
         }
     }
 
-    /// The whole, or the value that all ranks have; of a field of each rank's own the array of `rank`.
+    /// The array of the whole, or of the value that all ranks have; if each rank has its own, the
+    /// array of `rank`.
     pub fn array(&self, rank: usize) -> Array {
         let own = self.parts.get(rank).map(|part| &part.entry);
         let extents = match self.owner {

@@ -410,7 +410,7 @@ impl Process {
         self.variables = Some(environment_print());
         let started = Session::init(setup, &mut self.config);
         if started.is_err() && alone && !self.config.is_on("SCR_SERIAL") {
-            // All processes of the launch fail alike, and one of them reports it.
+            // All processes of the launch fail in the same way, and one of them reports it.
             self.rank = launched_rank();
         }
         match started? {

@@ -22,7 +22,7 @@
 //! so that one directory does not get entries for thousands of ranks. A rank's records stay at their
 //! level even if the rank's node has another number in later runs; readers search all levels. The files
 //! of all ranks are in one tree, as in the prefix directory, so that several ranks can write one file.
-//! The record of the file is that of the lowest of these ranks.
+//! The file is in the record of the lowest of these ranks.
 //!
 //! In a restart on another number of ranks a node keeps its copies of files of the prefix directory in
 //! `scr.restart.*` until the restart is complete. The copies are not a dataset: the next run deletes

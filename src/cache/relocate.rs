@@ -15,7 +15,7 @@ use std::path::PathBuf;
 pub struct Peers {
     /// The ranks.
     pub set: Set,
-    /// For each of them, the rank that holds its part.
+    /// The rank that holds the part of each of them.
     pub holders: Vec<usize>,
 }
 

@@ -6,7 +6,7 @@
 
 use crate::{Error, Result};
 
-/// A payload on its way.
+/// A payload in transit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Packet {
     pub from: usize,

@@ -105,7 +105,7 @@ impl RankList {
         self.0.first().map(|run| run.first as usize)
     }
 
-    /// Those of them that are in `span`.
+    /// The ranks of the list that are in `span`.
     pub(super) fn within(&self, span: &Range<usize>) -> RankList {
         let (start, end) = (span.start as u64, span.end as u64);
         let cut = |run: &Run| {

@@ -25,7 +25,7 @@ pub enum FlushType {
 }
 
 impl FlushType {
-    /// From a word of the table.
+    /// The value for a word of the table.
     pub(super) fn from_word(word: &str) -> Self {
         match word {
             "SYNC" => FlushType::Sync,

@@ -15,7 +15,7 @@ use crate::{Error, Result};
 /// The source of a listed field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Want {
-    /// It stays as it is.
+    /// The memory stays as it is.
     Nothing,
     /// All of field `number` of the file of `rank`.
     Local { rank: u64, number: usize },

@@ -145,7 +145,7 @@ pub fn first_overlap(boxes: &[Region]) -> Option<(usize, usize, Region)> {
 }
 
 /// The cells into which the whole of a field is cut, so that each of the ranks looks after one at most.
-/// A box of about the size of a cell is in few of them.
+/// A box of about the size of a cell is in few cells.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grid {
     whole: Vec<u64>,
@@ -154,7 +154,7 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// At most `most` cells.
+    /// Divides the whole into at most `most` cells.
     pub fn new(whole: &[u64], most: usize) -> Self {
         let mut cells = vec![1; whole.len()];
         let mut left = most as u64;

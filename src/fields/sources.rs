@@ -148,7 +148,7 @@ pub struct Sources {
     kept: HashMap<ChunkKey, Vec<u8>>,
     room: u64,
     buffer: Vec<u8>,
-    /// Learns of the bytes that were read.
+    /// Is told how many bytes were read.
     watch: Box<dyn Watch>,
 }
 

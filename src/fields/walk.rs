@@ -88,10 +88,10 @@ impl Walk {
         self.base
     }
 
-    /// Visits the elements `from` to `to`, without the latter, as runs.
+    /// Visits the elements from `from` to before `to`, as runs.
     ///
     /// # Errors
-    /// Those of `visit`.
+    /// The errors of `visit`.
     pub fn runs(
         &self,
         from: u64,

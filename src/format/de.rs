@@ -194,7 +194,7 @@ impl<'de> de::Deserializer<'de> for TreeDeserializer<'de> {
         deserialize_identifier() self.deserialize_bytes(visitor);
     }
 
-    /// Without a wish, one element without a tree is a value, anything else a map.
+    /// If no type is asked for, one element without a tree is a value, and anything else a map.
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Outcome<V::Value> {
         let value = self.tree.iter().next().filter(|(_, sub)| sub.is_empty());
         match value {

@@ -12,7 +12,7 @@ pub const CACHE: &str = "CACHE";
 pub const PFS: &str = "PFS";
 /// On the way there, in the background.
 pub const FLUSHING: &str = "FLUSHING";
-/// On the way there while the program waits.
+/// The dataset is being copied there while the program waits.
 pub const SYNC_FLUSHING: &str = "SYNC_FLUSHING";
 /// Its last flush has failed. Not in SCR v3.1.0.
 pub const FLUSH_FAILED: &str = "FLUSH_FAILED";

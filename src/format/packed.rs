@@ -41,8 +41,8 @@ pub(super) fn unpack_at(bytes: &[u8], base: u64) -> Result<(Tree, usize)> {
     Ok((tree, reader.position()))
 }
 
-/// A packed tree with its elements in the order of names; of several of one name the last counts. The
-/// trees below them stay as they are.
+/// A packed tree with its elements in the order of names; if several have one name, the last counts.
+/// The trees below them stay as they are.
 pub(super) fn sorted(packed: &[u8]) -> Result<Vec<u8>> {
     let mut reader = PackedReader {
         rest: packed,

@@ -297,7 +297,7 @@ impl TransferPart {
     /// Checks numbers and paths, since the file may be damaged or hostile.
     ///
     /// # Errors
-    /// One of them cannot be; says which.
+    /// A value is impossible; the error names it.
     pub fn check(&self, at: PartId) -> Result<()> {
         let odd = |what: String| Err(Error::format(0, format!("{}: {what}", at.words())));
         if self.dataset.id != at.dataset {

@@ -23,7 +23,8 @@ const SOCKETS: [&str; 3] = ["/dev/log", "/var/run/syslog", "/var/run/log"];
 /// is full.
 const ANSWER: Duration = Duration::from_secs(5);
 
-/// The first of these paths that is a socket. Some systems have a directory of logs at one of them.
+/// The first of these paths that is a socket. Some systems have a directory of logs at one of these
+/// paths.
 fn first_socket<'a>(paths: &[&'a Path]) -> Option<&'a Path> {
     let is_socket = |path: &&&Path| {
         let found = std::fs::metadata(path);

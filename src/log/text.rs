@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A file to which lines are appended. A missing file is made, for its owner alone, as by SCR v3.1.0. In a directory
-/// that people share (setgid) they share the file, too: the runs of all of them write to it.
+/// that people share (setgid) they share the file, too: the runs of all these people write to it.
 ///
 /// Each record is one system call on a file that was opened for appending. So lines of several processes
 /// do not mix, and a log that was moved away is made again. A large one is renamed; see

@@ -38,7 +38,7 @@ struct State {
     writing: bool,
     /// No more records come. The thread tries each of the remaining records once.
     ending: bool,
-    /// Nobody waits any more.
+    /// No thread waits for records any more.
     closed: bool,
     /// The thread has ended.
     ended: bool,

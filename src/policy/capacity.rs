@@ -31,8 +31,8 @@ pub fn check_fit(need: Option<u64>, free: u64, deleted: Option<u64>) -> Fit {
 }
 
 /// Number of further datasets of these `sizes`, in this order, that must be evicted so that
-/// `wanted` bytes fit, if `room` bytes are free without that. All of them, if only the `need` can
-/// be satisfied. `None` if not even that.
+/// `wanted` bytes fit, if `room` bytes are free without that. All sizes, if only the `need` can be
+/// satisfied. `None` if not even that.
 pub fn additional_evictions(need: u64, wanted: u64, mut room: u64, sizes: &[u64]) -> Option<usize> {
     for (count, size) in sizes.iter().enumerate() {
         if room >= wanted {

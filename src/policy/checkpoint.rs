@@ -224,7 +224,7 @@ mod tests {
         assert_eq!(best(&rules(2.0), &FOUR), Some(expected));
         let at = |overhead, computed| due(&rules(overhead), &History { computed, ..FOUR }, false);
         assert!(!at(2.0, 97.9) && at(2.0, 98.0));
-        // 10.02 % is the share of the best one.
+        // 10.02 % is the share of the best interval.
         assert!(!best(&rules(50.0), &FOUR).unwrap().limited);
         assert!(!best(&rules(100.0), &FOUR).unwrap().limited);
         assert!(!at(50.0, 2.1));

@@ -16,9 +16,9 @@
 //! is evicted. Datasets that were offered to the program, which may be about to read them, are evicted
 //! last. The limit for the number of datasets in a store always holds.
 //!
-//! A flush that succeeds puts its dataset into class 2 or 3, one that fails into 3, 5 or 6. So nothing of
-//! class 5 or 6 goes before the end of a flush is known on which the choice depends
-//! ([`awaited`]). Datasets of the first three classes go without waiting.
+//! A flush that succeeds puts its dataset into class 2 or 3, one that fails into 3, 5 or 6. If the
+//! choice within class 5 or 6 depends on how a running flush ends, nothing is evicted until that flush
+//! has ended ([`awaited`]). Datasets of the first three classes are evicted without waiting.
 //!
 //! If there is too little space, more datasets of the first three classes may be evicted, except
 //! offered ones. A restart then still finds as new a checkpoint as before.

@@ -111,7 +111,8 @@ fn a_directory_that_is_not_empty_is_told_and_one_that_is_gone_is_not() {
     assert!(!there(".scr/scr.dataset.1") && there(".scr/scr.dataset.2"));
 }
 
-/// A run has begun to write a dataset of the same name, and so perhaps of the same files, while those were listed.
+/// A run has begun to write a dataset of the same name, and so perhaps of the same files, while the files of the
+/// old one were listed.
 #[test]
 fn nothing_goes_if_the_name_is_another_datasets_meanwhile() {
     let (dir, mut index) = prefix(&[&["a"], &["b"]]);

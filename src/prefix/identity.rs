@@ -17,7 +17,7 @@ const NAMES: [&str; 2] = ["identity.scr", "identity.2.scr"];
 
 /// A prefix directory and its identity.
 pub struct KnownPrefix {
-    /// As records in a cache name it.
+    /// The form in which records in a cache name it.
     pub own: OwnPrefix,
     /// The number that names it in the id of a job; `None` if the hash of its path does.
     pub number: Option<u64>,
@@ -180,7 +180,7 @@ fn read(files: &dyn Files, prefix: &Prefix) -> Result<Option<Identity>> {
     failed.map_or(Ok(None), Err)
 }
 
-/// Writes both files, unless they have it already. One of them is enough.
+/// Writes both files, unless they have it already. One of the two is enough.
 fn write(files: &dyn Files, prefix: &Prefix, identity: &Identity) -> Result<()> {
     let bytes = format::encode_record(identity)?;
     let put = |name: &str| {

@@ -148,8 +148,8 @@ struct PartRecords<'a> {
 impl PartRecords<'_> {
     /// The files of this part that an earlier attempt has recorded, if they are there: that attempt may have
     /// been killed before it could report, or its record in a transfer file was lost. The files in the cache
-    /// may be worse by now, so they are not copied again over the good ones. If files are missing, the record
-    /// is removed: nobody may rely on it while they are copied again.
+    /// may be damaged by now, so they are not copied again over the good copies. If files are missing, the
+    /// record is removed: nobody may rely on it while they are copied again.
     fn take_recorded(&self, dataset: &Dataset) -> Result<Option<BTreeMap<u64, RankEntry>>> {
         let (files, PartPlace { part, parts, .. }) = (self.target.files, self.place);
         let top = match (self.place.split, parts) {

@@ -174,7 +174,7 @@ fn the_last_part_completes_the_dataset() {
             for (rank, sizes) in sizes {
                 assert_eq!(sizes, [(Some(rank), true)]);
             }
-            // Summary, leaves, and the branches above more than a group of them.
+            // Summary, leaves, and the branches above them if they are more than a group.
             let branches = if parts > FANOUT {
                 parts.div_ceil(FANOUT) + 1
             } else {

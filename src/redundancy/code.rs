@@ -76,7 +76,7 @@ impl Code {
         self.members
     }
 
-    /// Blocks of redundancy in a column, and on each member. As many members may be lost.
+    /// Blocks of redundancy in a column, and on each member. This number of members may be lost.
     pub fn parities(&self) -> usize {
         self.parities
     }

@@ -130,7 +130,7 @@ pub enum Blocks {
 
 impl Blocks {
     /// The expected kind of blocks for files with these paths and sizes (bytes): the files of all members of a
-    /// set are mostly alike. Small ones are not looked at.
+    /// set are mostly alike. Small files are not looked at.
     pub fn of(files: &dyn Files, list: &[(PathBuf, u64)]) -> Self {
         let large = list.iter().filter(|(_, size)| *size >= LARGE);
         let has_holes = |path: &Path, size: u64| {
@@ -192,7 +192,7 @@ impl ParityWriter {
         let file = files.rewrite(&temporary, 0o600)?;
         match blocks {
             Blocks::AreData => match file.allocate(size) {
-                // There is room for one of them.
+                // Only one of the two files has room.
                 Err(error) if error.is_full() => {
                     files.remove_tree(&path)?;
                     file.allocate(size)?;

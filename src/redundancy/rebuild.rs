@@ -3,9 +3,9 @@
 //! Every member announces its files, and all come to the same verdict. A rank without a record gets
 //! it from a right neighbour, whose redundancy file contains it. Ranks that need a new redundancy
 //! file get the file lists of their left neighbours. Then the blocks are exchanged column by
-//! column, in the order in which lost files are written. Which members send, and which of them
-//! computes, changes from piece to piece, so that all links and disks are used. A rank that lost
-//! data and redundancy writes both at the same time.
+//! column, in the order in which lost files are written. The sending members and the computing one
+//! change from piece to piece, so that all links and disks are used. A rank that lost data and
+//! redundancy writes both at the same time.
 //!
 //! The content of the survivors is compared with its checksums in the same pass; bytes that the
 //! pass did not read are read after it. If content turns out to be damaged, its rank announces
@@ -275,7 +275,8 @@ fn describe_damage(mine: Option<&LocalPart>) -> (String, String) {
     (record.dataset.name.to_string(), here)
 }
 
-/// The state that this member announces, and its redundancy file. If that cannot be opened, `mine` knows why.
+/// The state that this member announces, and its redundancy file. If that cannot be opened, `mine` has the
+/// error.
 fn local_state(
     context: &Context,
     code: &Code,
@@ -308,8 +309,8 @@ fn local_state(
     (state, parity)
 }
 
-/// Opens the redundancy file of this rank. If that fails, its health knows why: the verdict says only that
-/// it is missing, which an error that may pass is not.
+/// Opens the redundancy file of this rank. If that fails, its health has the error: the verdict only says
+/// that the file is missing, but after an error that may pass it is not.
 fn open_parity(
     context: &Context,
     code: &Code,

@@ -5,8 +5,8 @@
 //! it sent, and the rank compares the written files with the checksums. The holder keeps its copy.
 //!
 //! A rebuild does this in the pass that rebuilds, if all holders are members of the set. Each block is sent
-//! once, and is used on arrival. [`move_parts`] moves all other parts before. Such a part goes through the
-//! first stage of the pipeline only.
+//! once, and is used on arrival. All other parts are moved by [`move_parts`] before that pass. They go
+//! through the first stage of the pipeline only.
 
 use super::code::BlockPlace;
 use super::logical::LogicalReader;

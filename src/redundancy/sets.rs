@@ -49,8 +49,8 @@ impl Set {
     }
 }
 
-/// Into how many sets all ranks are divided, if the largest failure group (commonly a node) has so many of
-/// them. In order of importance:
+/// Number of sets into which all ranks are divided, if the largest failure group (commonly a node) has so
+/// many ranks. In order of importance:
 ///
 /// 1. sets have at least 2 members (unless there is only one rank);
 /// 2. no set holds two members of one failure group, unless a group is larger than half of
@@ -60,7 +60,8 @@ impl Set {
 ///
 /// The ranks are dealt out to the sets in turn: first the ranks of the larger groups, of groups of one size those of
 /// the group with the lowest rank, and in a group the lower ranks. So set sizes differ by at most one. A group has at
-/// most as many ranks as there are sets, and no set gets two of them. Members are in rising order of world rank.
+/// most as many ranks as there are sets, and no set gets two ranks of a group. Members are in rising order of world
+/// rank.
 pub fn number_of_sets(ranks: usize, largest: usize, set_size: usize) -> usize {
     largest.max(ranks / set_size.max(2)).min(ranks / 2).max(1)
 }

@@ -216,7 +216,7 @@ impl Cluster {
         })
     }
 
-    /// Rebuilds on all ranks. Those in `amnesiac` have lost their record.
+    /// Rebuilds on all ranks. The members in `amnesiac` have lost their record.
     pub fn rebuild(
         &self,
         scheme: &RedundancyScheme,

@@ -108,7 +108,7 @@ impl Watch for CallSigns {
 
 /// A run goes on without the file, so errors do not matter.
 fn write_count(files: &dyn Files, path: &Path, count: u64) {
-    // The text always has the same length, so that it needs no other way to be whole.
+    // The text always has the same length, so that a reader always gets a whole number.
     let text = format!("{count:020}\n");
     let file = files.rewrite(path, 0o600);
     let _ = file.and_then(|file| file.write_at(0, text.as_bytes()));

@@ -376,7 +376,8 @@ fn lock_store(
         }
         if lock.is_some() {
             take_over_earlier_runs(files, layout)?;
-            // Without the file other runs know less. A full file system must not stop this run.
+            // Without the file other runs do not know the owner. A full file system must not stop
+            // this run.
             let _ = format::write(files, &path, owner, Durability::Atomic);
             return Ok(Locked::ByThisRun(lock));
         }

@@ -44,7 +44,7 @@ pub(super) struct Run {
     pub settings: Settings,
     pub descriptors: Descriptors,
     pub prefix: Prefix,
-    /// As records in the cache name it.
+    /// The form in which records in the cache name it.
     pub own_prefix: OwnPrefix,
     pub user: Name,
     pub job: Name,

@@ -106,8 +106,8 @@ impl Statistics {
         }
     }
 
-    /// Records that the run ends by itself, waits for the log for a short time, and tells what it lacks.
-    /// `why` is the call of the program. Local.
+    /// Records that the run ends by itself, waits for the log for a short time, and reports the number
+    /// of lost records. `why` is the call of the program. Local.
     pub fn log_end(&mut self, run: &Run, why: Option<&str>) {
         self.compute_ends(run, Instant::now());
         if why.is_none() {

@@ -100,7 +100,7 @@ pub(in crate::session) fn difference_in_nodes(run: &Run) -> i64 {
 /// different directories. A file system that is mounted twice has two names. Collective; two rounds, one if a store is full.
 ///
 /// # Errors
-/// A rank does not see it: each has such a directory of its own.
+/// A rank does not see the file: each rank has such a directory of its own.
 pub(in crate::session) fn confirm_in_nodes(run: &Run) -> Result<()> {
     let stores: Vec<(&Store, &StoreDescriptor)> = in_nodes(run).collect();
     confirm(run, run.id(), &stores, |store, descriptor| {

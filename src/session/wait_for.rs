@@ -7,7 +7,7 @@ use crate::format::Dataset;
 pub(super) enum WaitFor<'a> {
     /// None: it only looks.
     Nothing,
-    /// All of them.
+    /// All flushes.
     All,
     /// The flushes of these datasets.
     Ids(&'a [u64]),

@@ -115,7 +115,7 @@ mod tests {
         write_with_holes(&*file, 0, &data).unwrap();
         assert!(std::fs::read(&path).unwrap() == data);
         assert!(blocks(&path) < 24 * CELL as u64, "{}", blocks(&path));
-        // Without a size the end stays away.
+        // Without a size the end of the file is missing.
         let path = dir.path().join("short");
         let file = Posix.create(&path, 0o600).unwrap();
         write_with_holes(&*file, 0, &[0; 10]).unwrap();

@@ -213,7 +213,7 @@ mod tests {
         assert!(held.is_some());
         assert!(now().unwrap().is_none());
         drop(held);
-        // As a killed process leaves it.
+        // The state that a killed process leaves.
         fs::create_dir(dir.path().join(NAME)).unwrap();
         fs::write(dir.path().join(NAME).join(HOLDER), "killed").unwrap();
         assert!(now().unwrap().is_none());

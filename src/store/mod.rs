@@ -111,8 +111,8 @@ impl Stat {
     }
 
     /// The space that a file takes, bytes: its size in whole blocks of `block` bytes, or the
-    /// allocated space if that is less, as with holes. A file system that tells of no allocation at
-    /// all is not believed.
+    /// allocated space if that is less, as with holes. A report of the file system that nothing is
+    /// allocated is not believed.
     pub fn space(&self, block: u64) -> u64 {
         let size = self.size.next_multiple_of(block);
         match self.blocks {
@@ -125,7 +125,7 @@ impl Stat {
 /// Capacity of a file system, bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Space {
-    /// In all.
+    /// The whole file system.
     pub total: u64,
     /// Available to this user.
     pub free: u64,

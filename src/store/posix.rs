@@ -64,7 +64,7 @@ trait System: Send + Sync {
         false
     }
 
-    /// Does what opens a file, again with the held directories closed if too many files were open.
+    /// Calls `open`. If too many files are open, closes the held directories and calls `open` again.
     fn with_few_open<T>(&self, open: impl Fn() -> Result<T>) -> Result<T> {
         match open() {
             Err(error) if error.is_too_many_open() && self.close_held() => open(),
@@ -458,7 +458,7 @@ pub fn sync_fs_tells_errors() -> bool {
     tells_errors(rustix::system::uname().release().to_str().unwrap_or(""))
 }
 
-/// True if a kernel of this release tells of them, such as `6.1.0-13-amd64`.
+/// True if a kernel of this release, such as `6.1.0-13-amd64`, reports such errors.
 fn tells_errors(release: &str) -> bool {
     let mut numbers = release.split(|c: char| !c.is_ascii_digit());
     let mut number = || numbers.next().and_then(|n| n.parse::<u32>().ok());

@@ -17,7 +17,7 @@ const FEW: usize = 8;
 /// The files that are synced one by one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SyncPlan {
-    /// The small ones are left to a sync of the file system.
+    /// The small files are left to a sync of the file system.
     together: bool,
 }
 

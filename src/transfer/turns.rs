@@ -10,7 +10,7 @@ const DONE: Tag = 0x10;
 /// From the leader: this rank may begin; with the verdict of a rank that failed, it must not.
 const TURN: Tag = 0x11;
 
-/// A team has at least so many ranks, if there are that many.
+/// Number of ranks in a team, at least, if the run has so many.
 const TEAM: usize = 256;
 /// At least so many ranks of a team work at a time, so that a slow one does not hold up the others.
 const SHARE: usize = 4;
@@ -43,7 +43,7 @@ pub fn in_turns<T>(
     if rank == leader {
         return lead(comm, width, leader + width + 1..end, body);
     }
-    // The first ones need not wait for a turn.
+    // The first ranks need not wait for a turn.
     if rank > leader + width {
         let verdict = comm.recv(leader, TURN)?;
         if !verdict.is_empty() {

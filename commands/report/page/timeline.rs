@@ -178,7 +178,7 @@ struct Columns {
     step: f64,
     number: usize,
     paths: [String; STACK.len()],
-    /// For each class: where its last rectangle begins, and how it stands.
+    /// For each class: the place and the size of its last rectangle.
     last: [Option<(usize, usize, usize)>; STACK.len()],
 }
 

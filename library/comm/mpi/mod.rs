@@ -239,7 +239,8 @@ impl Mpi {
         matches!(finalized(), Ok(true))
     }
 
-    /// True if calls of MPI are possible: it is the one of the build, has begun, and has not ended. Local.
+    /// True if calls of MPI are possible: the MPI is the one of the build, has begun, and has not ended.
+    /// Local.
     pub fn is_usable() -> bool {
         usable("MPI").is_ok()
     }

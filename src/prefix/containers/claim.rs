@@ -11,8 +11,8 @@ use std::path::Path;
 
 /// Takes containers of `size` bytes for `bytes` bytes of one writer, and makes them, empty, in the
 /// dataset's directory `dir`. Their numbers are `lowest`, `lowest + step` and so on, or later ones if
-/// these exist. So writers with another `lowest` below `step` never take the same ones, and the others
-/// are kept apart by a lock. `None` if that is not possible. Local.
+/// these exist. So writers with another `lowest` below `step` never take the same numbers, and writers
+/// with the same `lowest` are kept apart by a lock. `None` if that is not possible. Local.
 ///
 /// # Errors
 /// There would be too many containers, or they cannot be made.

@@ -397,7 +397,7 @@ fn what_two_writers_claim_is_different() {
         "ctr.8.scr",
     ];
     assert_eq!(names(dir.path()), expected);
-    // A number that cannot be counted on from.
+    // The highest number has no next one.
     fs::write(dir.path().join(file_name(u64::MAX)), "").unwrap();
     assert_eq!(claimed(1, 3), None);
     let many = claim(&Posix, dir.path(), (u64::MAX, 1), (0, 4)).unwrap_err();

@@ -35,9 +35,9 @@ pub fn read(comm: &dyn Communicator, files: &dyn Files, dir: &Path) -> Result<Lo
     Ok(read.and(entry).into())
 }
 
-/// Calls `each` for every entry of the tree in `dir`. Each file of the tree is read by one rank, which
-/// its name tells, so each entry is seen by one rank: if there are as many ranks as wrote the tree, by
-/// the one that wrote the leaf; else the leaves are spread over all ranks. Collective.
+/// Calls `each` for every entry of the tree in `dir`. The name of each file of the tree tells which
+/// rank reads it, so each entry is seen by one rank: if as many ranks read the tree as wrote it, by
+/// the rank that wrote the leaf; else the leaves are spread over all ranks. Collective.
 pub fn for_each_shared(
     comm: &dyn Communicator,
     files: &dyn Files,

@@ -76,8 +76,8 @@ impl<'env> RestoreRound<'_, 'env> {
         state.is_none_or(|state| state.lacks(what))
     }
 
-    /// Survivors send their headers to the ranks that lost their records, which make new ones of
-    /// them. Returns this rank's record. One round of messages.
+    /// Survivors send their headers to the ranks that lost their records, which make new records
+    /// from the headers. Returns this rank's record. One round of messages.
     fn exchange_headers(
         &self,
         record: Option<RankRecord>,
@@ -129,7 +129,7 @@ impl<'env> RestoreRound<'_, 'env> {
         Ok(local.error.keep(lists.collect()))
     }
 
-    /// Opens the redundancy file that is here, or creates the one that another rank sends.
+    /// Opens this rank's redundancy file, or creates the file that another rank sends.
     fn open_parity(&self, parity: Option<Parity>, local: &mut MemberIo) {
         match parity.filter(|_| !self.lacks(self.context.set.index, PARITY)) {
             Some(Parity::Here(input)) if self.verified => {

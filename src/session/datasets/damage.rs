@@ -20,7 +20,8 @@ pub(in crate::session) struct Damage {
 }
 
 impl Damage {
-    /// In words. `saved`: whether the prefix directory has a copy of the dataset, if that is known.
+    /// The description, in words. `saved`: whether the prefix directory has a copy of the dataset,
+    /// if that is known.
     pub fn told(&self, saved: Option<bool>) -> String {
         let of = self.rank.map_or("a record".to_string(), |rank| {
             format!("a file of {}", ranks_in_words(&[rank]))

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 const NICE: i32 = 10;
 
 /// Number of deletions that may go on at once. If the program writes datasets faster than the old ones are
-/// deleted, it waits: else threads and deleted datasets would become more and more.
+/// deleted, it waits: else the number of threads and deleted datasets would grow without limit.
 const MOST: usize = 4;
 
 /// A dataset whose directory was renamed out of the way, or parts of one.

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 pub(in crate::session) enum Location {
     /// In the cache, in the store with this index.
     Cache(usize),
-    /// In the prefix directory (bypass). It takes no room in this store, and counts only among the other ones
-    /// that bypass it.
+    /// In the prefix directory (bypass). It takes no room in this store, and counts only among the other
+    /// datasets that bypass it.
     Bypass(usize),
 }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The state of a cached dataset in the prefix directory, or on the way there. The same on all ranks.
+/// The state of a cached dataset in the prefix directory, or of its flush. The same on all ranks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub(in crate::session) enum PrefixState {

@@ -36,7 +36,8 @@ pub(in crate::session) struct RestartSearch {
 pub(in crate::session) struct Offer {
     /// The checkpoint that `SCR_Have_restart` offers, with this rank's files.
     pub files: Option<RestartFiles>,
-    /// Checkpoints that may be whole but could not be used, each for its own time.
+    /// Checkpoints that may be whole but could not be used; the cause of each says when it may be
+    /// used again.
     pub unavailable: Vec<Unavailable>,
     /// Checkpoints that do not fit this program, in the order in which they were offered, each with the
     /// difference. They are good, and are not offered again in this run.

@@ -36,7 +36,7 @@ const NEARLY_FULL: u64 = 20;
 /// Files of at least so many bytes are looked at, since they may have holes.
 const LARGE: u64 = 1 << 20;
 
-/// This rank's size on its way to the leader.
+/// This rank's size in a message to the leader.
 pub(in crate::session) struct SizeReport {
     /// Bytes of data, and of all.
     own: (u64, u64),

@@ -24,7 +24,8 @@ pub(in crate::session) type DatasetKey = (u64, u64);
 pub(in crate::session) struct Survey {
     /// For each store, the leader of each rank. Empty until leaders have reported, as `domains` is.
     pub leaders: Vec<Vec<usize>>,
-    /// For each store, the failure domain of each rank: the lowest rank whose datasets are lost with its.
+    /// For each store, the failure domain of each rank: the lowest rank whose datasets are lost together
+    /// with this rank's.
     pub domains: Vec<Vec<usize>>,
     /// Stores that other runs have on some nodes. No rank of this run reads or writes there.
     pub held_by_others: BTreeSet<usize>,

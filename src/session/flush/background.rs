@@ -42,7 +42,8 @@ pub(super) struct Starting<'a> {
     pub begun: Instant,
 }
 
-/// A dataset on its way to the prefix directory. The same on all ranks, except for times and `part`.
+/// A dataset that is being copied to the prefix directory. The same on all ranks, except for times
+/// and `part`.
 struct Flushing {
     dataset: Dataset,
     copiers: Copiers,

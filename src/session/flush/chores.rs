@@ -46,7 +46,7 @@ impl Flush<'_> {
                 self.cached.led.deletion.start_postponed(self.run);
                 Ok(())
             }
-            // A search may evict and fetch datasets, so no flush may go on beside it.
+            // A search may evict and fetch datasets, so no flush may go on during the search.
             Call::HaveRestart | Call::CompleteRestart | Call::Current => {
                 self.end_flushes(WaitFor::All)
             }

@@ -43,7 +43,7 @@ pub(in crate::session) fn delete_outside_window(run: &Run, flushed: u64) -> Resu
     Ok(ids)
 }
 
-/// The checkpoints that leave the prefix directory when it is to keep `size` of them, counted from
+/// The checkpoints that leave the prefix directory when it keeps `size` checkpoints, counted from
 /// the one just flushed down to lower ids, as in SCR v3.1.0. Higher ids belong to a run that was
 /// given up for an older checkpoint; if they counted, the new ones would be deleted. Datasets that
 /// are marked as output stay, and so does the current checkpoint.

@@ -32,7 +32,8 @@ struct LedStore {
     store: usize,
     /// In the distances of a [`RankList`] from the leader.
     ranks: Vec<u32>,
-    /// How far below the leader the lowest rank is of those whose datasets in it are lost together.
+    /// Distance from the lowest of the ranks whose datasets in it are lost together up to the
+    /// leader.
     lost_with: usize,
 }
 

@@ -118,8 +118,8 @@ impl Restart<'_> {
     }
 }
 
-/// A fetched checkpoint is not one of this program. The one that was current before it is so again, or else a later
-/// search would take the fetched one for the user's choice. Rank 0.
+/// A fetched checkpoint is not one of this program. The checkpoint that was current before becomes current again,
+/// or else a later search would take the fetched one for the user's choice. Rank 0.
 fn make_current_again(run: &Run, replaced: Replaced) {
     run.keep_record(|| {
         index::update(&*run.files, &run.prefix, |index| {

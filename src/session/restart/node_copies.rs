@@ -3,7 +3,8 @@
 //! Each rank of such a restart may read any file of the prefix directory. If fetched files go to the cache,
 //! [`Session::route`](super::Session::route) copies a file there when the first rank of a node asks for it.
 //! The other ranks of the node get the same copy. So the node reads it from the parallel file system once.
-//! Nobody knows then whether others will ask; a file that one rank reads is still read once.
+//! The first rank does not know whether others will ask; a file that only one rank needs is still read
+//! once.
 //!
 //! All of this is local. The ranks of a node find each other by a locked file for each file that is
 //! copied. A copy gets its name when it is complete and found to be as recorded. A file that cannot be
@@ -251,7 +252,7 @@ impl Growth {
         Growth { seen, since }
     }
 
-    /// For how long it has not changed.
+    /// The time for which it has not changed.
     fn pause(&mut self, seen: Option<Stat>, now: Instant) -> Duration {
         // The time of the last access does not count.
         let content = |stat: &Option<Stat>| stat.map(|s| (s.mtime, s.size, s.blocks));

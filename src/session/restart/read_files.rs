@@ -27,7 +27,7 @@ pub(in crate::session) struct ReadFiles {
     stamps: BTreeMap<PathBuf, FileStamp>,
 }
 
-/// A file that is not as it was when the restart began.
+/// A file that has changed since the restart began.
 struct Changed {
     path: PathBuf,
     /// Its size before, bytes.
@@ -66,7 +66,7 @@ impl ReadFiles {
         }
     }
 
-    /// True if a file is not as it was. Local.
+    /// True if a file has changed. Local.
     pub fn any_changed(&self, files: &dyn Files) -> bool {
         self.changed(files).next().is_some()
     }

@@ -118,7 +118,7 @@ impl Restart<'_> {
         self.search.offer.files = checkpoint.and_then(|cached| cached.restart_files(self.run));
     }
 
-    /// Recovers one cached dataset that is not the one that is offered. True if it is complete now.
+    /// Recovers one cached dataset, other than the offered one. True if it is complete now.
     /// Collective, with the same slot on all ranks.
     pub fn bring_back(&mut self, slot: Slot) -> Result<bool> {
         let step = self.next_step(|planner| planner.orders_for(slot))?;

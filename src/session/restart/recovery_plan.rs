@@ -252,7 +252,7 @@ impl Planner<'_> {
     }
 
     /// The datasets that remain in the cache beside the offered checkpoint. No restart can use the
-    /// `outdated` ones. Local.
+    /// `outdated` datasets. Local.
     pub fn rest(&self, outdated: &BTreeSet<Slot>) -> Result<Rest> {
         let run = self.run;
         let offered = self.offer.id();

@@ -120,8 +120,8 @@ impl Session {
         Ok(offered.writers.count(&self.run))
     }
 
-    /// From now on this restart reads its files in the prefix directory, where it has no copies of them on the node:
-    /// for a reader that reads only parts of files, and each part once. Local.
+    /// From now on this restart reads files without a copy on the node in the prefix directory: for a reader that
+    /// reads only parts of files, and each part once. Local.
     pub fn read_in_place(&mut self) {
         self.reading.node_copies.leave_out();
     }

@@ -24,8 +24,8 @@ pub fn pack(settings: &Settings, descriptors: &Descriptors) -> Result<Vec<u8>> {
     to_message(&(settings, stores, control, schemes))
 }
 
-/// Two terms for [`is_same`](crate::comm::is_same): whether the settings of all ranks are the same, by a fingerprint of
-/// them. `common` is from [`pack`], and empty if this rank has no settings.
+/// Two terms for [`is_same`](crate::comm::is_same), which compares the settings of all ranks by a fingerprint. `common`
+/// is from [`pack`], and empty if this rank has no settings.
 pub fn terms(common: &[u8]) -> [Term; 2] {
     same(collective::fingerprint(common))
 }

@@ -60,7 +60,7 @@ fn keep_newest_current(run: &Run, newest: Option<&CachedDataset>, due: &[Slot]) 
 
 /// The cached datasets that `SCR_Init` flushes, oldest first: those that are marked as output, those
 /// whose flush did not come to its end, and with `SCR_FLUSH_ON_RESTART` all checkpoints. Of the
-/// checkpoints only those up to the one that was recovered: later ones cannot be used. The same on
+/// checkpoints, only the recovered one and those before it: later ones cannot be used. The same on
 /// all ranks.
 fn due_after_recovery(
     cached: &CachedDatasets,

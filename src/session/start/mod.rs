@@ -318,7 +318,7 @@ impl Session {
         // A checkpoint is offered only when the program asks for one.
         self.search.offer.files = None;
         self.flush_before_halt()?;
-        // Deletion starts last: the rounds of a start would be slower beside it.
+        // Deletion starts last, since it would slow the rounds of a start.
         self.cached.led.deletion.start_postponed(&self.run);
         Ok(())
     }

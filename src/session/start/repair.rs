@@ -146,8 +146,8 @@ impl Kept {
     }
 }
 
-/// A number that names a session: the same in all its runs, and different in each session. From the number of its
-/// first run.
+/// A number that names a session: the same in all its runs, and different in each session. The identity is made
+/// from the number of its first run.
 pub(super) fn identity_of(run: u64) -> u64 {
     // No session gets the number that means "none" in a reduction.
     run >> 2
@@ -159,7 +159,7 @@ pub(in crate::session) struct Repair {
     pub identity: u64,
     /// Number of ranks that have survived.
     pub survivors: usize,
-    /// The highest that any of them has used.
+    /// The highest ids that any survivor has used.
     pub ids: Ids,
     pub allows_other_ranks: bool,
 }

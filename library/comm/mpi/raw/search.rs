@@ -22,8 +22,8 @@ pub(super) struct Library {
 }
 
 impl Library {
-    /// The address of a function or a variable. First that which the program uses: it may be a tool's that stands
-    /// between, and in a program with addresses that are fixed, a variable is in the program itself.
+    /// The address of a function or a variable. First the symbol that the program uses. It may be that of a tool
+    /// between the program and its MPI; in a program with fixed addresses, a variable is in the program itself.
     pub fn symbol(&self, name: &str) -> Option<*mut c_void> {
         let name = CString::new(name).ok()?;
         [libc::RTLD_DEFAULT, self.handle]
