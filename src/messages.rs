@@ -113,7 +113,6 @@ codes! {
     END_NOT_KNOWN = 403,
     COMMUNICATION_FAILED = 404,
     // It does not build.
-    NO_LIBCLANG = 501,
     NO_CARGO = 502,
     NO_FORTRAN_COMPILER = 503,
     MOD_FILE = 504,

@@ -5,13 +5,6 @@ use scr_engine::messages;
 
 explained! {
     BUILD = "It does not build";
-    NO_LIBCLANG {
-        title: "libclang is missing",
-        text: "libclang was not found",
-        cause: "The bindings to MPI are made by libclang while SCR is compiled.",
-        remedy: "`apt-get install libclang-dev`, `dnf install clang-libs`, or the directory of `libclang.so` in \
-         `-DSCR_LIBCLANG_PATH=`.",
-    }
     NO_CARGO {
         title: "Rust is missing or too old",
         text: "cargo was not found.",
