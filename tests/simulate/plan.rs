@@ -364,6 +364,7 @@ impl Plan {
                 "purge of the prefix directory",
                 runs.clone().any(Run::purges_prefix),
             ),
+            ("no fetch", runs.clone().any(|run| !self.fetch_in(run))),
             (
                 "SCR_CURRENT",
                 runs.clone().any(|run| run.current().is_some()),
