@@ -118,7 +118,7 @@ run() {
     mkdir "$name"
     cd "$name"
     export SCR_PREFIX=$PWD SCR_CACHE_BASE=$work/cache SCR_CNTL_BASE=$work/cntl SCR_JOB_ID=$name
-    killed first.log 'grep -q "checkpoint heat2d.10$" first.log' "$program" \
+    killed first.log 'grep -qs "checkpoint heat2d.10$" first.log' "$program" \
         "$@" size 32 steps 900000 delay 10 output ""
     last=$(sed -n 's/^heat2d: checkpoint heat2d\.//p' first.log | tail -n 1)
     "$@" size 32 steps $((last + 15)) >log 2>&1 || fail "$name does not go on: $(tail -n 20 log)"

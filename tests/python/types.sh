@@ -8,4 +8,4 @@ if ! "$python" -c "import mypy" 2>/dev/null; then
     echo "SKIPPED: $python has no mypy (Debian: mypy)"
     exit 77
 fi
-"$python" -m mypy --cache-dir="$PWD/cache" --config-file "$directory/pyproject.toml" "$directory/scr"
+"$python" -m mypy --cache-dir="$PWD/cache" --config-file "$directory/pyproject.toml" "$directory"/{scr,scr_rs,elf.py,wheel.py}
