@@ -75,7 +75,7 @@ if [[ $PWD != *" "* ]] && command -v make >/dev/null && command -v pkg-config >/
     block make >makefile
     for program in whole endless; do
         rm "$program/survive"
-        make -s -C "$program" -f ../makefile FC="$mpifort" SCRF_DIRECTORY=../made
+        make -s -C "$program" -f ../makefile FC="$mpifort" SCRF_DIRECTORY=../made SCRF_FLAGS=-fPIC
     done
     goes_on make
 fi
