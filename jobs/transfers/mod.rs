@@ -2,6 +2,7 @@
 //!
 //! The daemon copies one part after the other ([`serve`]); [`service`] starts it, ends it, and does what it has left.
 
+pub mod part_check;
 mod progress;
 pub mod serve;
 pub mod service;
