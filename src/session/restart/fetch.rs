@@ -217,7 +217,7 @@ impl Restart<'_> {
         let next = run.share(next)?;
         self.ids.know(next.max_dataset, Some(next.max_checkpoint));
         // Whether or not the one that SCR_Current named can be used, others follow.
-        self.search.offer.chosen = None;
+        self.search.offer.forget_choice();
         let writers = Writers::new(run, next.ranks);
         let Some(dataset) = next.dataset else {
             return Ok(Attempt::NoneLeft);
