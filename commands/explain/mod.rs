@@ -3,11 +3,13 @@
 mod build;
 mod checkpoint;
 mod restart;
+mod row;
 mod start;
 mod stop;
 mod table;
 
-pub use table::{Explanation, SECTIONS, Section, all_explanations};
+pub use row::{Explanation, Section};
+pub use table::{SECTIONS, all_explanations};
 
 use super::call::{Failure, Invocation};
 use super::terminal::{HEADING, Line};

@@ -1,33 +1,7 @@
 //! The explanations of all messages that have a code. `docs/faq.md` is made from them, too.
 
+use super::row::{Explanation, Section};
 use super::{build, checkpoint, restart, start, stop};
-use scr_engine::messages::Code;
-
-/// The meaning of a code. Title, cause and remedy are in Markdown.
-#[derive(Debug)]
-pub struct Explanation {
-    /// The code.
-    pub code: Code,
-    /// The name of the constant in `scr_engine::messages`.
-    pub name: &'static str,
-    /// The symptom, in a few words.
-    pub title: &'static str,
-    /// The message, with `...` for names and numbers. Empty if SCR itself prints none.
-    pub text: &'static str,
-    /// Why it is printed.
-    pub cause: &'static str,
-    /// What to do.
-    pub remedy: &'static str,
-}
-
-/// The messages of one part of a job.
-#[derive(Debug)]
-pub struct Section {
-    /// The symptom, in a few words.
-    pub title: &'static str,
-    /// The messages, in the order of their codes.
-    pub rows: &'static [Explanation],
-}
 
 /// All messages that have a code.
 pub const SECTIONS: [&Section; 5] = [
@@ -46,33 +20,9 @@ pub fn all_explanations() -> impl Iterator<Item = &'static Explanation> {
 /// The explanation of a code: `SCR-105`, `scr-105` or `105`.
 pub(super) fn find(code: &str) -> Option<&'static Explanation> {
     let code = code.trim().to_ascii_uppercase();
-    let code = match code.starts_with("SCR-") {
-        true => code,
-        false => format!("SCR-{code}"),
-    };
-    all_explanations().find(|row| row.code.to_string() == code)
+    let number = code.strip_prefix("SCR-").unwrap_or(&code);
+    all_explanations().find(|row| row.code.to_string() == format!("SCR-{number}"))
 }
-
-/// Makes a section.
-macro_rules! explained {
-    ($section:ident = $heading:literal; $($name:ident {
-        title: $title:literal, text: $text:literal, cause: $cause:literal, remedy: $remedy:literal,
-    })*) => {
-        #[doc = $heading]
-        pub(super) const $section: Section = Section {
-            title: $heading,
-            rows: &[$(Explanation {
-                code: messages::$name,
-                name: stringify!($name),
-                title: $title,
-                text: $text,
-                cause: $cause,
-                remedy: $remedy,
-            }),*],
-        };
-    };
-}
-pub(super) use explained;
 
 #[cfg(test)]
 mod tests {
