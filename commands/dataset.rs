@@ -4,9 +4,10 @@ use super::call::Failure;
 use scr_engine::Error;
 use scr_engine::format::index::Index;
 use scr_engine::format::{self, Dataset, Name, summary::Summary};
-use scr_engine::prefix::index::{self, no_such_dataset};
+use scr_engine::prefix::index;
 use scr_engine::prefix::paths::Prefix;
 use scr_engine::store::Files;
+use scr_jobs::datasets::by_name::no_such_dataset;
 
 /// The complete dataset of this name in the index, else of this number.
 pub(super) fn find(files: &dyn Files, prefix: &Prefix, name: &Name) -> Result<Dataset, Failure> {

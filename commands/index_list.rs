@@ -8,9 +8,10 @@ use super::terminal::{HEADING, Line, WRONG};
 use clap::builder::styling::Style;
 use scr_engine::format::Name;
 use scr_engine::format::flush_file::{CACHE, FlushEntry};
-use scr_engine::format::index::{Index, IndexEntry, table};
+use scr_engine::format::index::{Index, IndexEntry};
 use scr_engine::format::print::escaped;
 use scr_engine::prefix::{paths::Prefix, records};
+use scr_jobs::datasets::listing::{rows, table};
 use std::os::unix::ffi::OsStrExt;
 
 /// Column of the names in the table.
@@ -18,13 +19,13 @@ const NAMES: usize = 35;
 
 /// Prints the checkpoints, newest first.
 pub(super) fn list(call: &mut Invocation, prefix: &Prefix) -> std::result::Result<(), Failure> {
-    let rows = existing(prefix)?.list();
-    let style = |row: usize| match rows.get(row) {
+    let listed = rows(&existing(prefix)?);
+    let style = |row: usize| match listed.get(row) {
         Some(row) if row.current => HEADING,
         Some(row) if !row.valid => WRONG,
         _ => Style::new(),
     };
-    Ok(call.show(&Line::table(&table(&rows), NAMES, style))?)
+    Ok(call.show(&Line::table(&table(&listed), NAMES, style))?)
 }
 
 /// Prints all datasets, newest first, with all known facts.

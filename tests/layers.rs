@@ -22,7 +22,7 @@ const LAYERS: &str = "
          fields daemon scavenge policy prefix transfer cache redundancy log config job format store events error messages text version system
     transfers: daemon prefix transfer cache format store events error text system
     clean: daemon cache job format store error text system
-    datasets: scavenge prefix transfer comm format store error system
+    datasets: scavenge prefix transfer cache redundancy comm format store error system
     saved_fields: fields prefix format store error system
     relaunch: policy format events
     hang: format

@@ -1,6 +1,6 @@
 //! Messages of a checkpoint and of its flush.
 
-use super::section::{Explanation, Section, explained};
+use super::row::{Explanation, Section, explained};
 use scr_engine::messages;
 
 explained! {

@@ -3,12 +3,12 @@
 mod build;
 mod checkpoint;
 mod restart;
-mod section;
+mod row;
 mod start;
 mod stop;
 mod table;
 
-pub use section::{Explanation, Section};
+pub use row::{Explanation, Section};
 pub use table::{SECTIONS, all_explanations};
 
 use super::call::{Failure, Invocation};

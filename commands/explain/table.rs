@@ -1,6 +1,6 @@
 //! The explanations of all messages that have a code. `docs/faq.md` is made from them, too.
 
-use super::section::{Explanation, Section};
+use super::row::{Explanation, Section};
 use super::{build, checkpoint, restart, start, stop};
 
 /// All messages that have a code.
@@ -20,11 +20,8 @@ pub fn all_explanations() -> impl Iterator<Item = &'static Explanation> {
 /// The explanation of a code: `SCR-105`, `scr-105` or `105`.
 pub(super) fn find(code: &str) -> Option<&'static Explanation> {
     let code = code.trim().to_ascii_uppercase();
-    let code = match code.starts_with("SCR-") {
-        true => code,
-        false => format!("SCR-{code}"),
-    };
-    all_explanations().find(|row| row.code.to_string() == code)
+    let number = code.strip_prefix("SCR-").unwrap_or(&code);
+    all_explanations().find(|row| row.code.to_string() == format!("SCR-{number}"))
 }
 
 #[cfg(test)]

@@ -6,12 +6,28 @@ use scr_engine::format::index::Index;
 use scr_engine::format::print::escaped;
 use scr_engine::prefix::access::PrefixAccess;
 use scr_engine::prefix::delete::{self, Deleted, DeletionPlan};
-use scr_engine::prefix::index::{self, no_such_dataset};
+use scr_engine::prefix::index;
 use scr_engine::prefix::paths::Prefix;
 use scr_engine::store::{Files, Unkept};
 use scr_engine::{Error, Result};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+
+/// The error of a name that is not the name of `what` in the index, and what to do.
+pub fn no_such_dataset(prefix: &Prefix, index: &Index, name: &Name, what: &str) -> Error {
+    let shown = escaped(name);
+    let what = match index.left_over(name) {
+        Some(id) => format!(
+            "`{shown}' is left over from a dataset that is gone: {id} is the id of `{}' now; \
+             `scr index --drop` takes the name out",
+            index.name(id).map(escaped).unwrap_or_default()
+        ),
+        None => format!(
+            "`{shown}' is not the name of {what} there; `scr index --list` shows the checkpoints"
+        ),
+    };
+    Error::config(prefix.file("index.scr").display().to_string(), what)
+}
 
 /// Removes a dataset from the index; its files stay.
 ///

@@ -3,5 +3,7 @@
 
 pub mod add;
 pub mod by_name;
+pub mod cached;
+pub mod listing;
 pub mod poststage;
 pub mod resume;

@@ -4,6 +4,7 @@
 //! The daemon copies one part after the other ([`serve`]); [`service`] starts it, ends it, and finishes its remaining
 //! work.
 
+pub mod part_check;
 mod progress;
 pub mod serve;
 pub mod service;

@@ -4,6 +4,7 @@
 //! finds a STATE other than RUNNING, and a COMMAND with which nothing is begun, knows that nothing is
 //! being copied.
 
+use super::part_check;
 use super::progress::{Follower, Progress, Shared};
 use scr_engine::cache::layout::Layout;
 use scr_engine::daemon::control::{Claim, Control, Version, is_damage};
@@ -343,12 +344,14 @@ impl Daemon<'_> {
         limits: Limits,
         begun: Instant,
     ) -> Result<Work> {
-        part.check(at).map_err(|e| e.in_file(self.control.file()))?;
+        part_check::check(part, at).map_err(|e| e.in_file(self.control.file()))?;
         let layout = Layout::new(part.base.as_path(), self.user, self.job);
         self.files
             .check_private_dirs(layout.base(), layout.below())?;
         let level = part.level.and_then(|level| usize::try_from(level).ok());
-        let layout = layout.of_run(part.run_number().unwrap_or(0)).at(level);
+        let layout = layout
+            .of_run(part_check::run_number(part).unwrap_or(0))
+            .at(level);
         let prefix = Prefix::new(part.prefix.as_path());
         let files = prefix.confine(self.files, [layout.job()]);
         let shared = Shared::new(limits, begun);

@@ -95,21 +95,6 @@ impl IndexEntry {
     }
 }
 
-/// A line of `scr_index --list`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Row {
-    /// Dataset id.
-    pub id: u64,
-    /// Complete and not failed.
-    pub valid: bool,
-    /// Time at which it was flushed.
-    pub flushed: Option<Name>,
-    /// The next restart begins with it.
-    pub current: bool,
-    /// Its name.
-    pub name: Name,
-}
-
 impl Default for Index {
     fn default() -> Self {
         let (names, datasets) = (BTreeMap::new(), BTreeMap::new());
@@ -429,42 +414,6 @@ impl Index {
         let numbers = numbers.filter(|&n| i32::try_from(n).is_ok());
         numbers.max().unwrap_or(0)
     }
-
-    /// The checkpoints, newest first.
-    pub fn list(&self) -> Vec<Row> {
-        let current = self.current_id();
-        let row = |(&id, entry): (&u64, &IndexEntry)| {
-            let dataset = entry.dataset.as_ref().filter(|d| d.is_checkpoint())?;
-            Some(Row {
-                id,
-                valid: entry.is_good(),
-                flushed: entry.flushed.clone(),
-                current: current == Some(id),
-                name: self.name(id).unwrap_or(&dataset.name).clone(),
-            })
-        };
-        self.datasets.iter().rev().filter_map(row).collect()
-    }
-}
-
-/// The table of `scr_index --list`, a heading and a line for each row.
-pub fn table(rows: &[Row]) -> String {
-    let mut text = String::from("DSET VALID FLUSHED             CUR NAME\n");
-    for row in rows {
-        let valid = if row.valid { "YES" } else { "NO" };
-        let flushed = row
-            .flushed
-            .as_ref()
-            .map(super::print::escaped)
-            .unwrap_or_default();
-        let current = if row.current { "*" } else { "" };
-        let name = super::print::escaped(&row.name);
-        let id = row.id;
-        text.push_str(&format!(
-            "{id:>4} {valid:<5} {flushed:<19} {current:>3} {name}\n"
-        ));
-    }
-    text
 }
 
 /// `NAME/<name>/DSET = <id>`. Names of no id, such as SCR v3.1.0 leaves for `-1`, are passed

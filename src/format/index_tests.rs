@@ -234,16 +234,3 @@ fn another_version_is_refused() {
     assert!(Index::from_tree(&tree).is_err());
     assert_eq!(Index::from_tree(&Tree::new()), Ok(Index::default()));
 }
-
-#[test]
-fn the_table_is_that_of_scr_index() {
-    let mut index = Index::default();
-    index.add(checkpoint(2, "ck.2"));
-    index.set_complete(checkpoint(3, "ck.3"), "2026-11-21T00:42:08");
-    index.set_complete(output(12345, "out"), "2026-11-21T00:42:08");
-    index.set_current(&"ck.3".into());
-    let text = "DSET VALID FLUSHED             CUR NAME\n   \
-                3 YES   2026-11-21T00:42:08   * ck.3\n   \
-                2 NO                            ck.2\n";
-    assert_eq!(table(&index.list()), text);
-}

@@ -3,10 +3,8 @@
 
 use super::with::{is_false, is_zero};
 use super::{Dataset, Name, with};
-use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::path::{Component, Path};
 
 /// `COMMAND`: work.
 pub const RUN: &str = "RUN";
@@ -282,57 +280,11 @@ impl TransferPart {
         self.state == Some(RUNNING.into())
     }
 
-    /// The number of the run.
-    pub fn run_number(&self) -> Option<u64> {
-        let digits = self.run.as_str().filter(|digits| digits.len() == 16)?;
-        u64::from_str_radix(digits, 16).ok()
-    }
-
     /// Forgets the result, so that the part is copied again.
     pub fn restart(&mut self) {
         (self.state, self.result, self.error) = (None, None, None);
         self.written = None;
     }
-
-    /// Checks numbers and paths, since the file may be damaged or hostile.
-    ///
-    /// # Errors
-    /// A value is impossible; the error names it.
-    pub fn check(&self, at: PartId) -> Result<()> {
-        let odd = |what: String| Err(Error::format(0, format!("{}: {what}", at.words())));
-        if self.dataset.id != at.dataset {
-            return odd(format!("its description is of dataset {}", self.dataset.id));
-        }
-        for (key, path) in [("PREFIX", &self.prefix), ("BASE", &self.base)] {
-            if !is_plain_absolute(path.as_path()) {
-                return odd(format!(
-                    "{key} `{path}` is not an absolute path without `..`"
-                ));
-            }
-        }
-        if self.run_number().is_none() {
-            return odd(format!("RUN `{}` is not a run", self.run));
-        }
-        let rising = self.rank.windows(2).all(|pair| pair.first() < pair.last());
-        let fits = self.rank.last().is_some_and(|last| *last < self.ranks);
-        let count = self.ranks <= i32::MAX as u64 && self.parts <= self.ranks;
-        if !(rising && fits && count && at.part < self.parts) {
-            return odd(format!(
-                "{} listed ranks, part {} of {} and {} ranks in all do not fit together",
-                self.rank.len(),
-                at.part,
-                self.parts,
-                self.ranks
-            ));
-        }
-        Ok(())
-    }
-}
-
-/// True for an absolute path of plain names.
-fn is_plain_absolute(path: &Path) -> bool {
-    let plain = |part| matches!(part, Component::RootDir | Component::Normal(_));
-    path.is_absolute() && path.components().all(plain)
 }
 
 impl PartId {

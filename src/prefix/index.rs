@@ -1,9 +1,8 @@
 //! The index file, changed by one process at a time.
 
 use super::paths::Prefix;
+use crate::format::Dataset;
 use crate::format::index::Index;
-use crate::format::print::escaped;
-use crate::format::{Dataset, Name};
 use crate::messages::LOCKED;
 use crate::store::{Durability, Files, Lock, LockAttempt, lock_by_directory, wait_for_lock};
 use crate::system::time::Instant;
@@ -127,22 +126,6 @@ pub(super) fn enter_if(
         Some(id) => files.remove_tree(&prefix.dataset(id)).map(|()| true),
         None => Ok(true),
     }
-}
-
-/// The error that `name` is not the name of `what` in the index, with the remedy. For commands.
-pub fn no_such_dataset(prefix: &Prefix, index: &Index, name: &Name, what: &str) -> Error {
-    let shown = escaped(name);
-    let what = match index.left_over(name) {
-        Some(id) => format!(
-            "`{shown}' is left over from a dataset that is gone: {id} is the id of `{}' now; \
-             `scr index --drop` takes the name out",
-            index.name(id).map(escaped).unwrap_or_default()
-        ),
-        None => format!(
-            "`{shown}' is not the name of {what} there; `scr index --list` shows the checkpoints"
-        ),
-    };
-    Error::config(prefix.file("index.scr").display().to_string(), what)
 }
 
 /// Waits for the lock on a dataset's directory in `.scr`. Local.

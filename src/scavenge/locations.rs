@@ -1,42 +1,12 @@
-//! Where the files of a dataset are: in a cache, or at their paths in the prefix directory.
+//! Where the files of a saved dataset are: at their paths in the prefix directory.
 
 use crate::Result;
-use crate::cache::layout::rank_dir;
 use crate::format::RankFiles;
 use crate::prefix::paths::Prefix;
 use crate::redundancy::offline::DataLocation;
 use crate::store::Files;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-
-/// A dataset in a cache. Its files are in `rank_<r>` below its directory.
-pub struct CacheLocation(
-    /// The dataset's directory.
-    pub PathBuf,
-);
-
-impl DataLocation for CacheLocation {
-    fn directory(&self, rank: usize) -> PathBuf {
-        self.0.join(rank_dir(rank))
-    }
-
-    fn check_names(&self, list: &RankFiles) -> Result<()> {
-        let dir = self.directory(list.rank);
-        let mut names = list.files.iter();
-        names.try_for_each(|file| file.file.below(&dir).map(drop))
-    }
-
-    fn make_dirs(&self, files: &dyn Files, list: &RankFiles) -> Result<()> {
-        let own = PathBuf::from(rank_dir(list.rank));
-        let mut dirs = parents(list).into_iter();
-        dirs.try_for_each(|dir| files.make_private_dirs(&self.0, &own.join(dir)))
-    }
-
-    fn sync(&self, _: &dyn Files, _: &RankFiles) -> Result<()> {
-        // Files in a cache are never synced.
-        Ok(())
-    }
-}
 
 /// The prefix directory.
 pub struct PrefixLocation<'a>(
@@ -72,7 +42,7 @@ impl DataLocation for PrefixLocation<'_> {
 }
 
 /// The directories with files of a rank, relative to the rank's directory.
-fn parents(list: &RankFiles) -> BTreeSet<&Path> {
+pub fn parents(list: &RankFiles) -> BTreeSet<&Path> {
     let paths = list.files.iter().map(|file| file.file.as_path());
     paths.filter_map(Path::parent).collect()
 }

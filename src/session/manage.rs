@@ -93,10 +93,8 @@ impl Session {
         if let Some(survey) = self.search.survey.get_mut() {
             survey.last_run.forget_bypass(run, |other| other > id);
         }
-        self.search.offer.files = None;
-        self.search.offer.unavailable.clear();
         self.ids.know(id, found.ckpt);
-        self.search.offer.chosen = Some(id);
+        self.search.offer.choose(id);
         self.fields.note_restore(None);
         self.cached.gone_back_from = self.ids.last();
         // A cached one that is complete comes first. Else the current marker in the index decides,
@@ -113,7 +111,7 @@ impl Session {
     /// says so. Collective.
     pub fn drop_dataset(&mut self, name: &Name) -> Result<()> {
         self.state.allow(Call::Drop)?;
-        self.search.offer.unavailable.clear();
+        self.search.offer.forget_unavailable();
         self.fields.forget(name);
         let run = &self.run;
         run.on_root(|| {
@@ -144,7 +142,7 @@ impl Session {
     pub fn delete(&mut self, name: &Name) -> Result<()> {
         self.state.allow(Call::Delete)?;
         self.flush().cancel_name(name, 0)?;
-        self.search.offer.unavailable.clear();
+        self.search.offer.forget_unavailable();
         self.fields.forget(name);
         let run = &self.run;
         let cached = self.cached.slots(|c| c.dataset.name == *name);

@@ -126,7 +126,7 @@ fn the_records_of_many_ranks_are_written_and_read_in_pieces() {
     let listed = measure("index", &files, |files| {
         index::read(files, &prefix).unwrap()
     });
-    assert_eq!(listed.list().len(), 1);
+    assert_eq!(listed.datasets().len(), 1);
     let mut seen = 0;
     measure("read all entries", &files, |files| {
         let each = |_, _: &RankEntry| {

@@ -7,7 +7,7 @@ use scr::format::files::{FileMeta, RankFiles};
 use scr::format::flush_file::{self, FlushFile};
 use scr::format::halt::Halt;
 use scr::format::identity::Identity;
-use scr::format::index::{self, Index};
+use scr::format::index::Index;
 use scr::format::nodes::Nodes;
 use scr::format::parity::{Group, ParityHeader};
 use scr::format::print::{Style, print};
@@ -18,6 +18,8 @@ use scr::format::summary::Summary;
 use scr::format::transfer::{PartId, Transfer, TransferFile, TransferPart};
 use scr::format::{Name, Tree, decode, encode, from_message, from_tree, to_message, to_tree};
 use scr::prefix::containers::{Numbering, segments};
+use scr_jobs::datasets::listing;
+use scr_jobs::transfers::part_check;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
@@ -174,7 +176,10 @@ fn fixtures_list_as_expected() {
                 .first()
                 .is_some_and(|line| line.starts_with("DSET VALID"))
             {
-                assert_eq!(index::table(&index.list()), lines.join("\n") + "\n");
+                assert_eq!(
+                    listing::table(&listing::rows(&index)),
+                    lines.join("\n") + "\n"
+                );
                 tables += 1;
             }
         }
@@ -472,7 +477,8 @@ fn transfer_file_is_golden() {
         part: 1,
     };
     transfer.insert(at, part);
-    assert_eq!(transfer.part(at).unwrap().check(at), Ok(()));
+    let part = transfer.part(at).unwrap();
+    assert_eq!(part_check::check(part, at), Ok(()));
     let dset = DATASET.lines().map(|line| format!("          {line}\n"));
     let dset: String = dset.collect();
     let text = format!(

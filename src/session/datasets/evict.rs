@@ -255,14 +255,17 @@ mod tests {
                 record.datasets.insert(id, entry);
             });
         }
-        search.offer.files = recovered(2).restart_files(&run);
+        search.offer.set(recovered(2).restart_files(&run));
 
         all.remove(&run, &mut search, &[slot(1)]);
-        assert!(search.offer.files.is_some(), "the other one stays offered");
+        assert!(
+            search.offer.files().is_some(),
+            "the other one stays offered"
+        );
         assert_eq!(ids_in_flush_file(&run), [2]);
         all.remove(&run, &mut search, &[slot(2)]);
         all.led.deletion.finish();
-        assert!(search.offer.files.is_none() && all.entries.is_empty());
+        assert!(search.offer.files().is_none() && all.entries.is_empty());
         assert_eq!(ids_in_flush_file(&run), [0; 0]);
         assert!(!layout.dataset(1).exists() && !layout.dataset(2).exists());
     }
@@ -308,11 +311,11 @@ mod tests {
         let mut all = CachedDatasets::default();
         let mut offer = Offer::default();
         let one = recovered(1);
-        offer.files = one.restart_files(&run);
+        offer.set(one.restart_files(&run));
         all.insert(one);
         all.insert(cached(2));
         assert_eq!(all.victims(&run, &offer, Location::Cache(0), 0), [slot(2)]);
-        offer.files = None;
+        offer.withdraw();
         // Dataset 1 tolerates a lost node, 2 does not; only while 2 is in the prefix directory it is safer.
         all.entries[0].tolerates = 1;
         all.entries[1].prefix = PrefixState::Saved;

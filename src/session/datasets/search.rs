@@ -4,7 +4,7 @@
 use crate::Result;
 use crate::cache::plan::Slot;
 use crate::comm::AtRoot;
-use crate::format::Dataset;
+use crate::format::{Dataset, Name};
 use crate::session::datasets::cached::{CachedDataset, CachedDatasets, RestartFiles};
 use crate::session::datasets::other_ranks::OtherRanks;
 use crate::session::datasets::survey::{PassedOver, Survey};
@@ -34,20 +34,104 @@ pub(in crate::session) struct RestartSearch {
 /// except for `files`.
 #[derive(Default)]
 pub(in crate::session) struct Offer {
-    /// The checkpoint that `SCR_Have_restart` offers, with this rank's files.
-    pub files: Option<RestartFiles>,
-    /// Checkpoints that may be whole but could not be used; the cause of each says when it may be
-    /// used again.
-    pub unavailable: Vec<Unavailable>,
-    /// Checkpoints that do not fit this program, in the order in which they were offered, each with the
-    /// difference. They are good, and are not offered again in this run.
-    pub unfit: Vec<(u64, String)>,
-    /// The id that `SCR_Current` has named, until that checkpoint is offered. No other checkpoint
-    /// is offered before it.
-    pub chosen: Option<u64>,
+    /// The checkpoint that `SCR_Have_restart` offers: this rank's files of it.
+    files: Option<RestartFiles>,
+    /// Checkpoints that may be whole but could not be used, each for its own time.
+    unavailable: Vec<Unavailable>,
+    /// Checkpoints that do not fit this program, in the order in which they were offered, each with what
+    /// does not fit. They are good, and are not offered again in this run.
+    unfit: Vec<(u64, String)>,
+    /// The id that `SCR_Current` has named, until that checkpoint is offered. No other one is
+    /// offered before it.
+    chosen: Option<u64>,
 }
 
 impl Offer {
+    /// This rank's files of the checkpoint that is offered.
+    pub fn files(&self) -> Option<&RestartFiles> {
+        self.files.as_ref()
+    }
+
+    /// Offers a checkpoint, or none.
+    pub fn set(&mut self, files: Option<RestartFiles>) {
+        self.files = files;
+    }
+
+    /// Offers none.
+    pub fn withdraw(&mut self) {
+        self.files = None;
+    }
+
+    /// Gives the files of the checkpoint that is offered, which is offered no longer.
+    pub fn take(&mut self) -> Option<RestartFiles> {
+        self.files.take()
+    }
+
+    /// The name of the checkpoint that is offered, for the program. With it the choice of the user is fulfilled.
+    pub fn tell(&mut self) -> Option<Name> {
+        let name = self.files.as_ref()?.dataset.name.clone();
+        self.chosen = None;
+        Some(name)
+    }
+
+    /// The program writes, so it has read what it wanted: the next search starts again.
+    pub fn end(&mut self) {
+        self.files = None;
+        self.chosen = None;
+    }
+
+    /// Offers nothing before the checkpoint `id`, which `SCR_Current` has named.
+    pub fn choose(&mut self, id: u64) {
+        self.files = None;
+        self.unavailable.clear();
+        self.chosen = Some(id);
+    }
+
+    /// The id that `SCR_Current` has named, until that checkpoint is offered.
+    pub fn chosen(&self) -> Option<u64> {
+        self.chosen
+    }
+
+    /// Other checkpoints may be offered, too.
+    pub fn forget_choice(&mut self) {
+        self.chosen = None;
+    }
+
+    /// Checkpoints that may be whole but could not be used.
+    pub fn unavailable(&self) -> &[Unavailable] {
+        &self.unavailable
+    }
+
+    /// Checkpoints that could not be used for this reason may be offered again.
+    pub fn try_again(&mut self, cause: Cause) {
+        self.unavailable.retain(|one| one.cause != cause);
+    }
+
+    /// Offers no checkpoint that another number of ranks has written.
+    pub fn withdraw_of_other_ranks(&mut self) {
+        self.files.take_if(|offered| offered.writers.are_others());
+    }
+
+    /// What could not be used keeps nothing from being offered any more.
+    pub fn forget_unavailable(&mut self) {
+        self.unavailable.clear();
+    }
+
+    /// The checkpoints that do not fit this program, in the order in which they were offered, each with the reason.
+    pub fn unfit(&self) -> &[(u64, String)] {
+        &self.unfit
+    }
+
+    /// Notes that a checkpoint does not fit this program.
+    pub fn does_not_fit(&mut self, id: u64, why: String) {
+        self.unfit.push((id, why));
+    }
+
+    /// The program may have changed: checkpoints that did not fit may be offered again.
+    pub fn forget_unfit(&mut self) {
+        self.unfit.clear();
+    }
+
     /// The id of the checkpoint that is offered.
     pub fn id(&self) -> Option<u64> {
         self.files.as_ref().map(|files| files.dataset.id)
@@ -90,8 +174,7 @@ impl RestartSearch {
     /// A search begins. Datasets that could not be used in the prefix directory are looked at
     /// again.
     pub fn begin(&mut self) {
-        let unavailable = &mut self.offer.unavailable;
-        unavailable.retain(|one| one.cause != Cause::InPrefix);
+        self.offer.try_again(Cause::InPrefix);
         if let Some(survey) = self.survey.get_mut() {
             survey.fetch = None;
         }

@@ -212,9 +212,8 @@ impl Session {
     /// was full, and its flushes have ended now. Collective.
     fn try_start(&mut self, request: &StartRequest) -> Result<bool> {
         let begun = Instant::now();
-        // A program that writes has read all that it wanted. The next search starts again.
-        self.search.offer.files = None;
-        self.search.offer.chosen = None;
+        // A program that writes has read what it wanted. The next search starts again.
+        self.search.offer.end();
         let (id, count) = self.ids.next(request.call.name())?;
         let mut dataset = self.describe(request, id, count);
         let Prepared {

@@ -33,7 +33,7 @@ impl Session {
             return Err(Error::usage(call, "the name is empty"));
         }
         let (run, cwd) = (&self.run, &self.cwd);
-        let path = match (&mut self.open, &self.search.offer.files) {
+        let path = match (&mut self.open, self.search.offer.files()) {
             (Some(open), _) => open.route(run, cwd, &self.other_ranks, name)?,
             (None, Some(offered)) if self.state == State::Restart => {
                 self.reading.route(run, cwd, offered, name)?

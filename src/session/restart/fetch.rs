@@ -212,8 +212,8 @@ impl Restart<'_> {
         let next = self.planner().map(|mut planner| planner.next_fetch());
         let next = run.share(next)?;
         self.ids.know(next.max_dataset, Some(next.max_checkpoint));
-        // Other checkpoints follow, even if the one that SCR_Current named cannot be used.
-        self.search.offer.chosen = None;
+        // Whether or not the one that SCR_Current named can be used, others follow.
+        self.search.offer.forget_choice();
         let writers = Writers::new(run, next.ranks);
         let Some(dataset) = next.dataset else {
             return Ok(Attempt::NoneLeft);

@@ -65,7 +65,8 @@ impl Restart<'_> {
     /// Collective.
     fn offer_of_run(&mut self) -> Result<()> {
         self.search.begin();
-        self.search.offer.files = self.search.newest_of_run(self.run, self.cached)?;
+        let newest = self.search.newest_of_run(self.run, self.cached)?;
+        self.search.offer.set(newest);
         Ok(())
     }
 
@@ -73,10 +74,11 @@ impl Restart<'_> {
         self.search.begin();
         let mut fetched_all = false;
         loop {
-            // Neither of the first two offers a checkpoint that is older than the next one in the
-            // prefix directory.
-            self.search.offer.files = self.search.newest_of_run(self.run, self.cached)?;
-            let found = self.search.offer.files.is_some()
+            // Neither of the first two offers what is older than the next one in the prefix
+            // directory.
+            let newest = self.search.newest_of_run(self.run, self.cached)?;
+            self.search.offer.set(newest);
+            let found = self.search.offer.files().is_some()
                 || (self.run.settings.distribute && self.search_cache()?.is_some());
             if found || fetched_all {
                 return Ok(());
@@ -144,10 +146,10 @@ impl Session {
     pub fn have_restart(&mut self) -> Result<Option<Name>> {
         self.state.allow(Call::HaveRestart)?;
         self.count_call();
-        if self.search.offer.files.is_none() && self.background.flushes.is_busy() {
+        if self.search.offer.files().is_none() && self.background.flushes.is_busy() {
             self.restart().offer_of_run()?;
         }
-        if self.search.offer.files.is_none() {
+        if self.search.offer.files().is_none() {
             self.flush().look_after(Call::HaveRestart)?;
             let computing = self.statistics.is_computing();
             self.statistics.compute_ends(&self.run, Instant::now());
@@ -157,14 +159,13 @@ impl Session {
             }
             found?;
         }
-        if let Some(offered) = &self.search.offer.files {
-            self.search.offer.chosen = None;
-            return Ok(Some(offered.dataset.name.clone()));
+        if let Some(name) = self.search.offer.tell() {
+            return Ok(Some(name));
         }
         if let Some(unavailable) = self.search.offer.newest_unavailable() {
             return Err(unavailable.error());
         }
-        if let Some((_, why)) = self.search.offer.unfit.first() {
+        if let Some((_, why)) = self.search.offer.unfit().first() {
             let given_up = self.run.settings.start_anew;
             let rest = if given_up {
                 "all of them are given up, as SCR_START_ANEW=1 asks for it"
@@ -172,7 +173,7 @@ impl Session {
                 "restore it with the program, or the input, that wrote it, or give all of them up: SCR_START_ANEW=1; \
                  until then nothing is written"
             };
-            let others = match self.search.offer.unfit.len() {
+            let others = match self.search.offer.unfit().len() {
                 0 | 1 => String::new(),
                 count => format!(" (nor do {} older ones fit)", count - 1),
             };
@@ -244,7 +245,7 @@ impl Session {
     pub fn start_restart(&mut self) -> Result<Name> {
         let state = self.state.allow(Call::StartRestart)?;
         self.count_call();
-        let Some(offered) = &self.search.offer.files else {
+        let Some(offered) = self.search.offer.files() else {
             self.state = self.state.refused(Call::StartRestart);
             return Err(Error::usage(
                 Call::StartRestart.name(),
@@ -274,7 +275,7 @@ impl Session {
         self.state.end_phase(call)?;
         self.reading.lists.forget();
         let trouble = self.reading.trouble.take();
-        let Some(offered) = self.search.offer.files.take() else {
+        let Some(offered) = self.search.offer.take() else {
             return Err(Error::usage(call.name(), "no checkpoint is open"));
         };
         let read = read.into();
@@ -335,7 +336,7 @@ impl Session {
             Err(unfit) if !bad => {
                 let (id, unfit) = (offered.dataset.id, unfit.to_string());
                 self.fields.does_not_fit(offered.dataset.name.clone());
-                self.search.offer.unfit.push((id, unfit));
+                self.search.offer.does_not_fit(id, unfit);
                 if let Some(survey) = self.search.survey.get_mut() {
                     survey.unfit.insert(id);
                     let replaced = survey.replaced.take_if(|replaced| replaced.by == id);
@@ -370,7 +371,7 @@ impl Session {
     /// In a restart, the expected path of a file for which [`Session::route`] has failed: SCR v3.1.0
     /// gives this path, too. Local.
     pub fn restart_path(&self, name: &Path) -> Option<PathBuf> {
-        let offered = self.search.offer.files.as_ref();
+        let offered = self.search.offer.files();
         let offered = offered.filter(|_| self.state == State::Restart)?;
         let relative = self.run.prefix.relative(name, &self.cwd).ok()?;
         let file = offered.find(&relative).unwrap_or(&relative);
@@ -380,7 +381,7 @@ impl Session {
     /// Lets the next search offer checkpoints again that did not fit the program ([`Verdict::Unfit`]): it may ask
     /// for other fields now. Local; all ranks must call it.
     pub fn forget_unfit(&mut self) {
-        self.search.offer.unfit.clear();
+        self.search.offer.forget_unfit();
         if let Some(survey) = self.search.survey.get_mut() {
             survey.unfit.clear();
         }

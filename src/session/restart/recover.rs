@@ -68,7 +68,7 @@ impl Restart<'_> {
         let found = self.try_candidates();
         self.search.tell_passed_over(run);
         let survey = self.search.survey.get();
-        match (&found, &self.search.offer.files) {
+        match (&found, self.search.offer.files()) {
             (Ok(Some(_)), Some(offered)) => run.log(Event::RestartSuccess, |record| {
                 record.of(&offered.dataset).since(begun)
             }),
@@ -115,7 +115,8 @@ impl Restart<'_> {
     /// Offers a checkpoint that is ready. The same on all ranks.
     pub fn offer(&mut self, id: u64) {
         let checkpoint = self.cached.get(id);
-        self.search.offer.files = checkpoint.and_then(|cached| cached.restart_files(self.run));
+        let files = checkpoint.and_then(|cached| cached.restart_files(self.run));
+        self.search.offer.set(files);
     }
 
     /// Recovers one cached dataset, other than the offered one. True if it is complete now.

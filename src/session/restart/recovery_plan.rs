@@ -137,7 +137,7 @@ impl Planner<'_> {
         {
             return Ok(Fate::Unusable(reason));
         }
-        if self.offer.chosen != Some(dataset.id)
+        if self.offer.chosen() != Some(dataset.id)
             && let Some(newer) = self.survey.newer_in_prefix(run, dataset)?
         {
             let (named, newer) = (title(dataset), title(&newer));
@@ -236,7 +236,7 @@ impl Planner<'_> {
         // A dataset that is older than one in the prefix directory must not stay while newer ones are
         // evicted.
         let mut outdated = BTreeSet::new();
-        if self.offer.files.is_none() {
+        if self.offer.files().is_none() {
             let candidates = self.survey.untried();
             for candidate in candidates.filter(|c| c.dataset.is_checkpoint()) {
                 if (self.survey.newer_in_prefix(self.run, &candidate.dataset)?).is_some() {
@@ -512,7 +512,7 @@ mod tests {
         let (run, _) = run_in(&dir, &[]);
         let mut root = Root::new(run, joined(vec![found(1, 1), found(2, 1)]));
         root.next();
-        root.offer.files = recovered(2).restart_files(&root.run);
+        root.offer.set(recovered(2).restart_files(&root.run));
         let remaining = root.step(|planner| planner.last_step()).rest.remaining;
         let ids: Vec<u64> = remaining.iter().map(|one| one.dataset.id).collect();
         assert_eq!(ids, [1]);

@@ -97,16 +97,10 @@ impl Session {
         }
         self.other_ranks.allowed = allowed && !run.settings.start_anew;
         if self.other_ranks.allowed {
-            self.search
-                .offer
-                .unavailable
-                .retain(|one| one.cause != Cause::OfOtherRanks);
+            self.search.offer.try_again(Cause::OfOtherRanks);
         } else {
             self.cached.entries.retain(|c| !c.writers.are_others());
-            self.search
-                .offer
-                .files
-                .take_if(|offered| offered.writers.are_others());
+            self.search.offer.withdraw_of_other_ranks();
         }
         Ok(())
     }
@@ -168,6 +162,6 @@ fn being_read<'a>(state: &mut State, offer: &'a Offer, call: Call) -> Result<&'a
         return Err(Error::NotStarted { call: call.name() });
     }
     state.allow(call)?;
-    let offered = offer.files.as_ref();
+    let offered = offer.files();
     offered.ok_or_else(|| Error::usage(call.name(), "no checkpoint is being read"))
 }

@@ -40,7 +40,7 @@ pub(super) fn flush_recovered(session: &mut Session, newest: Option<u64>) -> Res
         if let Some(survey) = search.survey.get_mut() {
             survey.cached.clear();
         }
-        search.offer.files = None;
+        search.offer.withdraw();
     }
     result
 }

@@ -303,7 +303,7 @@ impl Session {
         if let Some(unfinished) = unfinished {
             self.tell_unfinished(&unfinished);
         }
-        let keep_all = !self.search.offer.unavailable.is_empty();
+        let keep_all = !self.search.offer.unavailable().is_empty();
         self.locks.unlock_unused(&self.run, &self.cached, keep_all);
         let survey = self.search.survey.get();
         let written = survey.map_or(Ok(()), |survey| self.write_records(survey, is_first));
@@ -316,7 +316,7 @@ impl Session {
             other => other?,
         }
         // A checkpoint is offered only when the program asks for one.
-        self.search.offer.files = None;
+        self.search.offer.withdraw();
         self.flush_before_halt()?;
         // Deletion starts last, since it would slow the rounds of a start.
         self.cached.led.deletion.start_postponed(&self.run);
@@ -326,7 +326,7 @@ impl Session {
     /// Reports which datasets `SCR_PREFIX_PURGE` has deleted, and whether a restart is possible
     /// without them. Local.
     fn tell_purged(&self, purged: &str, recovered: Option<u64>) {
-        let found = recovered.is_some() || !self.search.offer.unavailable.is_empty();
+        let found = recovered.is_some() || !self.search.offer.unavailable().is_empty();
         let (severity, rest) = if found {
             (Severity::Note, "")
         } else {
@@ -351,7 +351,7 @@ impl Session {
             .entries
             .iter()
             .any(|c| c.dataset.created == created);
-        let waiting = &self.search.offer.unavailable;
+        let waiting = self.search.offer.unavailable();
         let in_cache = cached || waiting.iter().any(|one| one.created == Some(created));
         let (severity, what) = if in_cache {
             (

@@ -4,9 +4,9 @@
 use crate::site::{Rank, Site, content};
 use scr::format::Name;
 use scr::format::index::Index;
-use scr::scavenge::caches::list_datasets;
 use scr::store::Files;
 use scr::store::posix::Posix;
+use scr_jobs::datasets::cached::list_datasets;
 use scr_jobs::tally::{CountingFiles, FileTally};
 use scr_testing::faulty::{Faults, Faulty};
 use std::path::{Path, PathBuf};

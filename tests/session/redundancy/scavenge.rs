@@ -10,11 +10,12 @@ use scr::format::summary::Summary;
 use scr::format::{self, rank2file::RankEntry};
 use scr::prefix::paths::Prefix;
 use scr::prefix::{rank2file, records};
-use scr::scavenge::caches::list_datasets;
 use scr::scavenge::copy::{CopyResult, CopySettings};
-use scr::scavenge::{BuildSettings, Built, Redundancy, build, copy, save};
+use scr::scavenge::{BuildSettings, Built, Redundancy, build, copy};
 use scr::store::posix::Posix;
 use scr::store::{Durability, Files};
+use scr_jobs::datasets::cached::list_datasets;
+use scr_jobs::datasets::listing;
 use scr_testing::faulty::Faulty;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -72,11 +73,37 @@ fn built(site: &Site, id: u64) -> scr::Result<Built> {
     build(&Posix, &prefix(site), id, HOW, &mut Vec::new())
 }
 
+/// Saves dataset `id` as `scr scavenge` does, in one process: copies the data of all nodes first, then the redundancy
+/// files of sets that still miss a rank.
+pub(super) fn save(
+    settings: &CopySettings,
+    nodes: &[(&str, Vec<Layout>)],
+    id: u64,
+) -> scr::Result<Built> {
+    for redundancy in [Redundancy::None, Redundancy::Needed(&[])] {
+        for (node, caches) in nodes {
+            let settings = CopySettings {
+                redundancy,
+                node,
+                ..*settings
+            };
+            copy(&settings, caches, id);
+        }
+    }
+    let how = BuildSettings {
+        node: settings.node,
+        time: TIME,
+        checksums: settings.checksums,
+        watch: &(),
+    };
+    build(settings.files, settings.prefix, id, how, &mut Vec::new())
+}
+
 fn saved_on(files: &dyn Files, site: &Site, up: &[&str], id: u64) -> scr::Result<Built> {
     let prefix = prefix(site);
     let up: Vec<(&str, Vec<Layout>)> = up.iter().map(|node| (*node, caches(site, node))).collect();
     let settings = copy_settings(files, &prefix, Redundancy::All);
-    save(&settings, &up, id, TIME, &mut Vec::new())
+    save(&settings, &up, id)
 }
 
 fn saved(site: &Site, up: &[&str], id: u64) -> scr::Result<Built> {
@@ -89,7 +116,7 @@ pub(super) fn index(site: &Site) -> Index {
 
 /// The rows of `scr index`: id, valid, current, name.
 pub(super) fn listed(site: &Site) -> Vec<(u64, bool, bool, String)> {
-    let rows = index(site).list().into_iter();
+    let rows = listing::rows(&index(site)).into_iter();
     rows.map(|row| (row.id, row.valid, row.current, row.name.to_string()))
         .collect()
 }

@@ -1,8 +1,8 @@
 //! Scavenge into containers: the copy of each node fills some of its own.
 
 use super::scavenge::{
-    HOW, TIME, caches, copy_settings, expect_saved, index, killed, listed, names_in, others,
-    prefix, restart_afresh,
+    HOW, caches, copy_settings, expect_saved, index, killed, listed, names_in, others, prefix,
+    restart_afresh, save,
 };
 use crate::checkpoints::double_nodes;
 use crate::site::{Site, nodes};
@@ -10,7 +10,7 @@ use scr::cache::layout::Layout;
 use scr::format::rank2file::RankEntry;
 use scr::prefix::rank2file;
 use scr::scavenge::copy::{CopyResult, CopySettings};
-use scr::scavenge::{Built, Redundancy, build, copy, save};
+use scr::scavenge::{Built, Redundancy, build, copy};
 use scr::store::Files;
 use scr::store::posix::Posix;
 use std::collections::BTreeMap;
@@ -36,7 +36,7 @@ fn built(site: &Site) -> scr::Result<Built> {
 fn saved_on(files: &dyn Files, site: &Site, up: &[&str]) -> scr::Result<Built> {
     let place = prefix(site);
     let up: Vec<(&str, Vec<Layout>)> = up.iter().map(|node| (*node, caches(site, node))).collect();
-    save(&settings(files, &place), &up, 1, TIME, &mut Vec::new())
+    save(&settings(files, &place), &up, 1)
 }
 
 fn entries(site: &Site) -> BTreeMap<u64, RankEntry> {
@@ -314,7 +314,7 @@ fn without_checksums_only_sizes_are_recorded() {
             .into_iter()
             .map(|node| (node, caches(&site, node)))
             .collect();
-        save(&settings, &up, 1, TIME, &mut Vec::new()).unwrap();
+        save(&settings, &up, 1).unwrap();
         let entries = entries(&site);
         let files = || entries.values().flat_map(|entry| entry.files.values());
         assert!(files().count() == 3 && files().all(|f| f.crc.is_none() && f.size.is_some()));

@@ -22,6 +22,7 @@ use scr::transfer::copy::Copier;
 use scr::{Error, Result};
 use scr_jobs::clean::{self, Done};
 use scr_jobs::datasets::by_name::{self, Deletion};
+use scr_jobs::datasets::cached::list_datasets;
 use scr_jobs::datasets::resume::resume;
 use scr_jobs::datasets::{add, poststage};
 use scr_jobs::relaunch::save::HeldOnNodes;
@@ -391,7 +392,7 @@ impl Site {
 
     /// `scr inspect` of this node: what its caches have.
     pub fn inspect(&self) -> Result<BTreeMap<u64, HeldOnNodes>> {
-        let (datasets, problems) = caches::list_datasets(&self.files, &self.layouts())?;
+        let (datasets, problems) = list_datasets(&self.files, &self.layouts())?;
         problems
             .iter()
             .for_each(|problem| self.tell(&problem.to_string()));

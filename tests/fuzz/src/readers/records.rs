@@ -8,7 +8,7 @@ use scr::format::filemap::{Filemap, Reddesc};
 use scr::format::files::{FileMeta, RankFiles};
 use scr::format::flush_file::FlushFile;
 use scr::format::halt::Halt;
-use scr::format::index::{self, Index};
+use scr::format::index::Index;
 use scr::format::nodes::Nodes;
 use scr::format::parity::{Group, ParityHeader};
 use scr::format::print::{Style, print};
@@ -20,6 +20,7 @@ use scr::format::{
 };
 use scr::store::Files;
 use scr::store::posix::Posix;
+use scr_jobs::datasets::listing;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::path::Path;
@@ -236,8 +237,8 @@ fn record<T: DeserializeOwned + Serialize + PartialEq + std::fmt::Debug>(tree: &
 /// All readers and what is built on them; gives the number of records that could be read.
 fn read_all(tree: &Tree) -> usize {
     if let Ok(index) = Index::from_tree(tree) {
-        let rows = index.list();
-        assert_eq!(index::table(&rows).lines().count(), rows.len() + 1);
+        let rows = listing::rows(&index);
+        assert_eq!(listing::table(&rows).lines().count(), rows.len() + 1);
         assert!(index.candidates().len() <= index.datasets().len());
         let (mut one, mut all) = (index.clone(), index);
         for row in rows {

@@ -1,4 +1,4 @@
-//! The form of the explanations of messages.
+//! The explanation of one message, and the messages of one part of a job.
 
 use scr_engine::messages::Code;
 
