@@ -4,13 +4,6 @@ use super::{Code, Explanation, Section, explained};
 
 explained! {
     BUILD = "It does not build";
-    NO_LIBCLANG = 501 {
-        title: "libclang is missing",
-        text: "libclang was not found",
-        cause: "The bindings to MPI are made by libclang while SCR is compiled.",
-        remedy: "`apt-get install libclang-dev`, `dnf install clang-libs`, or the directory of `libclang.so` in \
-         `-DSCR_LIBCLANG_PATH=`.",
-    }
     NO_CARGO = 502 {
         title: "Rust is missing or too old",
         text: "cargo was not found.",

@@ -108,7 +108,7 @@ fn literals() -> Vec<String> {
             collect(code, &mut all);
         }
     }
-    for file in ["ScrLibclang", "ScrCargo", "ScrMpi"] {
+    for file in ["ScrCargo", "ScrMpi"] {
         let path = root.join(format!("cmake/{file}.cmake"));
         let text = fs::read_to_string(path).unwrap();
         // One literal for each call of message().

@@ -91,8 +91,6 @@ printf '#!/bin/sh\necho "cargo 1.60.0 (abc 2022-01-01)"\n' >old/cargo
 chmod +x old/cargo
 refused "old/cargo is version 1.60.0. SCR needs Rust 1." old_cargo -DSCR_CARGO_EXECUTABLE="$PWD/old/cargo"
 refused "cargo.none does not work" no_cargo -DSCR_CARGO_EXECUTABLE="$PWD/cargo.none"
-refused "libclang was not found in $PWD/old (SCR_LIBCLANG_PATH). The bindings to MPI are made by it. Install it (Debian: apt-get install libclang-dev;" \
-    no_libclang -DSCR_LIBCLANG_PATH="$PWD/old"
 
 # A machine without a Fortran compiler: the default is a build for C, and to ask for Fortran is an error.
 mkdir bin

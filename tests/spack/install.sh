@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Usage: install.sh SOURCES CMAKE MPICC
-# Installs these sources by the Spack in SPACK_ROOT, with this machine's MPI, CMake, Rust and LLVM, and runs the
+# Installs these sources by the Spack in SPACK_ROOT, with this machine's MPI, CMake and Rust, and runs the
 # tests of the recipe. Spack's own settings and caches are left alone. Run through tests/in_empty_directory.sh.
 set -euo pipefail
 trap 'echo "FAILED: line $LINENO"' ERR
@@ -10,12 +10,10 @@ if [[ -z ${SPACK_ROOT-} ]]; then
     echo "SKIPPED: there is no Spack here (SPACK_ROOT is not set)"
     exit 77
 fi
-for tool in git llvm-config; do
-    if ! command -v "$tool" >/dev/null; then
-        echo "SKIPPED: $tool is missing"
-        exit 77
-    fi
-done
+if ! command -v git >/dev/null; then
+    echo "SKIPPED: git is missing"
+    exit 77
+fi
 spack=$SPACK_ROOT/bin/spack
 export SPACK_DISABLE_LOCAL_CONFIG=1 SPACK_USER_CACHE_PATH=$PWD/cache
 version=$("$spack" --version)
@@ -54,7 +52,6 @@ rust=$(rustc --print sysroot)
     external "$mpi" "$mpi@$mpi_version" "$(dirname "$(dirname "$mpicc")")"
     external cmake "cmake@$("$cmake" --version | number)" "$(prefix_of "$cmake")"
     external rust "rust@$(rustc --version | number)" "$rust"
-    external llvm "llvm@$(llvm-config --version | number)+clang" "$(llvm-config --prefix)"
     printf '    mpi:\n      require: [%s]\n' "$mpi"
 } >environment/spack.yaml
 cat environment/spack.yaml

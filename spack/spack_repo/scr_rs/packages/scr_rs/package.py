@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 
-import glob
 import os
 
 try:
@@ -42,8 +41,6 @@ class ScrRs(CMakePackage):
     depends_on("fortran", type="build", when="+fortran")
     depends_on("cmake@3.18:", type=("build", "test"))
     depends_on("rust@1.89:", type="build")
-    # libclang, which reads mpi.h for the bindings.
-    depends_on("llvm+clang", type="build")
     depends_on("mpi@3:")
     depends_on("corrosion@0.5:", type="build", when="+corrosion")
     # The module is where Python looks for it in a view, and `spack load` finds it.
@@ -74,10 +71,6 @@ class ScrRs(CMakePackage):
     }
 
     def setup_build_environment(self, env):
-        for directory in self._library_directories(self.spec["llvm"].prefix):
-            if glob.glob(os.path.join(directory, "libclang*.so*")):
-                env.set("LIBCLANG_PATH", directory)
-                break
         # Nothing of the user's Cargo is used or changed.
         env.set("CARGO_HOME", join_path(self.stage.path, "cargo-home"))
 
