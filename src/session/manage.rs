@@ -92,6 +92,7 @@ impl Session {
         self.cached.remove(run, &mut self.search, &newer);
         if let Some(survey) = self.search.survey.get_mut() {
             survey.last_run.forget_bypass(run, |other| other > id);
+            survey.known_bad.remove(&id);
         }
         self.ids.know(id, found.ckpt);
         self.search.offer.choose(id);

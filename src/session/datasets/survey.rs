@@ -32,6 +32,9 @@ pub(in crate::session) struct Survey {
     pub last_run: LastRun,
     /// Ids of checkpoints that were found to be of another program.
     pub unfit: BTreeSet<u64>,
+    /// Ids of checkpoints that the program has rejected while the index could not be written. The index has them as good, but
+    /// this run does not offer them again.
+    pub known_bad: BTreeSet<u64>,
     /// The entry of the index that the last fetch has replaced.
     pub replaced: Option<Replaced>,
     /// Cached datasets that were not tried yet, newest last.
@@ -230,7 +233,7 @@ impl Survey {
         if current.is_some_and(same) {
             return Ok(None);
         }
-        let fits = |id: &u64| !self.unfit.contains(id);
+        let fits = |id: &u64| !self.unfit.contains(id) && !self.known_bad.contains(id);
         let untried =
             |id: &u64| fits(id) && self.fetch.as_ref().is_none_or(|queue| queue.contains(id));
         let good = index

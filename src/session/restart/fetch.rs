@@ -86,7 +86,8 @@ impl Planner<'_> {
             while let Some(id) = queue.pop_front() {
                 // The dataset may have been dropped since the search began.
                 let dataset = index.get(id).and_then(|entry| entry.dataset.clone());
-                next.dataset = dataset.filter(|dataset| self.offer.allows(dataset));
+                let bad = self.survey.known_bad.contains(&id);
+                next.dataset = dataset.filter(|dataset| !bad && self.offer.allows(dataset));
                 if next.dataset.is_some() {
                     index.mark_fetched(id, time_now().as_str());
                     break;

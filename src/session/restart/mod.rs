@@ -114,6 +114,10 @@ impl Restart<'_> {
                 Ok(())
             })
         });
+        if let (Err(_), Some(survey)) = (&marked, self.search.survey.get_mut()) {
+            // Or else the next search would offer it again, without end.
+            survey.known_bad.insert(id);
+        }
         let slots = self.cached.slots(|c| c.dataset.id == id);
         self.cached.remove(run, self.search, &slots);
         run.agree(marked.map(drop))

@@ -106,6 +106,48 @@ fn the_prefix_is_read_again_when_it_could_not_be_read() {
     }
 }
 
+/// In a full prefix directory the index cannot say that a checkpoint is bad.
+#[test]
+fn a_rejected_checkpoint_is_not_offered_again_where_the_index_cannot_be_written() {
+    for bypass in ["0", "1"] {
+        let site = Site::new()
+            .set("SCR_FLUSH", "1")
+            .set("SCR_CACHE_BYPASS", bypass);
+        site.run(&nodes(2), |rank| {
+            rank.checkpoint("ck.1").unwrap();
+            rank.checkpoint("ck.2").unwrap();
+            rank.finalize().unwrap();
+        });
+        nodes(2).iter().for_each(|node| site.lose(node));
+        let mut site = site;
+        let faults = disturbed(&mut site);
+        let is_index = |path: &Path| path.to_string_lossy().contains("index.scr");
+        faults.refuse("replace", libc::EDQUOT, is_index);
+        site.run(&nodes(2), |rank| {
+            for name in ["ck.2", "ck.1"] {
+                assert_eq!(rank.session.have_restart().unwrap(), Some(name.into()));
+                rank.session.start_restart().unwrap();
+                let told = rank.session.complete_restart(false).unwrap_err();
+                let told = told.to_string();
+                assert!(
+                    told.contains("cannot replace") && told.contains("index.scr"),
+                    "{told}"
+                );
+            }
+            assert_eq!(rank.session.have_restart().unwrap(), None);
+        });
+        // The next run is offered both again, and a checkpoint that the program names is offered in the same run.
+        site.run(&nodes(2), |rank| {
+            assert_eq!(rank.session.have_restart().unwrap(), Some("ck.2".into()));
+            rank.session.start_restart().unwrap();
+            rank.session.complete_restart(false).unwrap_err();
+            faults.refuse_nothing();
+            rank.session.current(&"ck.2".into()).unwrap();
+            assert_eq!(rank.session.have_restart().unwrap(), Some("ck.2".into()));
+        });
+    }
+}
+
 #[test]
 fn what_does_not_fit_into_the_cache_is_read_in_the_prefix() {
     // Not even the first file; all files, but not the redundancy.
