@@ -10,8 +10,9 @@ use std::process::ExitCode;
 
 /// Write an event to the log
 ///
-/// To PREFIX/.scr/log, to syslog and to a database, as SCR_LOG_TXT_ENABLE, SCR_LOG_SYSLOG_ENABLE and
-/// SCR_LOG_DB_ENABLE say; does nothing unless SCR_LOG_ENABLE is set.
+/// The record goes to PREFIX/.scr/log, to syslog and to a database. SCR_LOG_TXT_ENABLE,
+/// SCR_LOG_SYSLOG_ENABLE and SCR_LOG_DB_ENABLE choose among these places. Nothing is written unless
+/// SCR_LOG_ENABLE is set.
 ///
 /// Exit status: 0 done, 1 the log cannot be written.
 #[derive(clap::Args)]
@@ -69,7 +70,7 @@ impl RunCommand for LogEvent {
 }
 
 impl JobOptions {
-    /// Writes a record with the fields of these options, and those that `fill` sets.
+    /// Writes a record with the fields of these options, and with the fields that `fill` sets.
     pub fn log(&self, kind: EventKind, word: &str, fill: impl FnOnce(&mut Record)) -> Outcome {
         let job = Job::here(self.prefix.as_deref())?;
         let Some(mut log) = job.log()? else {
@@ -104,8 +105,9 @@ pub(super) fn seconds(text: &str) -> Result<f64, String> {
 
 /// Write a transfer of data to the log
 ///
-/// To PREFIX/.scr/log, to syslog and to a database, as SCR_LOG_TXT_ENABLE, SCR_LOG_SYSLOG_ENABLE and
-/// SCR_LOG_DB_ENABLE say; does nothing unless SCR_LOG_ENABLE is set.
+/// The record goes to PREFIX/.scr/log, to syslog and to a database. SCR_LOG_TXT_ENABLE,
+/// SCR_LOG_SYSLOG_ENABLE and SCR_LOG_DB_ENABLE choose among these places. Nothing is written unless
+/// SCR_LOG_ENABLE is set.
 ///
 /// Exit status: 0 done, 1 the log cannot be written.
 #[derive(clap::Args)]

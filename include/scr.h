@@ -410,20 +410,21 @@ int SCR_Restore(SCR_List_fn list,
                 int *found);
 
 /*
- Lists a field: writes it, compares it with the checkpoint, or reads it. Local, and with the same names,
- types and ranks in the same order on all processes. Not in SCR v3.1.0.
+ Lists a field: writes the field, compares it with the checkpoint, or reads it. Local. All processes
+ list fields with the same names, types and ranks in the same order. Not in SCR v3.1.0.
 
- `data` is the first element of an array of `rank` dimensions, at most 7, with these `extents`, of the type
- `kind` (SCR_Type). `strides` are the distances of elements in each dimension, bytes, and may be negative;
- NULL if the elements lie one after the other, the last index fastest (SCR_Order). `data` may be NULL if
- there are no elements. For a scalar `rank` is 0.
+ `data` points to the first element of an array with `rank` dimensions, at most 7, and these `extents`.
+ `kind` is the type of its elements (SCR_Type). `strides` are the distances of elements in each dimension,
+ in bytes, and may be negative. `strides` is NULL if the elements lie one after the other, the last index
+ fastest (SCR_Order). `data` may be NULL if there are no elements. For a scalar `rank` is 0.
 
- `whole` and `at` are NULL for a field of this process's own, which only the same number of processes
- restores. Else `whole` are the extents of an array of which all processes together have each element once,
- and `at` is the index in it of this process's first element; indices begin with 0. Any number of processes
- restores it, in any parts. `name` is shorter than 1024 bytes.
+ `whole` and `at` are NULL for a field of this process alone. Another number of processes restores such a
+ field only with SCR_From_rank. Otherwise the field is a part of a whole array. All processes together list
+ each element of the whole array once. `whole` are the extents of the whole array. `at` is the index of
+ this process's first element in the whole array; indices begin with 0. Any number of processes restores
+ the whole array, in any parts. `name` is shorter than 1024 bytes.
 
- Once a call has failed all later ones do, and so does the checkpoint, or the restart.
+ Once a call has failed, all later calls fail, and the checkpoint or the restart fails, too.
  */
 int SCR_Field(struct SCR_State *state,
               const char *name,
@@ -436,8 +437,8 @@ int SCR_Field(struct SCR_State *state,
               const int64_t *at);
 
 /*
- Lists a field that is the same on all processes: a checkpoint fails if it is not. Local. Arguments as
- those of SCR_Field. Any number of processes restores it. Not in SCR v3.1.0.
+ Lists a field that is the same on all processes. A checkpoint fails if the field differs. Local. The
+ arguments are those of SCR_Field. Any number of processes restores the field. Not in SCR v3.1.0.
  */
 int SCR_Same(struct SCR_State *state,
              const char *name,
@@ -449,10 +450,11 @@ int SCR_Same(struct SCR_State *state,
 
 /*
  Lists a number on which the rest of the list depends: how many fields follow, or an extent. Local. When the
- state is read, `count` becomes what was written, already in the first call of the routine, so pass a copy of
- what must not change before the whole checkpoint was found good. Not in SCR v3.1.0.
+ state is read, `count` becomes the number that was written, already in the first call of the routine. So
+ pass a copy of a number that must not change before the whole checkpoint was found good. Not in SCR v3.1.0.
 
- Another number of processes restores it if it was the same on all, or with SCR_From_rank.
+ Another number of processes restores the number if it was the same on all processes, or with
+ SCR_From_rank.
  */
 int SCR_Count(struct SCR_State *state,
               const char *name,
@@ -466,9 +468,9 @@ int SCR_Next_field(struct SCR_State *state,
                    int options);
 
 /*
- Makes the next field, count or SCR_Stored that of process `rank` of the run that wrote the checkpoint:
- for fields without a whole that another number of processes reads. Local; only when the state is read
- (SCR_Stored_ranks). The same name may be listed once for each old process. Not in SCR v3.1.0.
+ Makes the next call for a field, a count or SCR_Stored mean process `rank` of the run that wrote the
+ checkpoint. So another number of processes can read fields without a whole. Local; only when the state
+ is read (SCR_Stored_ranks). The same name may be listed once for each old process. Not in SCR v3.1.0.
  */
 int SCR_From_rank(struct SCR_State *state,
                   int64_t rank);
@@ -481,8 +483,9 @@ int SCR_Gone(struct SCR_State *state,
              const char *name);
 
 /*
- Begins a list in the list: the names of fields get `name` and a slash before them, until SCR_End_list.
- For arrays of structures, and for parts of a program that do not know each other. Local. Not in SCR v3.1.0.
+ Begins a list in the list: the names of fields get `name` and a slash before them, until SCR_End_list. Use
+ it for arrays of structures, and for parts of a program that do not know each other. Local. Not in SCR
+ v3.1.0.
  */
 int SCR_Begin_list(struct SCR_State *state,
                    const char *name);
@@ -494,19 +497,19 @@ int SCR_End_list(struct SCR_State *state);
 
 /*
  Sets in which `order` the dimensions of the following fields are named: SCR_ROW_MAJOR, as at the beginning, or
- SCR_COLUMN_MAJOR. Local. The array a(3,2) of Fortran is the array a[2][3] of C: each can read the other's.
- Not in SCR v3.1.0.
+ SCR_COLUMN_MAJOR. Local. The array a(3,2) of Fortran is the array a[2][3] of C: each language can read the
+ array of the other. Not in SCR v3.1.0.
  */
 int SCR_Order(struct SCR_State *state,
               int order);
 
 /*
- Tells what the checkpoint that is read has of the field `name`, so that the program can allocate it. Local.
- `rank` becomes -1 if there is no such field, or if the state is written. Not in SCR v3.1.0.
+ Describes the field `name` in the checkpoint that is read, so that the program can allocate memory for the
+ field. Local. `rank` becomes -1 if there is no such field, or if the state is written. Not in SCR v3.1.0.
 
- `extents`, `whole` and `at` are NULL or have space for 7 numbers. `extents` are those of this process's array;
- of a part of a whole that another number of processes wrote, those of the whole. `whole` and `at` become 0 for
- a field that has no whole.
+ `extents`, `whole` and `at` are NULL or have space for 7 numbers. `extents` become the extents of this
+ process's array. If the field is a part of a whole and another number of processes wrote it, `extents` become
+ the extents of the whole. `whole` and `at` become 0 for a field that has no whole.
  */
 int SCR_Stored(struct SCR_State *state,
                const char *name,
@@ -530,10 +533,11 @@ int SCR_Stored_ranks(struct SCR_State *state,
 int SCR_Pass(struct SCR_State *state, int *pass);
 
 /*
- Gives the path of a file of this process in the same dataset, which the program writes or reads itself, in
- SCR_PASS_WRITE or SCR_PASS_READ. Local. `name` has no slash, and may be the same on all processes: the file is
- `rank_<r>.<name>` beside the fields of process r. `file` is a buffer of SCR_MAX_FILENAME bytes. Another number
- of processes reads those of the old ones with SCR_From_rank. Not in SCR v3.1.0.
+ Gives the path of a file of this process in the same dataset. The program itself writes the file in
+ SCR_PASS_WRITE, or reads it in SCR_PASS_READ. Local. `name` has no slash, and may be the same on all
+ processes: the file of process r is `rank_<r>.<name>`, beside the fields of process r. `file` is a buffer of
+ SCR_MAX_FILENAME bytes. Another number of processes reads the files of the old processes with SCR_From_rank.
+ Not in SCR v3.1.0.
  */
 int SCR_State_file(struct SCR_State *state,
                    const char *name,

@@ -1,4 +1,4 @@
-//! The checkpoints of two runs that have the same name: where they differ, field by field or file by file.
+//! Compares the checkpoints of two runs that have the same name, field by field or file by file.
 
 use super::super::call::Failure;
 use super::super::diff::for_each_difference;
@@ -36,7 +36,7 @@ pub(super) struct Checkpoints {
 
 /// A part of a checkpoint that differs.
 pub(super) struct Other {
-    /// The name of the checkpoint, with that of its session.
+    /// The name of the checkpoint, with the name of its session.
     pub checkpoint: String,
     pub part: Part,
     /// The place of the difference, and its size.
@@ -44,8 +44,8 @@ pub(super) struct Other {
 }
 
 impl Checkpoints {
-    /// Compares the checkpoints that `launches` of the other run have written with those of the undisturbed one. One
-    /// that is in a cache only, or was deleted, is left out.
+    /// Compares the checkpoints that `launches` of the other run have written with the checkpoints of the
+    /// undisturbed run. A checkpoint that is only in a cache, or was deleted, is left out.
     pub fn compare(
         undisturbed: &Stage,
         other: &Stage,
@@ -74,7 +74,7 @@ impl Checkpoints {
         Ok(found)
     }
 
-    /// Takes out the differences that `others` has, too, and returns them.
+    /// Removes the parts that also differ in `others`, and returns these parts.
     pub fn without(&mut self, others: &Checkpoints) -> BTreeSet<Part> {
         let differ: BTreeSet<&Part> = others.others.iter().map(|one| &one.part).collect();
         let common = self.others.iter().map(|one| &one.part);
@@ -88,7 +88,7 @@ impl Checkpoints {
     }
 }
 
-/// A session of both runs.
+/// A session that both runs have, with the prefix directory of each run.
 struct Pair<'a> {
     session: &'a str,
     prefixes: [Prefix; 2],
@@ -106,7 +106,7 @@ impl<'a> Pair<'a> {
         let [a, b] = &self.prefixes;
         let files = (place::files(a), place::files(b));
         let name = Name::from(name);
-        // Checkpoints that were not flushed are missing there.
+        // A checkpoint that was not flushed is missing in the prefix directory.
         let (Ok(first), Ok(second)) = (
             dataset::find(&*files.0, a, &name),
             dataset::find(&*files.1, b, &name),
@@ -196,7 +196,7 @@ struct Contents<'a> {
 }
 
 impl<'a> Contents<'a> {
-    /// Without the files of fields, if these were compared.
+    /// Leaves out the files of fields if the fields were compared.
     fn of(
         files: &'a dyn Files,
         prefix: &'a Prefix,
@@ -224,7 +224,7 @@ impl<'a> Contents<'a> {
         })
     }
 
-    /// The first difference between a file and one of the other run.
+    /// The first difference between a file of this run and a file of the other run.
     fn difference(
         &self,
         name: &Name,

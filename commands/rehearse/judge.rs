@@ -80,7 +80,7 @@ pub(super) fn lines(rehearsal: &Rehearsal) -> Vec<String> {
     lines
 }
 
-/// Number of lines about parts of checkpoints that differ, at most.
+/// The report has at most so many lines about parts that differ in a checkpoint.
 const MOST_PARTS: usize = 8;
 
 /// Tells whether the checkpoints after a kill are equal to those of the undisturbed run.
@@ -113,7 +113,7 @@ fn checkpoints_in_words(rehearsal: &Rehearsal) -> Vec<String> {
     lines
 }
 
-/// All that is wrong, the first cause first.
+/// All problems, the first cause first.
 pub(super) fn problems(rehearsal: &Rehearsal) -> Vec<Finding> {
     let undisturbed = &rehearsal.undisturbed;
     let mut found = Vec::new();
@@ -181,7 +181,7 @@ pub(super) fn problems(rehearsal: &Rehearsal) -> Vec<Finding> {
     found
 }
 
-/// A launcher that has not started the ranks.
+/// The finding that the launcher has not started the ranks.
 fn not_started(launch: &Launch) -> Option<Finding> {
     if launch.started >= launch.ranks {
         return None;
@@ -428,7 +428,7 @@ mod tests {
 
     #[test]
     fn what_was_not_seen_is_no_recovery() {
-        // Killed before the first checkpoint.
+        // The program was killed before the first checkpoint.
         let none = Seen {
             begun: true,
             ..Seen::default()
@@ -437,12 +437,12 @@ mod tests {
         early.launches[0] = launch(Ending::Struck, none.clone());
         assert!(first(&early).contains("began from the beginning: no checkpoint was complete"));
 
-        // The launch between was killed before its restart, and the last one makes none.
+        // The launch between was killed before its restart, and the last launch makes no restart.
         let mut between = rehearsal(launch(Ending::Code(0), written()), true);
         between.launches.insert(1, launch(Ending::Struck, none));
         assert!(first(&between).contains("launch 3 began from the beginning"));
 
-        // It reads, and begins from the beginning all the same.
+        // The program reads a checkpoint, and still begins from the beginning.
         let mut back = went_on();
         back.completed = vec![checkpoint("ck.1", 101.0)];
         let back = rehearsal(launch(Ending::Code(0), back), true);
@@ -463,7 +463,7 @@ mod tests {
         // A session that had ended need not go on, if another session does.
         two.launches[0].seen.0.get_mut("ice").unwrap().finalized = true;
         assert!(recovered(&two));
-        // Only a session with a name.
+        // Each launch has only a session with a name.
         for launch in two.launches.iter_mut().chain([&mut two.undisturbed]) {
             let seen = launch.seen.0.remove("").unwrap();
             launch.seen.0 = [("sea".to_string(), seen)].into();

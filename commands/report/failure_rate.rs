@@ -3,17 +3,20 @@
 /// The share of cases in which the limits hold.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// Limits of the expected number of failures in a time in which `seen` came, if they are independent of
-/// each other and come at a constant rate (Garwood 1936, exact for Poisson's distribution). Each limit
-/// fails in at most half of the remaining cases. Without a failure, only an upper limit exists,
-/// which may fail in all of these cases.
+/// Limits of the expected number of failures in a time in which `seen` failures came. The failures must
+/// be independent of each other and come at a constant rate (Garwood 1936, exact for Poisson's
+/// distribution). [`CONFIDENCE`] leaves a share of cases in which a limit may be wrong. Each limit is
+/// wrong in at most half of this share. If `seen` is 0, only an upper limit exists; this limit may be
+/// wrong in the whole share.
 pub fn expected_failures(seen: u64) -> (f64, f64) {
     let outside = 1.0 - CONFIDENCE;
     match seen {
         0 => (0.0, -outside.ln()),
         _ => {
             let half = outside / 2.0;
-            // At most `seen` with probability `half`; at least `seen`, that is, not fewer.
+            // With the upper mean, at most `seen` failures come with probability `half`. With the
+            // lower mean, at least `seen` failures come with probability `half`, so at most `seen -
+            // 1` come with probability `1 - half`.
             let upper = mean_where(seen, half);
             (mean_where(seen - 1, 1.0 - half), upper)
         }
@@ -24,7 +27,7 @@ pub fn expected_failures(seen: u64) -> (f64, f64) {
 /// probability.
 fn mean_where(most: u64, probability: f64) -> f64 {
     let count = most as f64;
-    // Far outside of both limits, but near enough for numbers that are not 0.
+    // The search begins far outside of both limits, but so near that no computed number is 0.
     let far = 10.0 * count.sqrt() + 20.0;
     let (mut low, mut high) = ((count - far).max(0.0), count + far);
     let logarithm = log_factorial(most);
@@ -39,8 +42,8 @@ fn mean_where(most: u64, probability: f64) -> f64 {
     (low + high) / 2.0
 }
 
-/// The probability that at most `most` come if the mean is `mean`. `logarithm` is the logarithm of the
-/// factorial of `most`.
+/// The probability that at most `most` events come if the mean is `mean`. `logarithm` is the logarithm
+/// of the factorial of `most`.
 fn at_most(most: u64, mean: f64, logarithm: f64) -> f64 {
     let mut term = (most as f64 * mean.ln() - mean - logarithm).exp();
     let mut sum = term;
@@ -78,7 +81,7 @@ mod tests {
             assert!((low - lower).abs() < 1e-3, "{seen}: {low}");
             assert!((high - upper).abs() < 2e-3, "{seen}: {high}");
         }
-        // One-sided, as there is nothing below 0: the "rule of three".
+        // The limit is one-sided, since no number is below 0: the "rule of three".
         let (low, high) = expected_failures(0);
         assert_eq!(low, 0.0);
         assert!((high - 2.9957).abs() < 1e-4);

@@ -8,7 +8,7 @@ use crate::terminal::{HEADING, Line};
 use clap::builder::styling::Style;
 use scr_engine::text::{counted, escaped};
 
-/// Most rows of a table. Of longer tables, the newest rows are shown.
+/// A table has at most so many rows. A longer table shows only its newest rows.
 const MOST_ROWS: usize = 20;
 
 pub(super) fn lines(findings: &Findings) -> Vec<Line> {
@@ -59,7 +59,7 @@ pub(super) fn title(findings: &Findings) -> String {
     }
 }
 
-/// The waits of the program, and the work beside it.
+/// Tells how long the program waited, and how long flushes in the background took.
 pub(super) fn waiting(findings: &Findings) -> String {
     let behind = if findings.hidden > 0.0 {
         format!(
@@ -75,7 +75,8 @@ pub(super) fn waiting(findings: &Findings) -> String {
     )
 }
 
-/// The time before hangs were noticed, if there were any.
+/// Tells how long the runs that hung went without progress before they were ended; `None` if no run
+/// hung.
 pub(super) fn hangs(findings: &Findings) -> Option<String> {
     let count = match findings.hangs.len() {
         0 => return None,
@@ -183,8 +184,8 @@ pub(super) fn run_rows(findings: &Findings) -> Vec<Vec<String>> {
     rows
 }
 
-/// The checkpoint that the run went on from. Programs may read a checkpoint without a record of it, so they may have
-/// gone on from one that was only offered to them.
+/// The checkpoint that the run went on from. A program may read a checkpoint without a record of it. So a checkpoint
+/// that was only offered may be the one.
 pub(super) fn from(run: &Run) -> String {
     let name = match run.restart() {
         Some((_, Some(name))) => name.clone(),

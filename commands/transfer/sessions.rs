@@ -1,4 +1,5 @@
-//! The daemons of the sessions that have a name: the process that serves a job serves them, too, each in a thread.
+//! Runs the daemons of sessions that have a name. The process that serves a job also serves these sessions, each
+//! in a thread.
 
 use super::ended;
 use scr_engine::cache::layout::Layout;
@@ -18,8 +19,9 @@ use std::time::Duration;
 /// Pause between two looks for sessions.
 const TICK: Duration = Duration::from_millis(200);
 
-/// The sessions of a job on this node. Their control directories are beside that of the job,
-/// `scr.JOBID@NAME`. So the prefix directory is not looked at.
+/// The sessions of a job on this node. The control directory of a session, `scr.JOBID@NAME`, is
+/// beside the control directory of the job. So sessions are found without a look at the prefix
+/// directory.
 pub(super) struct Sessions {
     pub files: Arc<dyn Files>,
     pub base: PathBuf,
@@ -28,7 +30,7 @@ pub(super) struct Sessions {
     pub patience: Duration,
 }
 
-/// Says that the daemons of sessions must end, also if the thread unwinds.
+/// Tells the daemons of sessions to end when it is dropped, also if the thread unwinds.
 struct OverAtEnd<'a>(&'a AtomicBool);
 
 impl Drop for OverAtEnd<'_> {
@@ -38,15 +40,16 @@ impl Drop for OverAtEnd<'_> {
 }
 
 impl Sessions {
-    /// Serves the sessions that are there, or come, while `of_job` runs. A daemon that was told to end is left alone
-    /// from then on.
+    /// Serves the sessions that exist or begin while `of_job` runs. If the daemon of a session was told to end, the
+    /// session is not served again.
     pub fn beside<T>(&self, say: &(dyn Fn(&str) + Sync), of_job: impl FnOnce() -> T) -> T {
         let over = AtomicBool::new(false);
         let known = Mutex::default();
         let (end, ended) = channel();
         scope(|threads| {
             let _over = OverAtEnd(&over);
-            // Wakes the thread at the other end when this one ends, however it ends.
+            // When this closure returns or panics, `_end` is dropped. That wakes the watching
+            // thread.
             let _end: Sender<()> = end;
             let (known, over) = (&known, &over);
             threads.spawn(move || self.watch(threads, known, over, &ended, say));
@@ -74,7 +77,7 @@ impl Sessions {
                     });
                 }
             }
-            // The daemon of the job has ended: this process must not stay longer than that.
+            // The daemon of the job has ended, so this process must end, too.
             if ended.recv_timeout(TICK) != Err(RecvTimeoutError::Timeout) {
                 return;
             }
@@ -93,7 +96,7 @@ impl Sessions {
         ids.collect()
     }
 
-    /// The daemon of one session, until it ends.
+    /// Runs the daemon of one session until the daemon ends.
     fn serve(&self, id: &str, over: &AtomicBool, say: &dyn Fn(&str)) -> Option<Ended> {
         let layout = Layout::new(&self.base, &self.user, id);
         let names = (self.user.as_str(), id);

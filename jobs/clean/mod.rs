@@ -32,7 +32,7 @@ pub struct Cleaned {
     pub job: String,
     /// The action.
     pub done: Done,
-    /// Number and size of the files that were removed, or would be.
+    /// Number and size of the files that were removed, or would be removed.
     pub files: u64,
     /// See `files`.
     pub bytes: u64,
@@ -43,7 +43,8 @@ pub struct Cleaned {
 }
 
 impl Cleaned {
-    /// True unless the directory is known to be gone. Notes why that is not known.
+    /// False only if the directory is known to be gone. If the directory cannot be looked at, the
+    /// error is noted.
     fn is_left(&mut self, directory: &JobDirectory) -> bool {
         match directory.files.stat(&directory.path) {
             Ok(stat) => stat.is_some(),
@@ -76,7 +77,7 @@ pub fn clean(directories: &[JobDirectory], dry_run: bool, force: bool) -> Vec<Cl
                 reason.get_or_insert(why);
                 there.push((directory, None));
             }
-            // The last run, or another call, has removed it meanwhile.
+            // The last run, or another call, has removed the directory meanwhile.
             Err(error) if error.is_not_found() => {}
             Err(error) => {
                 let why = "it is not known whether a run of this job is alive".to_string();
@@ -131,10 +132,10 @@ enum Use {
 /// Takes the lock of a job's directory, and looks whether anybody uses it.
 ///
 /// # Errors
-/// It cannot be looked at, or is not there any more.
+/// The directory cannot be looked at, or does not exist any more.
 fn in_use(directory: &JobDirectory, force: bool, locks: &mut Vec<Box<dyn Lock>>) -> Result<Use> {
     let (files, path) = (&*directory.files, &directory.path);
-    // Runs with a cache here have the first lock, and all that have their control directory here the second.
+    // A run with a cache here has the first lock. A run with its control directory here has the second lock.
     for locked in [path, &path.join(CALLS_FILE)] {
         match wait_for_lock(files, locked, Instant::now() + PATIENCE) {
             Ok(LockAttempt::Acquired(lock)) => locks.push(lock),
@@ -189,7 +190,7 @@ impl Removal<'_> {
             _ => removal.foreign(path),
         });
         self.empty(dir);
-        // The user's directory, if this was his last job here.
+        // The user's directory is removed, too, if this was the last job of the user here.
         if let Some(of_user) = dir.parent().filter(|_| !self.dry_run) {
             let _ = self.files.remove_dir(of_user);
         }

@@ -4,8 +4,9 @@
 //! A job makes progress when any of its sources moves: the count of calls, a file, the answer of a command. The job
 //! hangs when no source has moved for the limit. Processor time shows that processes run, not that they get on: a loop
 //! without end uses it up, and so do ranks that wait in MPI. So it counts only where nothing else can be read. Then a
-//! job hangs when no rank has used any for the limit, or when a rank that is stopped or waits for a file system has
-//! not. A rank that sleeps while others work may wait for them, and does not hang.
+//! job hangs when no rank has used processor time for the limit. A job also hangs when one rank is stopped, or waits
+//! for a file system, and has used no processor time for the limit. A rank that sleeps while others work may wait for
+//! them, and does not hang.
 //!
 //! A source that cannot be read does not count. If no source can be read, no job hangs.
 
@@ -24,9 +25,9 @@ use std::time::Duration;
 /// The time that a job may go without progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Since the last progress.
+    /// The time since the last progress.
     pub after: After,
-    /// Since the begin, before there was any.
+    /// The time since the beginning, as long as there was no progress.
     pub first: Duration,
 }
 
@@ -50,15 +51,17 @@ pub enum Reading {
 pub struct ProcessTime {
     /// Processor time, in any unit.
     pub ticks: u64,
-    /// True if it is stopped, or waits for a file system. Then it does not wait for other ranks.
+    /// True if the process is stopped, or waits for a file system. Such a process does not wait for
+    /// other ranks.
     pub stuck: bool,
 }
 
-/// Longest time of a reading that explains why the next one is late.
+/// A slow reading delays the next reading. At most this much of the time of a reading counts as
+/// such a delay.
 const SLOW_READING: Duration = Duration::from_secs(30);
 
-/// Time without a change. Only time in which the watch itself was awake counts: not that in which this process or the whole
-/// machine was stopped.
+/// Time without a change. Time in which the watching process or the whole machine was stopped does not
+/// count.
 #[derive(Debug, Default, Clone, Copy)]
 struct Pause(Duration);
 
@@ -68,20 +71,20 @@ struct Watched {
     source: Source,
     /// The last text that the source showed.
     shows: Option<String>,
-    /// For [`Source::Cpu`].
+    /// The processes, if the source is [`Source::Cpu`].
     processes: BTreeMap<(String, u32), (ProcessTime, Pause)>,
     pause: Pause,
     /// The longest pause between two moves.
     longest: Duration,
-    /// Time at which its last reading began.
+    /// Time at which the last reading of the source began.
     last: Option<Duration>,
     moved: bool,
-    /// The reason why it cannot be read.
+    /// The reason why the source cannot be read.
     trouble: Option<String>,
     told: bool,
 }
 
-/// Watches one launch. Times are since any one moment.
+/// Watches one launch. All times count from the same moment, whichever it is.
 #[derive(Debug)]
 pub struct HangWatch {
     limits: Limits,
@@ -96,7 +99,7 @@ pub struct HangWatch {
 /// A job that hangs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hang {
-    /// Time for which it has made no progress.
+    /// Time for which the job has made no progress.
     pub pause: Duration,
     /// The limit of that time.
     pub limit: Duration,
@@ -205,8 +208,8 @@ impl HangWatch {
         self.counting().map(Watched::pause).min()
     }
 
-    /// The limit that holds now. A source that had moved and cannot be read any more may have been the busiest. Then each of
-    /// the others may take twice its own longest pause.
+    /// The limit that holds now. A source that had moved and cannot be read any more may have been the busiest. Then
+    /// each other source may take twice its own longest pause.
     pub fn limit(&self) -> Duration {
         let (after, is_known) = match self.limits.after {
             After::Fixed(time) => (time, true),
@@ -228,7 +231,7 @@ impl HangWatch {
         after.max(longest.unwrap_or_default())
     }
 
-    /// The job hangs, if it does.
+    /// The hang of the job; `None` if the job does not hang.
     pub fn hang(&self) -> Option<Hang> {
         let (pause, limit) = (self.pause()?, self.limit());
         (pause > limit).then(|| Hang {
@@ -254,8 +257,8 @@ impl Watched {
         }
     }
 
-    /// Takes a reading, `passed` after the one before. True if the source has moved. Later readings are compared with
-    /// the first one. The first is a sign only if it was made since the launch began.
+    /// Takes a reading, `passed` after the reading before. True if the source has moved. The first text of a source
+    /// is progress only if the text was made since the launch began.
     fn take(&mut self, reading: Reading, passed: Duration) -> bool {
         self.trouble = None;
         self.pause.0 += passed;
@@ -299,15 +302,15 @@ impl Watched {
         moves
     }
 
-    /// Time for which the source has not moved. For processes, the time for which a stuck one has
-    /// not moved, if one is stuck.
+    /// Time for which the source has not moved, or for which a stuck process has not moved,
+    /// whichever is longer.
     fn pause(&self) -> Duration {
         let stuck = self.processes.values().filter(|(time, _)| time.stuck);
         let longest = stuck.map(|(_, pause)| pause.0).max();
         longest.unwrap_or_default().max(self.pause.0)
     }
 
-    /// Its last value, in words.
+    /// The last value of the source, in words.
     fn told(&self) -> String {
         match (&self.source, &self.shows) {
             (Source::Cpu, _) => {

@@ -1,4 +1,4 @@
-//! Which ranks do the same, and which do something else: the stacks of a whole job in a few lines.
+//! Puts ranks that do the same into groups, so that a few lines show the stacks of a whole job.
 
 use super::{Frame, NodeReport, RankProcess};
 use crate::hostlist::{compress, unique};
@@ -6,10 +6,10 @@ use scr_engine::text::{self, counted, escaped, plural};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-/// Functions that a line of the summary tells.
+/// A line of the summary shows at most so many functions.
 const SHOWN: usize = 4;
 
-/// Ranges of ranks that a line of the summary tells.
+/// A line of the summary shows at most so many ranges of ranks.
 const RANGES: usize = 8;
 
 /// Ranks that do the same.
@@ -26,8 +26,8 @@ pub struct Group<'a> {
 /// Puts the processes into groups, the largest first; groups of one size are in the order of their
 /// lowest ranks.
 ///
-/// Functions within a call of MPI or of this library are left out: ranks that wait in the same call do the same,
-/// wherever in its polling loop they were seen.
+/// Functions within a call of MPI or of this library are left out. So ranks that wait in the same call are in
+/// one group, even if they were seen at different places of its polling loop.
 pub fn groups(processes: &[RankProcess]) -> Vec<Group<'_>> {
     let mut by_key: BTreeMap<(String, Vec<&str>), Vec<&RankProcess>> = BTreeMap::new();
     for one in processes {
@@ -54,7 +54,7 @@ pub fn missing(processes: &[RankProcess]) -> Vec<usize> {
     all.filter(|rank| !there.contains(rank)).collect()
 }
 
-/// `0-2, 4, 7`, of ascending ranks.
+/// Writes ascending ranks as ranges, such as `0-2, 4, 7`.
 fn ranges(ranks: &[usize]) -> String {
     let mut all: Vec<(usize, usize)> = Vec::new();
     for &rank in ranks {
@@ -97,8 +97,8 @@ fn call_in(stack: &[Frame]) -> Option<(&str, &[Frame])> {
     Some((&stack.get(at)?.function, stack.get(at + 1..)?))
 }
 
-/// The thread beside the first one whose call tells more than the first one's: a thread in a call of this library, or
-/// if the first one is in no call, one in a call of MPI.
+/// The call of another thread, if it tells more than the call of the first thread. The call of another thread tells
+/// more if it is a call of this library. If the first thread is in no call, a call of MPI tells more, too.
 fn telling_thread(one: &RankProcess) -> Option<(&str, &[Frame])> {
     let first = call_in(&one.stack);
     if first.is_some_and(|(call, _)| is_call_of_scr(call)) {
@@ -109,7 +109,8 @@ fn telling_thread(one: &RankProcess) -> Option<(&str, &[Frame])> {
     of_scr.or_else(|| calls().next().filter(|_| first.is_none()))
 }
 
-/// `MPI_Barrier` for each name that the function has in libraries.
+/// The name of a call as C programs know it, such as `MPI_Barrier`. Libraries have several names
+/// for the same call.
 fn name_of_call(function: &str) -> String {
     let name = function
         .strip_prefix("PMPI")
@@ -127,7 +128,8 @@ fn name_of_call(function: &str) -> String {
     }
 }
 
-/// Functions of the system in which a program is while it waits or computes: they do not tell ranks apart.
+/// True for a function of the system, in which any program may wait or compute. Such functions do not tell
+/// ranks apart.
 fn is_of_system(frame: &Frame) -> bool {
     let place = frame.place.as_deref().unwrap_or_default();
     frame.function.starts_with("__") || frame.function == "?" || place.contains("sysdeps")
@@ -160,7 +162,7 @@ fn what(one: &RankProcess) -> (String, Vec<&str>) {
 }
 
 impl Group<'_> {
-    /// `6 ranks (0-3, 6-7; n[0-1,3]): in MPI_Barrier < exchange < main`.
+    /// One line, such as `6 ranks (0-3, 6-7; n[0-1,3]): in MPI_Barrier < exchange < main`.
     fn line(&self) -> String {
         let ranks: Vec<usize> = self.members.iter().filter_map(|one| one.rank).collect();
         let unknown = self.members.iter().filter(|one| one.rank.is_none());

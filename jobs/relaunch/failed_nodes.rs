@@ -1,5 +1,5 @@
-//! Nodes that have failed in this and in earlier jobs: decides which of them to leave out while others
-//! are there.
+//! Decides which nodes a launch leaves out because they failed in this job or in earlier jobs. A
+//! launch leaves out a node only if enough other nodes are there.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,13 +7,13 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A failure of a node, from the event log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeFailure {
-    /// When, in seconds since the epoch.
+    /// The time of the failure, in seconds since the epoch.
     pub at: i64,
-    /// The job whose node it was.
+    /// The job that used the node.
     pub job: String,
     /// The node.
     pub node: String,
-    /// The reason why it could not be used, for people to read.
+    /// The reason why the node could not be used, for people to read.
     pub reason: String,
 }
 
@@ -22,14 +22,15 @@ pub struct NodeFailure {
 pub struct FailedOften {
     /// The node.
     pub node: String,
-    /// Number of jobs in which it failed.
+    /// Number of jobs in which the node failed.
     pub jobs: usize,
     /// Its last failure.
     pub last: NodeFailure,
 }
 
-/// The nodes that have failed in at least `least` jobs, not before `since`; those that failed most, and last, come
-/// first. Empty if `least` is 0. A node that is found to be down again and again in one job has failed once.
+/// The nodes that have failed in at least `least` jobs, not before `since`. A node that failed in more jobs comes
+/// first; of two nodes with as many jobs, the node that failed last comes first. Empty if `least` is 0. A node
+/// that is found to be down again and again in one job has failed once.
 pub fn failed_often(failures: &[NodeFailure], since: i64, least: usize) -> Vec<FailedOften> {
     let mut nodes: BTreeMap<&str, (BTreeSet<&str>, &NodeFailure)> = BTreeMap::new();
     for failure in failures.iter().filter(|failure| failure.at >= since) {

@@ -23,8 +23,8 @@ pub struct LoopState {
     pub nodes: Option<NodeCount>,
     /// The node that the launcher starts the program from, and why it must not be used.
     pub own_node: Option<String>,
-    /// The reason why the time until the end of the allocation is not enough for another launch, if
-    /// it is not.
+    /// The reason why the time until the end of the allocation is too short for another launch;
+    /// `None` if there is enough time.
     pub too_little_time: Option<TooLittleTime>,
     /// The launches that have ended, oldest first.
     pub ends: Vec<LaunchEnd>,
@@ -39,11 +39,11 @@ pub struct LaunchEnd {
     pub number: u64,
     /// Exit code.
     pub code: i32,
-    /// True if it was killed because it made no progress.
+    /// True if the launch was killed because it made no progress.
     pub hung: bool,
-    /// The id of the newest dataset when it ended; 0 before the first dataset.
+    /// The id of the newest dataset when the launch ended; 0 before the first dataset.
     pub newest: u64,
-    /// True if a node was found to be down after it.
+    /// True if a node was found to be down after the launch.
     pub node_lost: bool,
     /// Duration of the launch, seconds.
     pub seconds: f64,
@@ -51,12 +51,12 @@ pub struct LaunchEnd {
     pub nodes: String,
 }
 
-/// A launch without any dataset that is shorter has failed at its begin, seconds. A longer one may belong to a program that has a
-/// restart of its own, and has made progress.
+/// Seconds. A launch that is shorter and has no dataset has failed at its beginning. A longer launch may have made
+/// progress: its program may have a restart of its own.
 const AT_BEGIN: f64 = 60.0;
 
 impl LaunchEnd {
-    /// True if the program failed at the same step, and the nodes do not explain it.
+    /// True if both launches failed at the same step, and no lost node explains that.
     fn is_like(&self, other: &LaunchEnd) -> bool {
         let what = |end: &LaunchEnd| (end.code, end.hung, end.newest);
         what(self) == what(other) && self.shows_no_progress() && other.shows_no_progress()
@@ -104,7 +104,7 @@ pub enum StopReason {
     OwnNode(String),
     /// Too few nodes can be used.
     TooFewNodes(NodeCount),
-    /// The last launches, so many, failed alike.
+    /// So many of the last launches failed alike.
     SameFailure(usize),
     /// The allocation ends before a launch could save its results.
     TooLittleTime(TooLittleTime),
@@ -380,7 +380,7 @@ mod tests {
                 },
                 NextStep::Stop(StopReason::Finalized),
             ),
-            // Such as a program that exits by itself when SCR asks it to.
+            // An example is a program that exits by itself when SCR asks it to.
             (
                 LoopState {
                     halts: some(&["NO_CHECKPOINTS_LEFT"]),
@@ -462,14 +462,15 @@ mod tests {
         for (ends, alike) in [
             (vec![], 0),
             (vec![end(1, 0); 2], 2),
-            // The first one has written dataset 4, and all fail after it.
+            // The second launch wrote dataset 4. This launch and the later launches all failed
+            // after that dataset.
             (vec![end(1, 3), end(1, 4), end(1, 4), end(1, 4)], 3),
             (vec![end(1, 4), end(1, 4), end(139, 4)], 1),
             (vec![end(1, 4), end(1, 4), hung.clone()], 1),
             (vec![end(1, 4), lost.clone(), end(1, 4), end(1, 4)], 2),
             (vec![end(1, 4), end(1, 4), lost], 0),
             (vec![hung; 3], 3),
-            // A program with a restart of its own.
+            // These launches belong to a program with a restart of its own.
             (vec![long; 3], 0),
         ] {
             let state = after(&ends);

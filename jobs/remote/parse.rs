@@ -22,8 +22,9 @@ pub(super) fn single(node: &str, finished: &Finished) -> NodeResult {
     answer
 }
 
-/// The answers of several, each line with its label in front: the node's name, its place in
-/// `names`, or a number of its own that goes with the name which the node itself gave.
+/// The answers of several nodes. Each line begins with the label of its node. The label may be the
+/// index of the node in `names`. It may be any other text if the node itself tells its name.
+/// Otherwise the label is the name of the node.
 pub(super) fn labelled(nodes: &[String], names: &[String], finished: &Finished) -> Vec<NodeResult> {
     let (out, err) = (by_label(&finished.out), by_label(&finished.err));
     let mut found: BTreeMap<&String, NodeResult> = BTreeMap::new();
@@ -60,14 +61,14 @@ pub(super) fn labelled(nodes: &[String], names: &[String], finished: &Finished) 
     answers.collect()
 }
 
-/// Adds the reason why an answer is missing, if no other line has it.
+/// Adds the reason why an answer is missing, if the node printed no error.
 fn explain(answer: &mut NodeResult, finished: &Finished) {
     if answer.code.is_none() && first_line(&answer.err).is_none() {
         answer.err = finished.why();
     }
 }
 
-/// Lines by label.
+/// The lines of a text, by their labels.
 fn by_label(text: &str) -> BTreeMap<&str, Vec<&str>> {
     let mut found = BTreeMap::<&str, Vec<&str>>::new();
     for (label, said) in text.lines().filter_map(|line| line.split_once(':')) {
@@ -77,7 +78,7 @@ fn by_label(text: &str) -> BTreeMap<&str, Vec<&str>> {
     found
 }
 
-/// The output of one node on standard output.
+/// The standard output of one node.
 struct Said<'a> {
     node: Option<&'a str>,
     code: Option<i32>,
@@ -96,7 +97,7 @@ impl<'a> Said<'a> {
                 kept.push(line);
             }
         }
-        // The script began a new line, whether or not the command had ended its last one.
+        // The script began a new line, whether or not the command had ended its last line.
         if kept.last() == Some(&"") && code.is_some() {
             kept.pop();
         }

@@ -19,15 +19,15 @@ use std::path::Path;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-/// Number of files that are listed with their progress. A transfer file with millions would take as
-/// long to write as the files.
+/// At most so many files are listed with their progress. A transfer file that lists millions of
+/// files would take as long to write as the files themselves.
 const LISTED: usize = 10_000;
 
-/// After so long without a look at the transfer file, the process was suspended: its orders may have
-/// changed, so nothing is written before the next look.
+/// If the last look at the transfer file is older than this, the process was suspended. The orders
+/// in the file may have changed since, so nothing is written before the next look.
 const STALE: Duration = Duration::from_secs(1);
 
-/// Shared by the loop and the copying thread.
+/// The state that the loop and the copying thread share.
 #[derive(Clone)]
 pub(super) struct Shared(Arc<Mutex<State>>);
 
@@ -63,19 +63,19 @@ impl Shared {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The loop has looked at the transfer file, which has these limits. `look`: when it began to. If the
-    /// process was stopped meanwhile, the last look at the orders is outdated.
+    /// Notes a look of the loop at the transfer file, which has these limits. `look`: when the look
+    /// began. If the process was stopped since then, the look may be outdated.
     pub fn looked(&self, limits: Limits, look: Instant) {
         let mut state = self.state();
         (state.limits, state.looked) = (limits, look);
     }
 
-    /// The file has not changed since the last look.
+    /// Notes a look that found the transfer file unchanged. `look`: when the look began.
     pub fn touched(&self, look: Instant) {
         self.state().looked = look;
     }
 
-    /// Changes while the thread works.
+    /// A count that changes while the thread works.
     pub fn beats(&self) -> u64 {
         self.state().beats
     }
@@ -151,7 +151,7 @@ impl<'a> Follower<'a> {
         Ok(())
     }
 
-    /// After a piece of a file.
+    /// Counts a copied piece of a file, then waits as long as the limits demand.
     pub fn after_piece(&self, bytes: u64) -> Result<()> {
         {
             let mut state = self.shared.state();
@@ -174,7 +174,7 @@ impl<'a> Follower<'a> {
         self.may_go_on()
     }
 
-    /// The file at hand is there, holes included.
+    /// Counts the file at hand as wholly copied, holes included.
     pub fn end_file(&self) {
         let mut state = self.shared.state();
         let name = self.current.take();
@@ -214,7 +214,7 @@ impl TargetWatch for Follower<'_> {
     }
 
     fn record(&self, path: &Path, write: &dyn Fn(&Path) -> Result<()>) -> Result<()> {
-        // The copied files were synced, which may have taken long.
+        // The sync of the copied files may have taken long.
         self.may_go_on()?;
         self.permit.record(path, write)
     }

@@ -37,7 +37,8 @@ const READ_AGAIN: Duration = Duration::from_secs(1);
 /// Least time between two records of progress.
 const RECORD: Duration = Duration::from_secs(1);
 
-/// The share of time for reading and writing the transfer file is at most one in so many.
+/// The loop spends at most one part in so many of its time on reading and writing the transfer
+/// file.
 const SHARE: u32 = 20;
 
 /// The reason why the daemon ended.
@@ -49,8 +50,8 @@ pub enum Ended {
     Signal,
     /// Nothing was left to do.
     Finished,
-    /// Another process has removed its files: the next run, or a process that has waited too long
-    /// for it.
+    /// Another process has removed the daemon's files: the next run, or a process that has waited
+    /// too long for the daemon.
     Gone,
 }
 
@@ -68,7 +69,7 @@ pub struct Daemon<'a> {
     pub say: &'a mut dyn FnMut(&str),
     /// Attributes of files that file systems have refused to keep.
     pub unkept: &'a Unkept,
-    /// True once a signal asks it to end.
+    /// True once a signal asks the daemon to end.
     pub stop: &'a dyn Fn() -> bool,
     /// Do not tell of each part that has ended.
     pub quiet: bool,
@@ -82,9 +83,9 @@ struct Work {
     shared: Shared,
     /// Time at which its progress was recorded, and duration of the recording.
     recorded: (Instant, Duration),
-    /// The beats of its thread then.
+    /// The beats of its thread at that time.
     beats: u64,
-    /// Its thread ends with it.
+    /// The thread of the part, which ends with this work.
     _worker: Worker,
 }
 
@@ -112,9 +113,9 @@ enum Begun {
 
 /// The next step of the loop of [`Daemon::serve`].
 enum Next {
-    /// It looks again after a pause.
+    /// The loop looks again after a pause.
     Wait,
-    /// It looks again at once.
+    /// The loop looks again at once.
     Again,
     End(Ended),
 }
@@ -128,8 +129,8 @@ fn next_part(file: &Transfer) -> Option<(PartId, TransferPart)> {
 }
 
 impl Daemon<'_> {
-    /// Serves until it is told to end; with `finish` until nothing is left to do. `_claim` proves
-    /// that no other daemon runs.
+    /// Serves until the daemon is told to end; with `finish`, until nothing is left to do. `_claim`
+    /// proves that no other daemon runs.
     ///
     /// # Errors
     /// The transfer file belongs to somebody else, or its directory cannot be used.
@@ -273,7 +274,8 @@ impl Daemon<'_> {
         Ok(Seen::Read(file))
     }
 
-    /// Follows the file's command about the work at hand. The reason to end, if it says so.
+    /// Follows the file's command about the work at hand. Returns the reason to end, if the command
+    /// says to end.
     fn obey(
         &mut self,
         file: &Transfer,
@@ -399,13 +401,13 @@ impl Daemon<'_> {
         let Some(work) = work else {
             return match self.control.read() {
                 Ok(Some(file)) if !file.is_stopped() => self.record_stopped(None),
-                // A part that cannot be read is handled where it is needed.
+                // A transfer file that cannot be read is handled where its content is needed.
                 _ => Ok(()),
             };
         };
         let_go(&work);
         match work.task.take() {
-            // The other process was faster.
+            // The copy was complete before the cancellation could stop it.
             Some(Ok(copied)) => {
                 let progress = work.shared.progress();
                 self.record(work.at, &work.part, Ok(copied), progress)

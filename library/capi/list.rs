@@ -62,7 +62,7 @@ fn failed(list: &mut List<'_>, error: Error) -> Error {
     error
 }
 
-/// `rank` numbers; none for a NULL pointer.
+/// The `rank` numbers at a pointer; no numbers for a NULL pointer.
 ///
 /// # Safety
 /// `numbers` is NULL or has `rank` numbers that live as long as the result is used.
@@ -76,20 +76,21 @@ unsafe fn numbers<'a>(numbers: *const i64, rank: c_int) -> &'a [i64] {
     }
 }
 
-/// Lists a field: writes it, compares it with the checkpoint, or reads it. Local, and with the same names,
-/// types and ranks in the same order on all processes. Not in SCR v3.1.0.
+/// Lists a field: writes the field, compares it with the checkpoint, or reads it. Local. All processes
+/// list fields with the same names, types and ranks in the same order. Not in SCR v3.1.0.
 ///
-/// `data` is the first element of an array of `rank` dimensions, at most 7, with these `extents`, of the type
-/// `kind` (SCR_Type). `strides` are the distances of elements in each dimension, bytes, and may be negative;
-/// NULL if the elements lie one after the other, the last index fastest (SCR_Order). `data` may be NULL if
-/// there are no elements. For a scalar `rank` is 0.
+/// `data` points to the first element of an array with `rank` dimensions, at most 7, and these `extents`.
+/// `kind` is the type of its elements (SCR_Type). `strides` are the distances of elements in each dimension,
+/// in bytes, and may be negative. `strides` is NULL if the elements lie one after the other, the last index
+/// fastest (SCR_Order). `data` may be NULL if there are no elements. For a scalar `rank` is 0.
 ///
-/// `whole` and `at` are NULL for a field of this process's own, which only the same number of processes
-/// restores. Else `whole` are the extents of an array of which all processes together have each element once,
-/// and `at` is the index in it of this process's first element; indices begin with 0. Any number of processes
-/// restores it, in any parts. `name` is shorter than 1024 bytes.
+/// `whole` and `at` are NULL for a field of this process alone. Another number of processes restores such a
+/// field only with SCR_From_rank. Otherwise the field is a part of a whole array. All processes together list
+/// each element of the whole array once. `whole` are the extents of the whole array. `at` is the index of
+/// this process's first element in the whole array; indices begin with 0. Any number of processes restores
+/// the whole array, in any parts. `name` is shorter than 1024 bytes.
 ///
-/// Once a call has failed all later ones do, and so does the checkpoint, or the restart.
+/// Once a call has failed, all later calls fail, and the checkpoint or the restart fails, too.
 ///
 /// # Safety
 /// `state` was given to the routine that runs now, `name` is NULL or a NUL-terminated string, the arrays are
@@ -122,8 +123,8 @@ pub unsafe extern "C" fn SCR_Field(
     }
 }
 
-/// Lists a field that is the same on all processes: a checkpoint fails if it is not. Local. Arguments as
-/// those of SCR_Field. Any number of processes restores it. Not in SCR v3.1.0.
+/// Lists a field that is the same on all processes. A checkpoint fails if the field differs. Local. The
+/// arguments are those of SCR_Field. Any number of processes restores the field. Not in SCR v3.1.0.
 ///
 /// # Safety
 /// As for SCR_Field.
@@ -197,10 +198,11 @@ unsafe fn field(
 }
 
 /// Lists a number on which the rest of the list depends: how many fields follow, or an extent. Local. When the
-/// state is read, `count` becomes what was written, already in the first call of the routine, so pass a copy of
-/// what must not change before the whole checkpoint was found good. Not in SCR v3.1.0.
+/// state is read, `count` becomes the number that was written, already in the first call of the routine. So
+/// pass a copy of a number that must not change before the whole checkpoint was found good. Not in SCR v3.1.0.
 ///
-/// Another number of processes restores it if it was the same on all, or with SCR_From_rank.
+/// Another number of processes restores the number if it was the same on all processes, or with
+/// SCR_From_rank.
 ///
 /// # Safety
 /// `state` was given to the routine that runs now, `name` is NULL or a NUL-terminated string, and `count` is
@@ -244,9 +246,9 @@ pub extern "C" fn SCR_Next_field(state: *mut SCR_State, options: c_int) -> c_int
     })
 }
 
-/// Makes the next field, count or SCR_Stored that of process `rank` of the run that wrote the checkpoint:
-/// for fields without a whole that another number of processes reads. Local; only when the state is read
-/// (SCR_Stored_ranks). The same name may be listed once for each old process. Not in SCR v3.1.0.
+/// Makes the next call for a field, a count or SCR_Stored mean process `rank` of the run that wrote the
+/// checkpoint. So another number of processes can read fields without a whole. Local; only when the state
+/// is read (SCR_Stored_ranks). The same name may be listed once for each old process. Not in SCR v3.1.0.
 #[unsafe(no_mangle)]
 pub extern "C" fn SCR_From_rank(state: *mut SCR_State, rank: i64) -> c_int {
     with_list(state, |list| {
@@ -278,8 +280,9 @@ pub unsafe extern "C" fn SCR_Gone(state: *mut SCR_State, name: *const c_char) ->
     }
 }
 
-/// Begins a list in the list: the names of fields get `name` and a slash before them, until SCR_End_list.
-/// For arrays of structures, and for parts of a program that do not know each other. Local. Not in SCR v3.1.0.
+/// Begins a list in the list: the names of fields get `name` and a slash before them, until SCR_End_list. Use
+/// it for arrays of structures, and for parts of a program that do not know each other. Local. Not in SCR
+/// v3.1.0.
 ///
 /// # Safety
 /// `state` was given to the routine that runs now, and `name` is NULL or a NUL-terminated string.
@@ -301,8 +304,8 @@ pub extern "C" fn SCR_End_list(state: *mut SCR_State) -> c_int {
 }
 
 /// Sets in which `order` the dimensions of the following fields are named: SCR_ROW_MAJOR, as at the beginning, or
-/// SCR_COLUMN_MAJOR. Local. The array a(3,2) of Fortran is the array a[2][3] of C: each can read the other's.
-/// Not in SCR v3.1.0.
+/// SCR_COLUMN_MAJOR. Local. The array a(3,2) of Fortran is the array a[2][3] of C: each language can read the
+/// array of the other. Not in SCR v3.1.0.
 #[unsafe(no_mangle)]
 pub extern "C" fn SCR_Order(state: *mut SCR_State, order: c_int) -> c_int {
     const ROW: c_int = SCR_Option::SCR_ROW_MAJOR as c_int;
@@ -320,12 +323,12 @@ pub extern "C" fn SCR_Order(state: *mut SCR_State, order: c_int) -> c_int {
     })
 }
 
-/// Tells what the checkpoint that is read has of the field `name`, so that the program can allocate it. Local.
-/// `rank` becomes -1 if there is no such field, or if the state is written. Not in SCR v3.1.0.
+/// Describes the field `name` in the checkpoint that is read, so that the program can allocate memory for the
+/// field. Local. `rank` becomes -1 if there is no such field, or if the state is written. Not in SCR v3.1.0.
 ///
-/// `extents`, `whole` and `at` are NULL or have space for 7 numbers. `extents` are those of this process's array;
-/// of a part of a whole that another number of processes wrote, those of the whole. `whole` and `at` become 0 for
-/// a field that has no whole.
+/// `extents`, `whole` and `at` are NULL or have space for 7 numbers. `extents` become the extents of this
+/// process's array. If the field is a part of a whole and another number of processes wrote it, `extents` become
+/// the extents of the whole. `whole` and `at` become 0 for a field that has no whole.
 ///
 /// # Safety
 /// `state` was given to the routine that runs now, `name` is NULL or a NUL-terminated string, and each other pointer
@@ -408,10 +411,11 @@ pub unsafe extern "C" fn SCR_Pass(state: *mut SCR_State, pass: *mut c_int) -> c_
     }
 }
 
-/// Gives the path of a file of this process in the same dataset, which the program writes or reads itself, in
-/// SCR_PASS_WRITE or SCR_PASS_READ. Local. `name` has no slash, and may be the same on all processes: the file is
-/// `rank_<r>.<name>` beside the fields of process r. `file` is a buffer of SCR_MAX_FILENAME bytes. Another number
-/// of processes reads those of the old ones with SCR_From_rank. Not in SCR v3.1.0.
+/// Gives the path of a file of this process in the same dataset. The program itself writes the file in
+/// SCR_PASS_WRITE, or reads it in SCR_PASS_READ. Local. `name` has no slash, and may be the same on all
+/// processes: the file of process r is `rank_<r>.<name>`, beside the fields of process r. `file` is a buffer of
+/// SCR_MAX_FILENAME bytes. Another number of processes reads the files of the old processes with SCR_From_rank.
+/// Not in SCR v3.1.0.
 ///
 /// # Safety
 /// `state` was given to the routine that runs now, `name` is NULL or a NUL-terminated string, and `file` is NULL or

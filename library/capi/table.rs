@@ -89,8 +89,8 @@ pub(super) fn is_off() -> bool {
     session.is_some_and(|session| session.try_enter().is_some_and(|process| process.is_off()))
 }
 
-/// Reports an error of a call that reaches no session. Does not wait for other threads: one may be in a collective
-/// call of MPI_COMM_WORLD's session, and that thread may be this one, in a routine of the program.
+/// Reports an error of a call that reaches no session. Does not wait until MPI_COMM_WORLD's session is free. A
+/// thread may be in a collective call of that session: another thread, or this thread in a routine of the program.
 pub(super) fn refuse(error: Error) -> Error {
     let Some(world) = find(WORLD) else {
         return error;
@@ -126,12 +126,12 @@ pub(super) fn add(name: &str, prepare: impl FnOnce(&mut Process) -> Result<()>) 
     Ok(number)
 }
 
-/// Forgets a session, which has no run.
+/// Forgets a session that has no run.
 pub(super) fn forget(number: Number) {
     let mut table = SESSIONS.lock().unwrap_or_else(PoisonError::into_inner);
     let gone = table.live.remove(&number);
     drop(table);
-    // Its communicator is freed only now.
+    // The communicator of the session is freed only now, while the table is not locked.
     drop(gone);
 }
 

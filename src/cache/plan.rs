@@ -44,7 +44,7 @@ impl CachedRecord {
 }
 
 impl CachedRecord {
-    /// From a completion record, as a run in `prefix` sees it.
+    /// Makes a record of a node from a completion record, as a run in `prefix` sees it.
     pub fn new(map: Filemap, prefix: &OwnPrefix) -> Self {
         let other_prefix = prefix.other(&map);
         CachedRecord {
@@ -98,13 +98,13 @@ pub struct Candidate {
     pub ranks: usize,
     /// For each rank, the leaders of the nodes that hold its record, and the level of the record.
     holders: BTreeMap<usize, Vec<(usize, Option<usize>)>>,
-    /// For each rank, its redundancy descriptor. A lost rank's is known from other members of its
-    /// set.
+    /// The redundancy descriptor of each rank. The descriptor of a lost rank is known from other
+    /// members of its set.
     sets: BTreeMap<usize, Reddesc>,
     /// Ranks whose only records contradict the records of others. They count as lost.
     pub disputed: Vec<usize>,
-    /// The prefix directory of the run that wrote it, if all records name another one than this
-    /// run's.
+    /// The prefix directory of the run that wrote the dataset, if no record names the prefix
+    /// directory of this run.
     pub other_prefix: Option<OtherPrefix>,
 }
 

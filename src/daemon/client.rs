@@ -14,10 +14,10 @@ use std::time::Duration;
 /// Pause between two looks at a part.
 const TICK: Duration = Duration::from_millis(50);
 
-/// How often a part is entered again that is missing in the transfer file.
+/// A part that is missing in the transfer file is entered again so many times.
 const TRIES: u32 = 5;
 
-/// The time that counts between two looks at most.
+/// At most so much time counts between two looks.
 const LONGEST_LOOK: Duration = Duration::from_secs(1);
 
 /// A part, and where it is entered.
@@ -53,10 +53,12 @@ impl Default for Idle {
 }
 
 impl Idle {
-    /// Adds the time since the last call, unless the daemon has made progress since then.
-    /// Gives how long it has shown none. `pulse` is that of the transfer file, if it was read.
+    /// Adds the time since the last call, unless the daemon has made progress since then. Gives the
+    /// time for which the daemon has shown no progress. `pulse` is the pulse of the transfer file,
+    /// if the file was read.
     pub fn look(&mut self, pulse: Option<u64>) -> Duration {
-        // A scheduler that stops a job stops its daemons, too: then more time has passed than they had.
+        // A scheduler that stops a job stops its daemons, too. Then more time has passed than the
+        // daemons could use.
         self.time += self.looked.elapsed().min(LONGEST_LOOK);
         self.looked = Instant::now();
         if pulse.is_some() && pulse != self.pulse {
@@ -130,9 +132,10 @@ impl Entry {
         file.insert(self.at, self.part.clone());
     }
 
-    /// Waits until the daemon has copied the part. If the daemon ends before, or shows no progress for
-    /// too long, tells so and calls `copy`, which must make new files: the daemon may have some open.
-    /// `stay`: asks to leave the part to the daemon. Local.
+    /// Waits until the daemon has copied the part. If the daemon ends before that, or shows no
+    /// progress for too long, reports that to `tell` and calls `copy`. `copy` must make new files,
+    /// since the daemon may still have its files open. `stay` is a request to leave the part to the
+    /// daemon. Local.
     ///
     /// # Errors
     /// The daemon or `copy` could not copy it, or the part was left or cancelled.
@@ -169,7 +172,7 @@ impl Entry {
             }
             if cancel.is_cancelled() && !cancelled {
                 cancelled = true;
-                // If it cannot be told, it is left out after a while.
+                // If the daemon cannot be told, it is left out after a while.
                 let _ = self.take_back();
             }
             let now = self.control.version()?;
@@ -221,7 +224,7 @@ impl Entry {
         }
     }
 
-    /// Leaves the daemon out, which shows no progress.
+    /// Leaves out a daemon that shows no progress.
     fn go_on_alone(&self, cancelled: bool, tell: &dyn Fn(String)) -> Result<Left> {
         let who = self.control.living()?;
         let why = format!("{}; it is left out", silent(who, self.patience));
@@ -267,7 +270,7 @@ impl Entry {
         })?;
         Ok(match taken {
             None => None,
-            // It may have copied it with its last breath.
+            // The daemon may have copied the part just before it ended.
             Some(Some(part)) if part.is_done() => Some(Left::Copied(Copied {
                 files: part.files.unwrap_or(0),
                 bytes: part.size.unwrap_or(0),
@@ -303,8 +306,8 @@ pub fn silent(who: Option<String>, patience: Duration) -> String {
 }
 
 /// Ends the transfers of earlier runs: tells a living daemon to stop, waits until it has, and removes the
-/// transfer file. Of a dead daemon it removes all files. A daemon that shows no progress for `patience` is
-/// left out; then the result says so. Local.
+/// transfer file. If the daemon is dead, removes all its files. A daemon that shows no progress for
+/// `patience` is left out; then the result says so. Local.
 ///
 /// # Errors
 /// The files of the daemon cannot be read or removed.
@@ -340,7 +343,7 @@ fn stop_and_remove(control: &Control, patience: Duration) -> Result<Option<Strin
             }
             // The daemon puts it aside, and then has stopped.
             Err(error) if is_damage(&error) => None,
-            // It cannot be told.
+            // The daemon cannot be told.
             Err(error) if error.is_full() => {
                 (full, idle.time) = (Some(error), patience);
                 None

@@ -2,8 +2,8 @@
 //!
 //! Each file is read by one rank, once, which sends every other rank its part. So no byte of the prefix
 //! directory is read twice, and a rank of the same number that has its file in the cache reads it there.
-//! Ranks that look at one cell of a whole each find out the needs, as when the checkpoint was written; no
-//! rank holds the boxes of all.
+//! Each rank finds out the needs in one cell of a whole, as when the checkpoint was written. So no rank
+//! holds the boxes of all ranks.
 
 use super::agreement::{cell_of, owner};
 use super::entry::Entry;
@@ -22,16 +22,16 @@ use std::collections::BTreeMap;
 struct Piece {
     to: usize,
     region: Region,
-    /// Its elements as places in the section.
+    /// The elements of the part, as places in the section of the file.
     walk: Walk,
 }
 
-/// A piece of a file that is read, and the ranks that get a part of it.
+/// A chunk of a file that is read once, and the pieces that have bytes in the chunk.
 struct ReadTask {
     key: ChunkKey,
-    /// The bytes of the section that it has.
+    /// The place of the chunk in the section, in bytes.
     bytes: std::ops::Range<i64>,
-    /// Places in `pieces`.
+    /// The pieces, as indices in [`Share::pieces`].
     pieces: Vec<usize>,
 }
 

@@ -35,9 +35,9 @@ pub enum Announced {
     Complete,
 }
 
-/// Prepares a flush: enters the dataset in the index as not complete, empties its directory in
-/// `.scr`, and writes a summary that says the same there. If the index has it as complete, and no restart from it has
-/// failed, nothing is changed. Local: one process calls it.
+/// Prepares a flush: enters the dataset in the index as not complete, empties the directory of the dataset in `.scr`,
+/// and writes a summary to it that says "not complete", too. Changes nothing if the index has the dataset as complete
+/// and no restart from the dataset has failed. Local: one process calls it.
 pub fn announce(files: &dyn Files, prefix: &Prefix, dataset: &Dataset) -> Result<Announced> {
     let dir = prefix.dataset(dataset.id);
     // A process that completes a scavenged dataset has this lock until the dataset is in the index.
@@ -121,12 +121,13 @@ pub fn complete(
     enter(files, prefix, dataset, entering, time)
 }
 
-/// Marks a dataset as complete in the index, whose summary says that it is. A checkpoint becomes the
-/// current one, unless a newer good one is. Local.
+/// Marks a dataset as complete in the index. The summary must already say that the dataset is
+/// complete. A checkpoint becomes the current checkpoint, unless a newer good checkpoint is current.
+/// Local.
 ///
 /// # Errors
-/// The index cannot be changed. Or a newer dataset has the name of a saved or listed one: it may have been
-/// entered since the records were read.
+/// The index cannot be changed. Or a newer dataset has the name of this saved or listed dataset:
+/// the newer dataset may have been entered since the records were read.
 pub fn enter(
     files: &dyn Files,
     prefix: &Prefix,

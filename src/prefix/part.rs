@@ -30,12 +30,12 @@ pub const FANOUT: usize = 64;
 pub struct PartPlace {
     /// Number of this part, from 0.
     pub part: u64,
-    /// Number of parts; at most that of ranks.
+    /// Number of parts; at most the number of ranks.
     pub parts: u64,
     /// Number of ranks of all parts.
     pub ranks: u64,
-    /// True if the entries of a part may need more than one leaf. Each part has a branch of its own
-    /// then.
+    /// True if the entries of a part may need more than one leaf. Then each part has a branch of
+    /// its own.
     pub split: bool,
     /// The place of the files in containers; `None` if they are copied as plain files.
     pub containers: Option<ContainerPlace>,
@@ -44,9 +44,9 @@ pub struct PartPlace {
 /// The place of a rank's files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RankSource {
-    /// Its completion record in the cache.
+    /// The rank's completion record in the cache.
     pub record: PathBuf,
-    /// Its directory in the cache.
+    /// The rank's directory in the cache.
     pub data: PathBuf,
 }
 
@@ -70,7 +70,8 @@ pub fn may_split(ranks: u64, largest: u64) -> bool {
 /// Local.
 ///
 /// # Errors
-/// The copies that were not recorded do not count. The part may be copied again.
+/// A file cannot be read, copied or recorded. Copies that were not recorded do not count.
+/// The part may be copied again.
 pub fn flush_part(
     target: &FlushTarget,
     copier: &mut Copier,
@@ -137,11 +138,12 @@ struct PartRecords<'a> {
     cutter: LeafCutter,
     /// The numbers of the leaves that were written.
     leaves: Vec<u64>,
-    /// Files were copied that only a sync of the file system brings to stable storage.
+    /// True if only a sync of the whole file system brings some of the copied files to stable
+    /// storage.
     unsynced: bool,
     /// The directories of the copied files.
     dirs: TargetDirs,
-    /// Into containers.
+    /// Writes the files into containers; `None` if they are copied as plain files.
     writer: Option<Writer<'a>>,
 }
 

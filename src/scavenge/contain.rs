@@ -1,6 +1,6 @@
 //! Scavenging into containers. Each call for a node takes containers that nobody else has, so the files of
-//! a node are together, and a call that is killed or repeated does no harm: the record of a rank, which
-//! is written last, says where its files are. What no record names is removed when the dataset is
+//! a node are together, and a call that is killed or repeated does no harm: the record of a rank, which is
+//! written last, says where its files are. Files that no record names are removed when the dataset is
 //! completed.
 
 use super::copy::{CopySettings, NodeCopy, is_same};
@@ -35,8 +35,8 @@ impl NodeCopy<'_> {
     }
 
     /// Copies the files of ranks into containers of `size` bytes, then their records. In a store that all
-    /// nodes see, only those of this node. Gives the ranks that are to be copied as plain files: the
-    /// others, and all if no containers can be had.
+    /// nodes see, copies only the ranks of this node. Gives the ranks that are to be copied as plain
+    /// files: the other ranks, or all ranks if no containers can be had.
     pub(super) fn contain<'m>(&mut self, parts: Vec<Part<'m>>, size: u64) -> Vec<Part<'m>> {
         let own = |(layout, map): &Part| {
             layout.level().is_none() || map.node == self.settings.node.into()
@@ -119,7 +119,8 @@ pub fn contained(map: &Filemap) -> Option<RankEntry> {
     all.then_some(entry)
 }
 
-/// `files`, with the contained files of these records of dataset `id` at their paths.
+/// A view of `files` that also shows files in containers. The view shows each file in these records
+/// of dataset `id` at the path of the file.
 pub fn shown<'a, 'm>(
     files: &'a dyn Files,
     prefix: &Prefix,

@@ -108,9 +108,9 @@ impl Locks {
 
     /// Locks the stores that this rank leads, and takes over the datasets that earlier runs left in them. This rank
     /// no longer leads a store that a run in another prefix directory has and that no dataset of this run will use.
-    /// In one that a process of an earlier run in this prefix directory has, the newest checkpoint may be. Waits up
-    /// to `timeout` for a run whose last processes are ending. Locks that this process has from an earlier run of
-    /// the session stay, or end if another rank leads the store now. Local.
+    /// The newest checkpoint may be in a store that a process of an earlier run in this prefix directory has. Waits
+    /// up to `timeout` for a run whose last processes are ending. Locks that this process has from an earlier run
+    /// of the session stay, or end if another rank leads the store now. Local.
     ///
     /// # Errors
     /// Another run has a store that this run needs, or the content of the store cannot be taken
@@ -386,7 +386,8 @@ fn lock_store(
             return Ok(Locked::ByThisRun(None));
         }
         if Instant::now() >= end {
-            // A rank of this run may have the lock and no space for the file.
+            // Another rank of this run may have the lock without space for the file that names this
+            // run. Then the directory of this run exists.
             let root = files.stat(&layout.root())?;
             return Ok(if root.is_some_and(|s| s.kind == FileKind::Directory) {
                 Locked::ByThisRun(None)

@@ -1,5 +1,5 @@
-//! The constants of a run: its ranks, settings and directories. Also
-//! how a rank reports to the user, and how the ranks agree.
+//! The constants of a run: its ranks, settings and directories. Also the ways in which a rank
+//! reports to the user, and in which the ranks agree.
 
 use crate::cache::layout::Layout;
 use crate::comm::{Agreed, Agreement, AtRoot, Communicator, Term, collective};
@@ -29,7 +29,8 @@ pub(super) struct Store {
     pub leader: bool,
     /// The ranks that share the directory with this one.
     pub sharing: Sharing,
-    /// The lowest of the ranks whose datasets in it are lost together with this rank's.
+    /// The lowest of the ranks whose datasets in the store are lost together with the datasets of
+    /// this rank.
     pub lost_with: usize,
 }
 
@@ -44,7 +45,7 @@ pub(super) struct Run {
     pub settings: Settings,
     pub descriptors: Descriptors,
     pub prefix: Prefix,
-    /// The form in which records in the cache name it.
+    /// The form in which records in the cache name the prefix directory.
     pub own_prefix: OwnPrefix,
     pub user: Name,
     pub job: Name,
@@ -104,7 +105,8 @@ impl Run {
         }
     }
 
-    /// On the rank that acts for them, all [`Run::together_in`] this store, itself included; `None` on the others.
+    /// On the rank that acts for its group: all ranks [`Run::together_in`] this store, itself included. `None` on
+    /// the other ranks.
     pub fn ranks_led_in(&self, store: usize) -> Option<Vec<usize>> {
         let together = self.together_in(self.stores.get(store)?);
         (together.leader == self.rank()).then(|| together.ranks(self.comm.size()))
@@ -134,7 +136,7 @@ impl Run {
         }
     }
 
-    /// The term that tells which rank is the first to have something to warn of. See [`Run::warn_first`].
+    /// The term that tells which rank is the first with a warning. See [`Run::warns_first`].
     pub fn has_warning(&self, local: bool) -> Term {
         first_with(local, self.rank())
     }
@@ -144,8 +146,8 @@ impl Run {
         first.get() == self.rank() as i64
     }
 
-    /// Warns, on the `first` rank that has noted it, of attributes of files that could not be kept. Local; all
-    /// ranks call it.
+    /// Warns of attributes of files that could not be kept. Only the `first` rank with such a note prints the
+    /// warning. Local; all ranks call it.
     pub fn tell_unkept(&self, first: Agreed<i64>) {
         if first.get() == i64::MAX {
             return;
@@ -167,7 +169,7 @@ impl Run {
         }
     }
 
-    /// Fails on all ranks if it failed on one. Collective; one round.
+    /// Fails on all ranks if `local` is an error on one rank. Collective; one round.
     pub fn agree<T>(&self, local: Result<T>) -> Result<T> {
         collective::agree(&*self.comm, self.node(), local)
     }
@@ -218,7 +220,8 @@ impl Run {
         }
     }
 
-    /// For a flush, a fetch or a delete with at most `width` ranks at a time.
+    /// The access to the prefix directory for a flush, a fetch or a delete with at most `width`
+    /// ranks at a time.
     pub fn prefix_access(&self, width: usize) -> PrefixAccess<'_> {
         PrefixAccess {
             comm: &*self.comm,

@@ -1,6 +1,6 @@
-//! Optional steps never fail the required ones. A file system may refuse to keep owner, mode, times and holes of files:
-//! that is noted, and told once. The file system may refuse to reserve space, or to begin early with a sync: that costs
-//! time at most.
+//! Optional steps never fail the required ones. A file system may refuse to keep owner, mode, times and holes of
+//! files. Such a refusal is noted, and reported once. A file system may also refuse to reserve space, or to begin
+//! early with a sync. Such a refusal costs time at most.
 
 use super::{Durability, File, Files, Lock, Refused, Space, Stat};
 use crate::messages::NOT_KEPT;
@@ -32,19 +32,20 @@ impl Unkept {
         })
     }
 
-    /// True if there is something that was not told.
+    /// True if a refusal was noted and none was reported yet.
     pub fn is_untold(&self) -> bool {
         let note = self.lock();
         note.first.is_some() && !note.told
     }
 
-    /// True if the refusal was reported, here or by another rank or process. Nothing more is. True if
-    /// it is the first time.
+    /// Notes that the refusal was reported, here or by another rank or process. No further refusal is
+    /// reported. Returns true the first time.
     pub fn told(&self) -> bool {
         !std::mem::replace(&mut self.lock().told, true)
     }
 
-    /// The warning, if there is something that was not told. No further refusal is reported.
+    /// The warning, if a refusal was noted and none was reported yet. No further refusal is
+    /// reported.
     pub fn tell(&self) -> Option<String> {
         let mut note = self.lock();
         let first = note.first.as_ref().filter(|_| !note.told)?.to_string();
@@ -149,8 +150,8 @@ impl File for NotingFile {
         Ok(None)
     }
 
-    /// Fails only without room: without a reservation, the writes fail then. A file that was longer is cut; one that
-    /// was shorter grows as it is written.
+    /// Fails only if there is no room, since the writes would fail then, too. If the reservation is refused, a
+    /// longer file is cut, and a shorter file grows as it is written.
     fn allocate(&self, size: u64) -> Result<()> {
         match self.inner.allocate(size) {
             Err(error) if !error.is_full() && error.errno() != Some(libc::EFBIG) => {
@@ -164,7 +165,7 @@ impl File for NotingFile {
         }
     }
 
-    /// It only saves time. An error of the disk comes again in the sync.
+    /// An early sync only saves time. An error of the disk comes again in the sync.
     fn start_sync(&self, bytes: Range<u64>) -> Result<()> {
         let _ = self.inner.start_sync(bytes);
         Ok(())

@@ -1,27 +1,28 @@
-//! Reads that fail on purpose: of a chosen file, or the n-th one.
+//! Reads that fail on purpose: the reads of a chosen file, or the n-th read.
 
 use super::{Faults, injected};
 use crate::Result;
 use std::path::{Path, PathBuf};
 
-/// A path that cannot be read, the errno, and for how many more reads.
+/// A path that cannot be read, the errno, and the number of reads that still fail.
 type Unreadable = (PathBuf, i32, u64);
 
 #[derive(Debug, Default)]
 pub(super) struct ReadFaults {
-    /// The content of this file cannot be read. The path may be the last components of one.
+    /// The content of this file cannot be read. The path may also be only the last components of
+    /// the file's path.
     content: Option<Unreadable>,
     /// This path cannot be read, opened, listed or looked at.
     path: Option<Unreadable>,
     /// Number of reads of any kind since [`Faults::fail_read_at`].
     done: u64,
-    /// The read that fails, the errno, and how many reads of its path fail in all.
+    /// The number of the read that fails, the errno, and how many reads of its path fail in all.
     at: Option<(u64, i32, u64)>,
 }
 
 impl Faults {
-    /// Makes all reads of a file fail with an errno; `None` for no file. The path may also be the
-    /// last components of a path.
+    /// Makes all reads of a file fail with an errno; `None` for no file. The path may also be only
+    /// the last components of the file's path.
     pub fn fail_reads(&self, which: Option<(PathBuf, i32)>) {
         self.state().reads.content = which.map(|(path, errno)| (path, errno, u64::MAX));
     }
@@ -37,9 +38,9 @@ impl Faults {
         state.reads.content.as_ref().map_or(0, |(_, _, left)| *left)
     }
 
-    /// Makes the `n`-th read from now on fail with an errno, and the reads of the same path after it,
-    /// `times` in all. Here a read is any operation that changes nothing: `open`, `read`, `list`, `stat`,
-    /// and `read_at` of a file. With `n` 0 no read fails.
+    /// Makes `times` reads fail with an errno: the `n`-th read from now on, and then later reads of the
+    /// same path. Here a read is any operation that changes nothing: `open`, `read`, `list`, `stat`, and
+    /// `read_at` of a file. With `n` 0 no read fails.
     pub fn fail_read_at(&self, n: u64, errno: i32, times: u64) {
         self.state().reads = ReadFaults {
             at: (n > 0).then_some((n, errno, times)),

@@ -13,8 +13,8 @@ use std::path::Path;
 /// More levels than any job needs: each branch holds tens of thousands of children.
 const MAX_LEVEL: u32 = 16;
 
-/// Reads the tree in `dir` and gives every rank its own entry. Collective. If a rank cannot read its part of the tree, only that rank has an error. A rank whose entry is missing because of that
-/// gets an empty one.
+/// Reads the tree in `dir` and gives every rank its own entry. Collective. If a rank cannot read its part of the tree,
+/// only that rank has an error. A rank whose entry is missing for that reason gets an empty entry.
 pub fn read(comm: &dyn Communicator, files: &dyn Files, dir: &Path) -> Result<Local<RankEntry>> {
     let mut outgoing = Vec::new();
     let read = for_each_shared(comm, files, dir, |rank, entry| {
@@ -119,8 +119,8 @@ pub fn for_each(
     Ok(())
 }
 
-/// The file names of the leaves in `dir`. Without the top of the tree, all leaves that are there, in
-/// the order of their writers. Local.
+/// The file names of the leaves in `dir`. If the top of the tree is missing: all leaves that are
+/// there, in the order of their writers. Local.
 pub fn leaves_there(files: &dyn Files, dir: &Path) -> Result<Vec<Name>> {
     match leaf_names(files, dir) {
         Err(error) if error.is_not_found() => {
@@ -185,7 +185,7 @@ struct ReadTask {
 }
 
 /// One rank's part of reading the tree: its branches, and the names of its leaves. Each file has one
-/// reader, which its name tells.
+/// reader. The name of the file tells which rank is the reader.
 struct TreeReader<'a> {
     files: &'a dyn Files,
     dir: &'a Path,
@@ -193,8 +193,9 @@ struct TreeReader<'a> {
     size: usize,
     /// The leaves that this rank is to read.
     leaves: Vec<Name>,
-    /// All files that were named to this rank. This reader is the only one of each file, so it notices
-    /// every file that is named twice. If it were read twice, a small tree could take for ever.
+    /// All files that were named to this rank. No other rank reads these files, so this rank notices
+    /// every file that is named twice. If such files were read twice, even a small tree could take for
+    /// ever.
     seen: BTreeSet<String>,
     /// Tasks for other ranks.
     outgoing: Vec<(usize, ReadTask)>,
@@ -256,7 +257,8 @@ impl<'a> TreeReader<'a> {
         spread.min(self.size as u128 - 1) as usize
     }
 
-    /// Notes the leaves of a task, and reads its branches. After an error it goes on with the others.
+    /// Notes the leaves of a task, and reads its branches. After an error it goes on with the other
+    /// branches.
     fn follow(&mut self, task: ReadTask) -> Result<()> {
         let path = self.dir.join(task.branch.as_path());
         let mut done = Ok(());

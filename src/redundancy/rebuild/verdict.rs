@@ -10,7 +10,7 @@ use crate::text::{list_of_ranks, ranks_in_words};
 pub(super) const RECORD: u64 = 1;
 pub(super) const DATA: u64 = 2;
 pub(super) const PARITY: u64 = 4;
-/// All its content was compared with its checksums.
+/// All content of the member was compared with its checksums.
 pub(super) const VERIFIED: u64 = 8;
 /// The member has no usable record, but has files that were not examined yet.
 pub(super) const UNVERIFIED: u64 = 16;
@@ -18,7 +18,7 @@ pub(super) const UNVERIFIED: u64 = 16;
 /// Numbers of a [`MemberState`] in a message, before the sizes of the neighbours.
 const NUMBERS: usize = 6;
 
-/// The state of a member, as it announces it to the others.
+/// The state that a member announces to the other members.
 pub(super) struct MemberState {
     /// The parts that are whole, as flags.
     pub has: u64,
@@ -185,8 +185,8 @@ fn check_agreement(context: &Context, all: &[MemberState]) -> std::result::Resul
     Ok(())
 }
 
-/// The bytes of a member's files. If the member has no record, also the right neighbour whose redundancy
-/// file knows them.
+/// The number of bytes of a member's files, and the member that knows this number: `None` if the
+/// member itself has a record, otherwise a right neighbour whose redundancy file has the number.
 fn known_size(code: &Code, all: &[MemberState], member: usize) -> Option<(Option<usize>, u64)> {
     let state = all.get(member)?;
     if !state.lacks(RECORD) {

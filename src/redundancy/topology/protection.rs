@@ -1,5 +1,5 @@
-//! The losses that sets of a redundancy descriptor survive, by the number of ranks and the sizes of the failure
-//! domains alone. The same on all ranks.
+//! The losses that the sets of a redundancy descriptor survive. Besides the descriptor, they depend only on the
+//! number of ranks and the sizes of the failure domains. So they are the same on all ranks.
 
 use super::SetPlan;
 use super::grouping::Groups;
@@ -11,7 +11,7 @@ use crate::text;
 /// How the ranks are divided into the sets of one descriptor.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Protection {
-    /// The number of sets; `None` if each rank is alone in one.
+    /// The number of sets; `None` if no rank shares a set with another rank.
     pub sets: Option<usize>,
     /// The number of failure groups that may be lost.
     pub tolerates: usize,
@@ -20,7 +20,7 @@ pub(super) struct Protection {
 }
 
 impl Protection {
-    /// For so many ranks in these failure domains.
+    /// The protection of so many ranks in these failure domains.
     pub fn of(plan: &SetPlan, ranks: usize, domains: &Groups) -> Self {
         let (word, failures) = (plan.scheme.word(), plan.set_failures);
         let outlives = if plan.outlives { EVERYTHING } else { 0 };
@@ -66,7 +66,7 @@ impl Protection {
     }
 }
 
-/// The message about sets that survive the loss of fewer groups than they are to.
+/// The message about sets that survive the loss of fewer groups than they should.
 fn weak(plan: &SetPlan, survived: usize) -> Option<String> {
     let (word, failures) = (plan.scheme.word(), plan.set_failures);
     let group = if plan.outlives {

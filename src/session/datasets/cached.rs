@@ -46,7 +46,7 @@ pub(in crate::session) struct OwnPart {
 }
 
 impl CachedDataset {
-    /// Its directory in the cache.
+    /// The directory of the dataset in the cache.
     pub fn slot(&self) -> Slot {
         Slot {
             store: self.location.store(),
@@ -287,8 +287,9 @@ impl CachedDatasets {
         self.unusable.dedup();
     }
 
-    /// The files of dataset `id` replace those of any other dataset of its name in the prefix
-    /// directory. The other dataset is not complete there any more. Local; the same on all ranks.
+    /// Notes that dataset `id` overwrites the files of any other dataset of its name in the prefix
+    /// directory. So the other dataset is not complete there any more. Local; the same on all
+    /// ranks.
     pub fn name_is_reused(&mut self, run: &Run, id: u64, name: &Name) {
         let other = |c: &CachedDataset| c.dataset.name == *name && c.dataset.id != id;
         self.forget(run, |c| other(c) && c.location.is_bypass());

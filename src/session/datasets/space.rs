@@ -38,7 +38,7 @@ const LARGE: u64 = 1 << 20;
 
 /// This rank's size in a message to the leader.
 pub(in crate::session) struct SizeReport {
-    /// Bytes of data, and of all.
+    /// Bytes of the data, and bytes of the data with redundancy and record.
     own: (u64, u64),
     /// `None` on the leader.
     pending: Option<Box<dyn Pending>>,
@@ -259,7 +259,7 @@ impl Shortage {
         format!("{place} has {has}, and going by the last dataset it needs {need}")
     }
 
-    /// With the remedy, if this is the first of these errors.
+    /// The error. If it is the first error of this kind, it also tells the remedy.
     fn error(&self, run: &Run, at: usize, next: &Dataset, first: bool) -> Error {
         let store = &run.descriptors.stores[at];
         let [has, need] = self.sizes();
@@ -366,8 +366,9 @@ pub(in crate::session) fn send_size(
     Ok(SizeReport { own, pending })
 }
 
-/// Bytes of this rank's data, and of all it has. Files that cannot be looked at count as empty: the
-/// sum is only an estimate for the next dataset.
+/// Bytes of this rank's data, and bytes of the data with redundancy and record. If a data file
+/// cannot be looked at, its recorded size counts. If another file cannot be looked at, it counts as
+/// empty. The sums are only an estimate for the next dataset.
 fn own_size(run: &Run, layout: &Layout, filemap: &Filemap) -> (u64, u64) {
     let dir = layout.data(filemap.dataset.id, run.rank());
     let space = |file: &FileMeta| {
@@ -545,7 +546,7 @@ mod tests {
         for part in ["dataset 9", "99 B free", "it needs 100 B", "COUNT (now 2)"] {
             assert!(refused.contains(part), "{part}: {refused}");
         }
-        // Without the datasets that must leave anyway, it fits.
+        // Without the datasets that must leave anyway, the next dataset fits.
         for id in 1..=2 {
             all.insert(of_size(id, 1));
         }

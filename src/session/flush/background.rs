@@ -51,7 +51,7 @@ struct Flushing {
     /// Time for which the flush has held up the program.
     blocked: Duration,
     cancelled: bool,
-    /// On a leader.
+    /// The part of this rank, if this rank is a leader.
     part: Option<LeaderPart>,
 }
 
@@ -147,7 +147,7 @@ impl BackgroundFlushes {
     /// datasets, which are the same on all ranks. Local.
     ///
     /// # Errors
-    /// This rank could not enter a part; it is still in the cache.
+    /// This rank could not enter a part; the part is still in the cache.
     pub fn hand_over(&mut self, run: &Run) -> (Vec<Dataset>, Result<()>) {
         let pause = Duration::from_micros(run.settings.flush_async_usleep);
         let mut flushes = std::mem::take(&mut self.flushes);
@@ -264,10 +264,11 @@ impl Flushing {
         }
     }
 
-    /// Rank 0: true if the index has the dataset as complete, false if it was taken out. Local.
+    /// On rank 0: true if the index has the dataset as complete, false if the dataset was taken out
+    /// of the index. Local.
     ///
     /// # Errors
-    /// All parts were copied, and it is not complete.
+    /// All parts were copied, but the index has the dataset as not complete.
     fn in_index(&self, run: &Run) -> Result<bool> {
         let (files, prefix) = (&*run.files, &run.prefix);
         let state = || -> Result<Option<bool>> {
@@ -279,7 +280,8 @@ impl Flushing {
             Ok(entry.map(|entry| entry.complete))
         };
         if state()? == Some(false) {
-            // On a file system that shows new files late, the last two parts may have missed each other.
+            // On a file system that shows new files late, each of the last two parts may have missed the
+            // record of the other. Then neither part has completed the dataset.
             let mut problems = Vec::new();
             finish::finish_ended(files, prefix, &time_now, &mut problems)?;
             if let Some(problem) = problems.into_iter().next() {
@@ -300,7 +302,7 @@ impl Flushing {
 }
 
 /// The work of a leader: copies the files of the ranks that share its store, or watches the daemon that
-/// does.
+/// copies them.
 fn work_of(
     run: &Run,
     store: &Store,

@@ -200,8 +200,8 @@ impl Flush<'_> {
         })
     }
 
-    /// Announces the dataset in the prefix directory, where its directories exist then. Collective; all
-    /// ranks return the same verdict.
+    /// Announces the dataset in the prefix directory. Also makes the directories of the files that the
+    /// ranks copy while the program waits. Collective; all ranks return the same verdict.
     fn announce(&self, way: Way, flushable: &Flushable, plan: &Plan) -> Result<Announced> {
         let run = self.run;
         let made = match (way, plan.shape.containers) {
@@ -209,7 +209,8 @@ impl Flush<'_> {
                 let access = run.prefix_access(run.settings.flush_width);
                 make_directories(&access, &flushable.filemap.files)?.result()
             }
-            // A part makes its directories itself.
+            // No directories are made here. The part of a flush in the background makes its
+            // directories itself. Files in place or in containers need none.
             (Way::InPlace | Way::Waited | Way::Background(_), _) => Ok(()),
         };
         let announced = made.and_then(|()| {

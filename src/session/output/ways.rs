@@ -1,6 +1,6 @@
-//! The way to the files of a dataset in the prefix directory. A dataset in a cache goes there with a later flush,
-//! perhaps the last act of the run. An obstacle is reported when the dataset is completed, while the user can still
-//! remove it.
+//! Looks for obstacles that would stop the flush of a dataset to the prefix directory. A dataset in a cache is
+//! flushed later, perhaps at the end of the run. So an obstacle is reported when the dataset is completed, while
+//! the user can still remove it.
 
 use crate::messages::NO_WAY;
 use crate::policy::flush;
@@ -15,13 +15,15 @@ use crate::{Error, Result};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// A rank keeps no more forms of directories than this; with more, it begins again.
+/// A rank remembers about so many forms of directories. With more, the rank forgets them all and
+/// begins again.
 const MOST: usize = 1000;
 
 /// Number of files of a dataset that are looked at, besides their directories.
 const FILES: usize = 4;
 
-/// The directories that were looked at, by their forms: names that differ in numbers only have one form.
+/// The directories that were looked at, by their forms: names that differ only in numbers have the same
+/// form.
 #[derive(Default)]
 pub(in crate::session) struct Ways {
     looked: BTreeSet<u64>,
@@ -30,8 +32,8 @@ pub(in crate::session) struct Ways {
 }
 
 impl Ways {
-    /// The obstacle for this rank's files, if their directories are new. A flush that the program waits for now
-    /// reports the obstacle itself. Local.
+    /// The obstacle for this rank's files. Only directories that are new are looked at. If the program waits
+    /// for the flush now, the flush reports the obstacle itself. Local.
     pub fn obstacle(&mut self, run: &Run, open: &OpenDataset) -> Option<Error> {
         let dataset = &open.dataset;
         let due = flush::due(dataset.ckpt, dataset.flag_output, run.settings.flush);
@@ -124,7 +126,8 @@ fn look_at_file(run: &Run, name: &Path) -> Result<()> {
     }
 }
 
-/// True for errors of the path and of its permissions. Others may be gone when the flush begins.
+/// True for errors of the path and of its permissions. Other errors may be gone when the flush
+/// begins.
 fn is_lasting(error: &Error) -> bool {
     let lasting = [
         libc::ELOOP,

@@ -37,8 +37,8 @@ macro_rules! taken {
     ($kind:ident, $h:ty) => { plain!($kind) };
 }
 
-/// Expands a macro for the functions: for those that every MPI has, and for those that some have, with a
-/// prefix.
+/// Expands a macro for the functions that every MPI has, and for the functions that only some have, with
+/// a prefix.
 macro_rules! every_function {
     ($with:ident) => {
         $with! {
@@ -100,7 +100,7 @@ macro_rules! table {
             pub MPI_Comm_create_keyval: unsafe extern "C" fn(
                 Option<Copy<H>>, Option<Delete<H>>, *mut c_int, *mut c_void,
             ) -> c_int,
-            /// Not in MPICH's family, where the number is the handle.
+            /// `None` in MPICH's family, where the number is the handle.
             pub of_fortran: Option<unsafe extern "C" fn(c_int) -> H>,
             $(pub $name: unsafe extern "C" fn($(taken!($kind, H)),*) -> c_int,)*
             $(pub $rare: Option<unsafe extern "C" fn($(taken!($form, H)),*) -> c_int>,)*
@@ -108,7 +108,7 @@ macro_rules! table {
 
         impl<H: Form> Functions<H> {
             /// # Errors
-            /// The library lacks one that every MPI has.
+            /// The library lacks a function that every MPI has.
             pub fn of(family: Family, library: &Library) -> Result<Self> {
                 let of_fortran = match family {
                     Family::Mpich => None,
@@ -135,7 +135,7 @@ every_function!(table);
 pub(super) use {every_function, plain};
 
 impl<H> Functions<H> {
-    /// True if it has the functions for failed processes.
+    /// True if the library has the functions for failed processes.
     pub fn has_ulfm(&self) -> bool {
         self.Comm_revoke.is_some()
             && self.Comm_is_revoked.is_some()
@@ -143,7 +143,8 @@ impl<H> Functions<H> {
     }
 }
 
-/// That of a communicator from its number in Fortran, which has another name since MPI 5.
+/// The function that gives a communicator for its number in Fortran. This function has another name
+/// since MPI 5.
 fn conversion(family: Family, library: &Library) -> Result<*mut c_void> {
     const OLD: &str = "MPI_Comm_f2c";
     let old = (family == Family::OpenMpi).then(|| library.symbol(OLD));
@@ -151,8 +152,9 @@ fn conversion(family: Family, library: &Library) -> Result<*mut c_void> {
         .map_or_else(|| library.required("MPI_Comm_fromint"), Ok)
 }
 
-/// A function for processes that fail while others go on. MPICH (4.0) has those of the extension, but most devices end the
-/// program in them.
+/// A function for processes that fail while others go on; `None` if the library lacks it or it must not be used.
+/// Names of the extension begin with MPIX_. In MPICH (4.0) these names are not used: with most devices such a
+/// function ends the program.
 fn rare(family: Family, library: &Library, name: &str) -> Option<*mut c_void> {
     let prefixes: &[&str] = match family {
         Family::OpenMpi => &["MPI_", "MPIX_"],
@@ -181,7 +183,7 @@ pub(super) enum Forms {
 
 impl Forms {
     /// # Errors
-    /// The library lacks one that every MPI has.
+    /// The library lacks a function that every MPI has.
     pub fn of(family: Family, library: &Library) -> Result<Forms> {
         Ok(match family {
             Family::Mpich => Forms::Integers(Functions::of(family, library)?),
