@@ -27,11 +27,9 @@ if ! "$python" -m venv probe >log 2>&1; then
     exit 77
 fi
 
-# What the build with SCR_MPI=found would install, with nothing compiled again. Fortran is source in it, if CMake knows how.
-fortran=OFF
-! grep -q "AUTO ON OFF SOURCE" "$source/cmake/ScrOptions.cmake" || fortran=SOURCE
+# What the build with SCR_MPI=found would install, with nothing compiled again. Fortran is source in it.
 "$cmake" -S "$source" -B found -DSCR_MPI=found -DCMAKE_BUILD_TYPE=Release -DSCR_USE_CORROSION=OFF \
-    -DSCR_ENABLE_TESTS=OFF -DSCR_ENABLE_EXAMPLES=OFF -DSCR_ENABLE_FORTRAN=$fortran >log 2>&1
+    -DSCR_ENABLE_TESTS=OFF -DSCR_ENABLE_EXAMPLES=OFF -DSCR_ENABLE_FORTRAN=SOURCE -DCMAKE_SKIP_RPATH=ON >log 2>&1
 mkdir -p found/bin found/lib
 cp -a "$build"/bin/{scr,kvtree_}* found/bin
 cp -r "$build/completions" "$build/man" found
