@@ -67,16 +67,19 @@ alive() {
     return 1
 }
 
-# Waits for the launcher, and sees to it that it leaves no process of the run behind. One that
-# waits for ranks that are gone gets a minute.
+# Waits for the launcher, and sees to it that it leaves no process of the run behind. A launcher that waits for ranks that
+# are gone gets a minute. The system may give the number of a rank that is gone to another process.
 bury() {
-    local pid patience=600 status=0
+    local pid patience=600 status=0 ended=
     until gone "$run"; do
-        if alive; then
+        if [[ $(processes) != "$ended" ]] && alive; then
             patience=600
-        elif ((--patience == 0)); then
-            echo "the launcher waited for ranks that were gone" >&2
-            kill -9 "$run"
+        else
+            ended=$(processes)
+            if ((--patience == 0)); then
+                echo "the launcher waited for ranks that were gone" >&2
+                kill -9 "$run"
+            fi
         fi
         sleep 0.1
     done
