@@ -231,7 +231,7 @@ fn check(host: &str, word: &str) -> std::result::Result<(), String> {
 
 /// Splits a name around the number that tells it from its neighbours. In a name that is the last
 /// number before the first dot, since a domain follows the dot; in an address in digits it is the
-/// last number of all. The number is empty if the name has none.
+/// last number of all. The number is empty if the name contains no number.
 fn parts(host: &str) -> (&str, &str, &str) {
     let address = host
         .bytes()

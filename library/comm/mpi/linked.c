@@ -75,7 +75,7 @@ static const struct {
 #endif
 };
 
-/* NULL if there is none of this name here. */
+/* The function of this name; NULL if the table above does not have it. */
 scr_function scr_mpi_function(const char* name)
 {
     size_t i;
@@ -93,7 +93,7 @@ scr_function scr_mpi_function(const char* name)
         return 1;                                    \
     }
 
-/* Puts a handle into zeroed room for one; 0 if there is none of this name here. */
+/* Puts the handle of this name into zeroed room for one. Returns 0 if the name is unknown. */
 int scr_mpi_handle(const char* name, void* room)
 {
     HANDLE("comm_null", MPI_Comm, MPI_COMM_NULL)

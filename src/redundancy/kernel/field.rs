@@ -35,7 +35,7 @@ pub const fn power(base: u8, exponent: usize) -> u8 {
     result
 }
 
-/// The multiplicative inverse. 0 has none: the result is 0.
+/// The multiplicative inverse. 0 has no inverse: the result is 0.
 pub const fn inverse(a: u8) -> u8 {
     power(a, 254)
 }

@@ -46,7 +46,7 @@ impl Library {
     /// A handle that is there from the beginning, as `mpi.h` has it.
     ///
     /// # Errors
-    /// It is none of those in `linked.c`.
+    /// `linked.c` does not list this handle.
     pub fn handle(
         &self,
         _family: Family,
