@@ -29,7 +29,7 @@
 //! transfers clean datasets saved_fields
 //! relaunch hang
 //! ranks health remote launcher manager
-//! hostlist tally
+//! hostlist variables tally
 //! ```
 //!
 //! `docs/architecture.md` says what each module does.
@@ -47,6 +47,7 @@ pub mod remote;
 pub mod saved_fields;
 pub mod tally;
 pub mod transfers;
+pub mod variables;
 
 // The unit tests of the engine compile `tally` as a module of the engine, too. So it names these from `crate::`.
 use scr_engine::{Result, store, system};

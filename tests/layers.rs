@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 /// `transfers` to `tally`.
 const LAYERS: &str = "
     capi: fields session prefix config job comm format store events error messages version system
-    cli: transfers clean datasets saved_fields relaunch hang ranks health remote launcher manager hostlist tally \
+    cli: transfers clean datasets saved_fields relaunch hang ranks health remote launcher manager hostlist variables tally \
          fields daemon scavenge policy prefix transfer cache redundancy log config job format store events error messages text version system
     transfers: daemon prefix transfer cache format store events error text system
     clean: daemon cache job format store error text system
@@ -32,6 +32,7 @@ const LAYERS: &str = "
     launcher: manager hostlist job error text system
     manager: hostlist job error
     hostlist: job error text
+    variables: error
     tally: store error system
     fields: session comm format store error events system
     session: daemon scavenge policy prefix transfer cache redundancy log config job comm format store events error messages text system

@@ -1,0 +1,423 @@
+//! Reads the variables of a program from its debug information.
+
+use super::locate::{Slice, link_address};
+use super::types::{Expression, Types};
+use gimli::{AttributeValue, DebuggingInformationEntry, DwarfSections, Unit, UnitOffset};
+use std::collections::{BTreeMap, HashMap};
+
+pub(super) type Entry<'a, 'u> = DebuggingInformationEntry<'u, 'u, Slice<'a>>;
+
+/// How a language writes the parts of a variable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Language {
+    Fortran,
+    C,
+}
+
+/// A variable of the program.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Variable {
+    /// As its users write it, with the module, class or function before it.
+    pub name: String,
+    /// The file and line of its declaration; "" if these are not known.
+    pub place: String,
+    pub of: usize,
+    pub language: Language,
+    pub location: Location,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Location {
+    /// The address in the file.
+    Static(u64),
+    /// In a frame.
+    Local(Expression),
+}
+
+/// A function that is running, or one that is inlined there.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Function {
+    pub name: String,
+    pub frame_base: Option<Expression>,
+    pub variables: Vec<Variable>,
+}
+
+/// The place of an entry: number of the unit, and offset in it.
+pub(super) type Place = (usize, UnitOffset);
+
+pub(super) struct Reader<'a> {
+    pub dwarf: gimli::Dwarf<Slice<'a>>,
+    pub units: Vec<Unit<Slice<'a>>>,
+    pub types: Types,
+    pub met: HashMap<Place, usize>,
+    /// The scopes of declarations whose definitions stand elsewhere.
+    declared: HashMap<Place, String>,
+}
+
+impl<'a> Reader<'a> {
+    pub fn new(sections: &'a DwarfSections<Vec<u8>>) -> Self {
+        let dwarf = sections.borrow(|bytes| Slice::new(bytes, gimli::LittleEndian));
+        let mut units = Vec::new();
+        let mut headers = dwarf.units();
+        while let Ok(Some(header)) = headers.next() {
+            units.extend(dwarf.unit(header));
+        }
+        Reader {
+            dwarf,
+            units,
+            types: Types::default(),
+            met: HashMap::new(),
+            declared: HashMap::new(),
+        }
+    }
+
+    /// The language of a unit; `None` if its variables are no state of the program: those of SCR itself.
+    fn language(&self, unit: usize) -> Option<Language> {
+        let unit = self.units.get(unit)?;
+        let mut entries = unit.entries();
+        let (_, entry) = entries.next_dfs().ok()??;
+        let value = entry.attr_value(gimli::DW_AT_language).ok()?;
+        match value {
+            Some(AttributeValue::Language(gimli::DW_LANG_Rust)) => None,
+            Some(AttributeValue::Language(
+                gimli::DW_LANG_Fortran77
+                | gimli::DW_LANG_Fortran90
+                | gimli::DW_LANG_Fortran95
+                | gimli::DW_LANG_Fortran03
+                | gimli::DW_LANG_Fortran08
+                | gimli::DW_LANG_Fortran18,
+            )) => Some(Language::Fortran),
+            _ => Some(Language::C),
+        }
+    }
+
+    /// The variables that have an address in the file.
+    pub fn statics(&mut self) -> Vec<Variable> {
+        let mut found = BTreeMap::new();
+        for unit in 0..self.units.len() {
+            if let Some(language) = self.language(unit) {
+                // What cannot be read of a unit is left out.
+                let _ = self.statics_of(unit, language, &mut found);
+            }
+        }
+        found.into_values().collect()
+    }
+
+    fn statics_of(
+        &mut self,
+        number: usize,
+        language: Language,
+        found: &mut BTreeMap<u64, Variable>,
+    ) -> gimli::Result<()> {
+        let mut scopes: Vec<(isize, String)> = Vec::new();
+        let mut depth = 0;
+        for entry in self.entries(number)? {
+            depth += entry.delta;
+            while scopes.last().is_some_and(|(at, _)| *at >= depth) {
+                scopes.pop();
+            }
+            let scope = || {
+                let names: Vec<&str> = scopes.iter().map(|(_, name)| name.as_str()).collect();
+                names.join("::")
+            };
+            match entry.tag {
+                gimli::DW_TAG_module
+                | gimli::DW_TAG_namespace
+                | gimli::DW_TAG_structure_type
+                | gimli::DW_TAG_class_type
+                | gimli::DW_TAG_subprogram => {
+                    let name = self.name((number, entry.offset)).unwrap_or_default();
+                    scopes.push((depth, name));
+                }
+                gimli::DW_TAG_common_block => {
+                    let name = self.name((number, entry.offset)).unwrap_or_default();
+                    let name = if name == "__BLNK__" { "" } else { &name };
+                    scopes.push((depth, format!("/{name}/")));
+                }
+                gimli::DW_TAG_variable | gimli::DW_TAG_member => {
+                    let place = (number, entry.offset);
+                    match self.static_variable(place, &scope(), language) {
+                        Some((address, variable)) => {
+                            found.entry(address).or_insert(variable);
+                        }
+                        None => {
+                            self.declared.insert(place, scope());
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The entries of a unit, each with its tag and how much deeper it is than the one before.
+    fn entries(&self, unit: usize) -> gimli::Result<Vec<Step>> {
+        let mut steps = Vec::new();
+        let Some(unit) = self.units.get(unit) else {
+            return Ok(steps);
+        };
+        let mut entries = unit.entries();
+        while let Some((delta, entry)) = entries.next_dfs()? {
+            steps.push(Step {
+                delta,
+                tag: entry.tag(),
+                offset: entry.offset(),
+            });
+        }
+        Ok(steps)
+    }
+
+    fn static_variable(
+        &mut self,
+        place: Place,
+        scope: &str,
+        language: Language,
+    ) -> Option<(u64, Variable)> {
+        let unit = self.units.get(place.0)?;
+        let entry = unit.entry(place.1).ok()?;
+        let location = entry.attr_value(gimli::DW_AT_location).ok()??;
+        let AttributeValue::Exprloc(expression) = location else {
+            return None;
+        };
+        let address = link_address(&self.dwarf, unit, expression)?;
+        if has_flag(&entry, gimli::DW_AT_artificial) {
+            return None;
+        }
+        let origin = self.origin(place);
+        let declared = origin.and_then(|origin| self.declared.get(&origin));
+        let scope = declared.cloned().unwrap_or_else(|| scope.to_string());
+        let variable = self.variable(place, &scope, language)?;
+        Some((
+            address,
+            Variable {
+                location: Location::Static(address),
+                ..variable
+            },
+        ))
+    }
+
+    /// A variable without its location.
+    pub fn variable(&mut self, place: Place, scope: &str, language: Language) -> Option<Variable> {
+        let name = self.name(place)?;
+        let of = self.attribute_place(place, gimli::DW_AT_type)?;
+        let name = match scope {
+            "" => name,
+            common if common.ends_with('/') => {
+                let begin = common.rfind("::").map_or(0, |at| at + 2);
+                format!("{} {name}", common.get(begin..).unwrap_or(common))
+            }
+            scope => format!("{scope}::{name}"),
+        };
+        Some(Variable {
+            name,
+            place: self.declaration(place).unwrap_or_default(),
+            of: self.type_at(of),
+            language,
+            location: Location::Static(0),
+        })
+    }
+
+    /// The name of an entry, which may stand in the entry that it refers to.
+    pub fn name(&self, place: Place) -> Option<String> {
+        let unit = self.units.get(place.0)?;
+        let entry = unit.entry(place.1).ok()?;
+        match entry.attr_value(gimli::DW_AT_name).ok()? {
+            Some(value) => {
+                let text = self.dwarf.attr_string(unit, value).ok()?;
+                Some(text.to_string_lossy().into_owned())
+            }
+            None => self.name(self.origin(place)?),
+        }
+    }
+
+    /// The entry of which this one is an instance or the definition.
+    fn origin(&self, place: Place) -> Option<Place> {
+        [gimli::DW_AT_specification, gimli::DW_AT_abstract_origin]
+            .into_iter()
+            .find_map(|attribute| self.own_place(place, attribute))
+            .filter(|origin| *origin != place)
+    }
+
+    /// The entry that an attribute refers to, of this entry or of its origin.
+    pub fn attribute_place(&self, place: Place, name: gimli::DwAt) -> Option<Place> {
+        (self.own_place(place, name)).or_else(|| self.attribute_place(self.origin(place)?, name))
+    }
+
+    fn own_place(&self, place: Place, name: gimli::DwAt) -> Option<Place> {
+        let unit = self.units.get(place.0)?;
+        let entry = unit.entry(place.1).ok()?;
+        match entry.attr_value(name).ok()?? {
+            AttributeValue::UnitRef(offset) => Some((place.0, offset)),
+            AttributeValue::DebugInfoRef(offset) => {
+                let mut units = self.units.iter().enumerate();
+                units
+                    .find_map(|(number, unit)| Some((number, offset.to_unit_offset(&unit.header)?)))
+            }
+            _ => None,
+        }
+    }
+
+    /// `time_scheme.f90:41`.
+    fn declaration(&self, place: Place) -> Option<String> {
+        let unit = self.units.get(place.0)?;
+        let entry = unit.entry(place.1).ok()?;
+        let number = |name| entry.attr_value(name).ok()??.udata_value();
+        let Some(line) = number(gimli::DW_AT_decl_line) else {
+            return self.declaration(self.origin(place)?);
+        };
+        let file = match entry.attr_value(gimli::DW_AT_decl_file).ok()? {
+            Some(AttributeValue::FileIndex(index)) => index,
+            _ => {
+                // The origin has the file if it is the same.
+                let file = self.declaration(self.origin(place)?)?;
+                return Some(format!("{}:{line}", file.split(':').next()?));
+            }
+        };
+        let program = unit.line_program.as_ref()?;
+        let file = program.header().file(file)?;
+        let path = self.dwarf.attr_string(unit, file.path_name()).ok()?;
+        let path = path.to_string_lossy().into_owned();
+        Some(format!("{}:{line}", path.rsplit('/').next()?))
+    }
+
+    /// The functions that run at an address of the file, the outer first.
+    pub fn functions(&mut self, address: u64) -> Vec<Function> {
+        for unit in 0..self.units.len() {
+            let Some(language) = self.language(unit) else {
+                continue;
+            };
+            if self.has_code(unit, address)
+                && let Ok(found) = self.functions_of(unit, address, language)
+                && !found.is_empty()
+            {
+                return found;
+            }
+        }
+        Vec::new()
+    }
+
+    fn has_code(&self, unit: usize, address: u64) -> bool {
+        let find = || {
+            let mut ranges = self.dwarf.unit_ranges(self.units.get(unit)?).ok()?;
+            while let Ok(Some(range)) = ranges.next() {
+                if (range.begin..range.end).contains(&address) {
+                    return Some(());
+                }
+            }
+            None
+        };
+        find().is_some()
+    }
+
+    fn functions_of(
+        &mut self,
+        number: usize,
+        address: u64,
+        language: Language,
+    ) -> gimli::Result<Vec<Function>> {
+        let mut found: Vec<Function> = Vec::new();
+        // The depths from which on entries belong to what runs at the address, and one that is left out.
+        let (mut depth, mut inside, mut left_out) = (0, Vec::new(), None);
+        for entry in self.entries(number)? {
+            depth += entry.delta;
+            inside.retain(|at| *at < depth);
+            left_out = left_out.filter(|at| depth > *at);
+            if left_out.is_some() {
+                continue;
+            }
+            let place = (number, entry.offset);
+            match entry.tag {
+                gimli::DW_TAG_subprogram | gimli::DW_TAG_inlined_subroutine => {
+                    if self.contains(place, address) {
+                        inside.push(depth);
+                        found.push(Function {
+                            name: self.name(place).unwrap_or_default(),
+                            frame_base: self.expression(place, gimli::DW_AT_frame_base, address),
+                            variables: Vec::new(),
+                        });
+                    } else {
+                        left_out = Some(depth);
+                    }
+                }
+                gimli::DW_TAG_lexical_block if !self.contains(place, address) => {
+                    left_out = Some(depth);
+                }
+                gimli::DW_TAG_variable | gimli::DW_TAG_formal_parameter if !inside.is_empty() => {
+                    let scope = found.last().map_or(String::new(), |one| one.name.clone());
+                    let local = self.local(place, address, (&scope, language));
+                    if let (Some(function), Some(local)) = (found.last_mut(), local) {
+                        function.variables.push(local);
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(found)
+    }
+
+    fn local(
+        &mut self,
+        place: Place,
+        address: u64,
+        (scope, language): (&str, Language),
+    ) -> Option<Variable> {
+        let unit = self.units.get(place.0)?;
+        let entry = unit.entry(place.1).ok()?;
+        if has_flag(&entry, gimli::DW_AT_artificial) {
+            return None;
+        }
+        let location = self.expression(place, gimli::DW_AT_location, address)?;
+        let variable = self.variable(place, scope, language)?;
+        Some(Variable {
+            location: Location::Local(location),
+            ..variable
+        })
+    }
+
+    fn contains(&self, place: Place, address: u64) -> bool {
+        let find = || {
+            let unit = self.units.get(place.0)?;
+            let entry = unit.entry(place.1).ok()?;
+            let mut ranges = self.dwarf.die_ranges(unit, &entry).ok()?;
+            let mut any = false;
+            while let Ok(Some(range)) = ranges.next() {
+                any |= (range.begin..range.end).contains(&address);
+            }
+            Some(any)
+        };
+        find().unwrap_or(false)
+    }
+
+    /// An expression that holds at an address of the code.
+    fn expression(&self, place: Place, name: gimli::DwAt, address: u64) -> Option<Expression> {
+        let unit = self.units.get(place.0)?;
+        let entry = unit.entry(place.1).ok()?;
+        let of = |bytes: gimli::Expression<Slice<'a>>| Expression {
+            bytes: bytes.0.slice().to_vec(),
+            encoding: unit.encoding(),
+        };
+        let value = entry.attr_value(name).ok()??;
+        if let AttributeValue::Exprloc(expression) = value {
+            return Some(of(expression));
+        }
+        let mut list = self.dwarf.attr_locations(unit, value).ok()??;
+        while let Ok(Some(part)) = list.next() {
+            if (part.range.begin..part.range.end).contains(&address) {
+                return Some(of(part.data));
+            }
+        }
+        None
+    }
+}
+
+struct Step {
+    delta: isize,
+    tag: gimli::DwTag,
+    offset: UnitOffset,
+}
+
+pub(super) fn has_flag(entry: &Entry<'_, '_>, name: gimli::DwAt) -> bool {
+    let value = entry.attr_value(name).ok().flatten();
+    matches!(value, Some(AttributeValue::Flag(true)))
+}

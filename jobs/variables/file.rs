@@ -1,0 +1,209 @@
+//! The variables in an executable file or a shared library.
+
+use super::dwarf::{Function, Language, Location, Reader, Variable};
+use super::types::{Kind, Type, Types};
+use gimli::DwarfSections;
+use object::{Object, ObjectSection, ObjectSymbol, SectionFlags, SymbolKind};
+use scr_engine::{Error, Result};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::Path;
+
+/// What a file tells about its variables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Told {
+    /// Names, types and lines.
+    Debug,
+    /// Names and sizes.
+    Symbols,
+    /// It is stripped.
+    Nothing,
+}
+
+/// An executable file or a shared library.
+pub(super) struct ProgramFile {
+    pub told: Told,
+    pub variables: Vec<Variable>,
+    pub types: Types,
+    sections: Option<DwarfSections<Vec<u8>>>,
+    /// The functions that were asked for, by addresses.
+    functions: BTreeMap<u64, (Vec<Function>, Types)>,
+    /// True if addresses in the file are those of the process.
+    pub fixed: bool,
+    /// The lowest address of the file.
+    pub lowest: u64,
+}
+
+impl ProgramFile {
+    /// # Errors
+    /// The file cannot be read, or is no ELF file.
+    pub fn read(path: &Path) -> Result<Self> {
+        let bytes = std::fs::read(path).map_err(|error| Error::io("read", path, error))?;
+        let file = object::File::parse(&*bytes)
+            .map_err(|error| Error::io("read", path, std::io::Error::other(error.to_string())))?;
+        let writable = writable_sections(&file);
+        let is_data = |variable: &Variable| match variable.location {
+            Location::Static(address) => writable.iter().any(|range| range.contains(&address)),
+            Location::Local(_) => true,
+        };
+        let mut found = ProgramFile {
+            told: Told::Nothing,
+            variables: Vec::new(),
+            types: Types::default(),
+            sections: None,
+            functions: BTreeMap::new(),
+            fixed: file.kind() == object::ObjectKind::Executable,
+            lowest: lowest_address(&file),
+        };
+        if file.has_debug_symbols() && file.section_by_name(".debug_info").is_some() {
+            let sections = sections(&file);
+            let mut reader = Reader::new(&sections);
+            found.variables = reader.statics();
+            // The Fortran module of SCR may be linked into the program.
+            found
+                .variables
+                .retain(|one| is_data(one) && !one.name.starts_with("scrf::"));
+            found.types = reader.types;
+            found.sections = Some(sections);
+            found.told = Told::Debug;
+        } else {
+            found.add_symbols(&file);
+            found.variables.retain(is_data);
+            if !found.variables.is_empty() {
+                found.told = Told::Symbols;
+            }
+        }
+        Ok(found)
+    }
+
+    /// The functions that run at an address of the file, the outer first, with their types.
+    pub fn functions(&mut self, address: u64) -> Option<&(Vec<Function>, Types)> {
+        let sections = self.sections.as_ref()?;
+        let find = || {
+            let mut reader = Reader::new(sections);
+            let found = reader.functions(address);
+            (found, reader.types)
+        };
+        Some(self.functions.entry(address).or_insert_with(find))
+    }
+
+    /// Without debug information a variable is a row of words.
+    fn add_symbols(&mut self, file: &object::File<'_>) {
+        for symbol in file.symbols() {
+            let (name, size) = (symbol.name().unwrap_or_default(), symbol.size());
+            let data = symbol.kind() == SymbolKind::Data && symbol.is_definition();
+            if !data || size == 0 || is_internal(name) {
+                continue;
+            }
+            self.types.all.push(Type::Scalar {
+                kind: Kind::Words,
+                size,
+                name: format!("{size} bytes"),
+            });
+            self.variables.push(Variable {
+                name: readable(name),
+                place: String::new(),
+                of: self.types.all.len() - 1,
+                language: Language::C,
+                location: Location::Static(symbol.address()),
+            });
+        }
+    }
+}
+
+fn sections(file: &object::File<'_>) -> DwarfSections<Vec<u8>> {
+    let load = |id: gimli::SectionId| -> std::result::Result<Vec<u8>, std::convert::Infallible> {
+        let section = file.section_by_name(id.name());
+        let data = section.and_then(|section| Some(section.uncompressed_data().ok()?.into_owned()));
+        Ok(data.unwrap_or_default())
+    };
+    match DwarfSections::load(load) {
+        Ok(sections) => sections,
+        Err(never) => match never {},
+    }
+}
+
+/// The addresses of data that a program changes.
+fn writable_sections(file: &object::File<'_>) -> Vec<Range<u64>> {
+    let wanted = |section: &object::Section<'_, '_>| {
+        let SectionFlags::Elf { sh_flags } = section.flags() else {
+            return false;
+        };
+        let writable = sh_flags & u64::from(object::elf::SHF_WRITE) != 0;
+        let in_threads = sh_flags & u64::from(object::elf::SHF_TLS) != 0;
+        let name = section.name().unwrap_or_default();
+        let of_linker = [
+            ".got",
+            ".data.rel.ro",
+            ".init_array",
+            ".fini_array",
+            ".dynamic",
+        ];
+        writable && !in_threads && !of_linker.iter().any(|begin| name.starts_with(begin))
+    };
+    let all = file.sections().filter(wanted);
+    all.map(|section| section.address()..section.address() + section.size())
+        .collect()
+}
+
+fn lowest_address(file: &object::File<'_>) -> u64 {
+    use object::ObjectSegment;
+    let first = file.segments().map(|segment| segment.address()).min();
+    // The system maps whole pages.
+    first.unwrap_or(0) & !0xfff
+}
+
+/// Symbols of the compiler and of the C library's start.
+fn is_internal(name: &str) -> bool {
+    let begins = [
+        "__vtab_",
+        "__def_init_",
+        "_F.",
+        "options.",
+        "completed.",
+        "__frame_dummy",
+    ];
+    let last = name.rsplit("_MOD_").next().unwrap_or(name);
+    let of_start = [
+        "__bss_start",
+        "__dso_handle",
+        "stdin",
+        "stdout",
+        "stderr",
+        "environ",
+    ];
+    begins
+        .iter()
+        .any(|begin| name.starts_with(begin) || last.starts_with(begin))
+        || name.contains("@@")
+        || of_start.contains(&name)
+}
+
+/// `__time_scheme_MOD_du_old` is `time_scheme::du_old`, and `count.3` is a variable of a function.
+fn readable(name: &str) -> String {
+    let (name, _) = name
+        .split_once('.')
+        .filter(|(begin, _)| !begin.is_empty())
+        .unwrap_or((name, ""));
+    let module = name
+        .strip_prefix("__")
+        .and_then(|name| name.split_once("_MOD_"));
+    match module {
+        Some((module, variable)) => format!("{module}::{variable}"),
+        None => name.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn symbols_are_shown_as_users_write_them() {
+        assert_eq!(readable("__time_scheme_MOD_du_old"), "time_scheme::du_old");
+        assert_eq!(readable("count.3"), "count");
+        assert_eq!(readable("blk_"), "blk_");
+        assert!(is_internal("__time_scheme_MOD___vtab_time_scheme_Cell"));
+        assert!(!is_internal("du_old"));
+    }
+}

@@ -1,0 +1,133 @@
+//! Evaluates the expressions that say where a variable is, and how large.
+
+use super::memory::Memory;
+use super::types::{Expression, Number};
+use gimli::{EndianSlice, Evaluation, EvaluationResult, LittleEndian, Location, Unit, Value};
+
+pub(super) type Slice<'a> = EndianSlice<'a, LittleEndian>;
+
+/// An expression may have so many operations, so that one that is damaged comes to an end.
+const MOST_OPERATIONS: u32 = 1000;
+
+/// A frame of a process: its addresses, and where the function's variables are counted from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Frame {
+    /// The next instruction.
+    pub instruction: u64,
+    /// The canonical frame address.
+    pub cfa: u64,
+    /// The frame pointer.
+    pub pointer: u64,
+}
+
+/// What an expression is evaluated for.
+pub(super) struct Place<'a> {
+    pub memory: &'a dyn Memory,
+    /// What is added to addresses of the file.
+    pub bias: u64,
+    pub object: u64,
+    pub frame: Option<(Frame, Option<&'a Expression>)>,
+}
+
+/// The numbers of the register that is the frame pointer: of x86-64 and of AArch64.
+const FRAME_POINTERS: [u16; 2] = [6, 29];
+
+impl Place<'_> {
+    /// The address, or the number, that an expression gives.
+    pub fn evaluate(&self, expression: &Expression) -> Option<u64> {
+        let slice = Slice::new(&expression.bytes, LittleEndian);
+        let mut evaluation = Evaluation::new(slice, expression.encoding);
+        evaluation.set_object_address(self.object);
+        evaluation.set_max_iterations(MOST_OPERATIONS);
+        let mut state = evaluation.evaluate().ok()?;
+        loop {
+            state = match state {
+                EvaluationResult::Complete => break,
+                EvaluationResult::RequiresMemory { address, size, .. } => {
+                    let number = self.memory.number(address, size.into())?;
+                    evaluation.resume_with_memory(Value::Generic(number))
+                }
+                EvaluationResult::RequiresRelocatedAddress(address) => {
+                    evaluation.resume_with_relocated_address(address.wrapping_add(self.bias))
+                }
+                EvaluationResult::RequiresCallFrameCfa => {
+                    evaluation.resume_with_call_frame_cfa(self.frame?.0.cfa)
+                }
+                EvaluationResult::RequiresFrameBase => {
+                    evaluation.resume_with_frame_base(self.frame_base()?)
+                }
+                EvaluationResult::RequiresRegister { register, .. }
+                    if FRAME_POINTERS.contains(&register.0) =>
+                {
+                    evaluation.resume_with_register(Value::Generic(self.frame?.0.pointer))
+                }
+                _ => return None,
+            }
+            .ok()?;
+        }
+        match evaluation.as_result() {
+            [piece] => match piece.location {
+                Location::Address { address } => Some(address),
+                Location::Register { register } if FRAME_POINTERS.contains(&register.0) => {
+                    // A frame base that is a register means its value.
+                    Some(self.frame?.0.pointer)
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn frame_base(&self) -> Option<u64> {
+        let (frame, base) = self.frame?;
+        let place = Place {
+            frame: Some((frame, None)),
+            ..*self
+        };
+        place.evaluate(base?)
+    }
+
+    pub fn number(&self, number: &Number) -> Option<i64> {
+        match number {
+            Number::Known(value) => Some(*value),
+            Number::Computed(expression) => Some(self.evaluate(expression)? as i64),
+            Number::At(expression, size) => {
+                let address = self.evaluate(expression)?;
+                let size = usize::try_from(*size).ok()?;
+                Some(self.memory.number(address, size)? as i64)
+            }
+        }
+    }
+}
+
+/// The address in the file that an expression gives; `None` if it is not fixed.
+pub(super) fn link_address<'a>(
+    dwarf: &gimli::Dwarf<Slice<'a>>,
+    unit: &Unit<Slice<'a>>,
+    expression: gimli::Expression<Slice<'a>>,
+) -> Option<u64> {
+    let mut evaluation = expression.evaluation(unit.encoding());
+    evaluation.set_max_iterations(MOST_OPERATIONS);
+    let mut state = evaluation.evaluate().ok()?;
+    loop {
+        state = match state {
+            EvaluationResult::Complete => break,
+            EvaluationResult::RequiresRelocatedAddress(address) => {
+                evaluation.resume_with_relocated_address(address)
+            }
+            EvaluationResult::RequiresIndexedAddress { index, .. } => {
+                let address = dwarf.address(unit, index).ok()?;
+                evaluation.resume_with_indexed_address(address)
+            }
+            _ => return None,
+        }
+        .ok()?;
+    }
+    match evaluation.as_result() {
+        [piece] => match piece.location {
+            Location::Address { address } => Some(address),
+            _ => None,
+        },
+        _ => None,
+    }
+}

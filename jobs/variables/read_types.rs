@@ -1,0 +1,300 @@
+//! Reads types from the debug information.
+
+use super::dwarf::{Entry, Place, Reader, has_flag};
+use super::types::{Array, Expression, Extent, Kind, Member, Number, Type};
+use gimli::AttributeValue;
+
+/// Types of this name, or that begin with it, are no state that could be compared: handles of MPI and of files, clocks, what
+/// threads wait for. Fortran has its names in small letters.
+const LEFT_OUT: &[&str] = &[
+    "MPI_",
+    "mpi_",
+    "MPIR_",
+    "ompi_",
+    "_IO_FILE",
+    "__vtype_",
+    "timespec",
+    "timeval",
+    "clock_t",
+    "pthread_",
+    "hid_t",
+    "SCR_",
+    "scr_",
+    "basic_ostream",
+    "basic_istream",
+    "basic_iostream",
+    "basic_ofstream",
+    "basic_ifstream",
+    "basic_fstream",
+    "basic_ios",
+    "ios_base",
+    "locale",
+    "thread",
+    "mutex",
+    "condition_variable",
+    "_List_node_base",
+    "_Rb_tree_node_base",
+    "_Hash_node_base",
+];
+
+fn is_left_out(name: &str) -> bool {
+    LEFT_OUT.iter().any(|begin| match begin.strip_suffix('_') {
+        Some(_) => name.starts_with(begin),
+        None => name == *begin || name.starts_with(&format!("{begin}<")),
+    })
+}
+
+impl Reader<'_> {
+    /// The type at a place.
+    pub fn type_at(&mut self, place: Place) -> usize {
+        if let Some(id) = self.met.get(&place) {
+            return *id;
+        }
+        // A type may have itself inside.
+        let id = self.types.all.len();
+        self.types.all.push(Type::Skipped);
+        self.met.insert(place, id);
+        let found = self.read_type(place).unwrap_or(Type::Skipped);
+        if let Some(slot) = self.types.all.get_mut(id) {
+            *slot = found;
+        }
+        id
+    }
+
+    fn read_type(&mut self, place: Place) -> Option<Type> {
+        let unit = self.units.get(place.0)?;
+        let entry = unit.entry(place.1).ok()?;
+        let tag = entry.tag();
+        let size = entry.attr_value(gimli::DW_AT_byte_size).ok()?;
+        let size = size.and_then(|size| size.udata_value());
+        let incomplete = has_flag(&entry, gimli::DW_AT_declaration);
+        let name = self.name(place).unwrap_or_default();
+        if is_left_out(&name) {
+            return Some(Type::Skipped);
+        }
+        let bytes = |name: String| -> Option<Type> {
+            Some(Type::Scalar {
+                kind: Kind::Bytes,
+                size: size?,
+                name,
+            })
+        };
+        match tag {
+            gimli::DW_TAG_base_type => {
+                let encoding = entry.attr_value(gimli::DW_AT_encoding).ok()?;
+                Some(scalar(name, size?, encoding))
+            }
+            gimli::DW_TAG_enumeration_type => Some(Type::Scalar {
+                kind: Kind::Signed,
+                size: size?,
+                name,
+            }),
+            gimli::DW_TAG_union_type => bytes(name),
+            gimli::DW_TAG_typedef
+            | gimli::DW_TAG_const_type
+            | gimli::DW_TAG_volatile_type
+            | gimli::DW_TAG_restrict_type
+            | gimli::DW_TAG_atomic_type => {
+                let of = self.attribute_place(place, gimli::DW_AT_type)?;
+                let id = self.type_at(of);
+                Some(self.types.get(id).clone())
+            }
+            gimli::DW_TAG_pointer_type
+            | gimli::DW_TAG_reference_type
+            | gimli::DW_TAG_rvalue_reference_type => {
+                let of = self.attribute_place(place, gimli::DW_AT_type);
+                Some(Type::Pointer {
+                    to: of.map(|of| self.type_at(of)),
+                })
+            }
+            gimli::DW_TAG_structure_type | gimli::DW_TAG_class_type if !incomplete => {
+                Some(Type::Record {
+                    name,
+                    size: size?,
+                    members: self.members(place),
+                })
+            }
+            gimli::DW_TAG_array_type => self.array(place),
+            gimli::DW_TAG_string_type => match size {
+                Some(size) => bytes(format!("character({size})")),
+                None => Some(Type::Text {
+                    length: self.text_length(place)?,
+                }),
+            },
+            _ => None,
+        }
+    }
+
+    fn children(&self, place: Place) -> Vec<(gimli::DwTag, Place)> {
+        let read = || {
+            let unit = self.units.get(place.0)?;
+            let mut tree = unit.entries_tree(Some(place.1)).ok()?;
+            let mut children = tree.root().ok()?.children();
+            let mut found = Vec::new();
+            while let Ok(Some(child)) = children.next() {
+                let entry = child.entry();
+                found.push((entry.tag(), (place.0, entry.offset())));
+            }
+            Some(found)
+        };
+        read().unwrap_or_default()
+    }
+
+    fn members(&mut self, place: Place) -> Vec<Member> {
+        let mut members = Vec::new();
+        for (tag, child) in self.children(place) {
+            let base = tag == gimli::DW_TAG_inheritance;
+            if base || tag == gimli::DW_TAG_member {
+                members.extend(self.member(child, base));
+            }
+        }
+        members
+    }
+
+    fn member(&mut self, place: Place, base: bool) -> Option<Member> {
+        let unit = self.units.get(place.0)?;
+        let entry = unit.entry(place.1).ok()?;
+        let number = |name| entry.attr_value(name).ok()??.udata_value();
+        let bits = number(gimli::DW_AT_data_bit_offset);
+        let offset = number(gimli::DW_AT_data_member_location).or(bits.map(|bits| bits / 8));
+        // A static member is a variable elsewhere.
+        let offset = match offset {
+            None if has_flag(&entry, gimli::DW_AT_external) => return None,
+            offset => offset.unwrap_or(0),
+        };
+        let of = self.attribute_place(place, gimli::DW_AT_type)?;
+        Some(Member {
+            name: if base {
+                String::new()
+            } else {
+                self.name(place).unwrap_or_default()
+            },
+            of: self.type_at(of),
+            offset,
+        })
+    }
+
+    fn array(&mut self, place: Place) -> Option<Type> {
+        let unit = self.units.get(place.0)?;
+        let entry = unit.entry(place.1).ok()?;
+        // The number of dimensions of an assumed-rank argument is not known.
+        if entry.attr(gimli::DW_AT_rank).ok()?.is_some() {
+            return None;
+        }
+        let encoding = unit.encoding();
+        let expression = |name| expression(&entry, name, encoding);
+        let ordering = entry.attr_value(gimli::DW_AT_ordering).ok()?;
+        let location = expression(gimli::DW_AT_data_location);
+        let present =
+            expression(gimli::DW_AT_allocated).or_else(|| expression(gimli::DW_AT_associated));
+        let by_column = matches!(
+            ordering,
+            Some(AttributeValue::Ordering(gimli::DW_ORD_col_major))
+        );
+        let of = self.attribute_place(place, gimli::DW_AT_type)?;
+        let mut extents = Vec::new();
+        for (tag, child) in self.children(place) {
+            if tag == gimli::DW_TAG_subrange_type {
+                extents.push(self.extent(child)?);
+            }
+        }
+        Some(Type::Array(Array {
+            element: self.type_at(of),
+            extents,
+            location,
+            present,
+            by_column,
+        }))
+    }
+
+    fn extent(&self, place: Place) -> Option<Extent> {
+        let lower = self.number(place, gimli::DW_AT_lower_bound);
+        let unit = self.units.get(place.0)?;
+        let default = match unit.entries().next_dfs().ok()? {
+            Some((_, entry)) => match entry.attr_value(gimli::DW_AT_language).ok()? {
+                Some(AttributeValue::Language(language)) => language.default_lower_bound(),
+                _ => None,
+            },
+            None => None,
+        };
+        let default = default.and_then(|lower| i64::try_from(lower).ok());
+        Some(Extent {
+            lower: lower.unwrap_or(Number::Known(default.unwrap_or(0))),
+            upper: self.number(place, gimli::DW_AT_upper_bound),
+            count: self.number(place, gimli::DW_AT_count),
+            stride: self.number(place, gimli::DW_AT_byte_stride),
+        })
+    }
+
+    fn number(&self, place: Place, name: gimli::DwAt) -> Option<Number> {
+        let unit = self.units.get(place.0)?;
+        let entry = unit.entry(place.1).ok()?;
+        let value = entry.attr_value(name).ok()??;
+        match value {
+            AttributeValue::Exprloc(_) => {
+                expression(&entry, name, unit.encoding()).map(Number::Computed)
+            }
+            AttributeValue::UnitRef(offset) => {
+                // The variable that has it.
+                let other = unit.entry(offset).ok()?;
+                let found = expression(&other, gimli::DW_AT_location, unit.encoding())?;
+                let of = self.attribute_place((place.0, offset), gimli::DW_AT_type);
+                Some(Number::At(found, self.byte_size(of?).unwrap_or(8)))
+            }
+            AttributeValue::Sdata(value) => Some(Number::Known(value)),
+            value => value.udata_value().map(|value| Number::Known(value as i64)),
+        }
+    }
+
+    fn byte_size(&self, place: Place) -> Option<u64> {
+        let unit = self.units.get(place.0)?;
+        let entry = unit.entry(place.1).ok()?;
+        let size = entry.attr_value(gimli::DW_AT_byte_size).ok()??;
+        size.udata_value().filter(|size| *size <= 8)
+    }
+
+    /// The length of a text is at the place that the attribute tells.
+    fn text_length(&self, place: Place) -> Option<Number> {
+        let at = self.number(place, gimli::DW_AT_string_length)?;
+        let unit = self.units.get(place.0)?;
+        let entry = unit.entry(place.1).ok()?;
+        let size = entry
+            .attr_value(gimli::DW_AT_string_length_byte_size)
+            .ok()?;
+        let size = size.and_then(|size| size.udata_value()).unwrap_or(8);
+        Some(match at {
+            Number::Computed(expression) => Number::At(expression, size),
+            known => known,
+        })
+    }
+}
+
+fn expression(
+    entry: &Entry<'_, '_>,
+    name: gimli::DwAt,
+    encoding: gimli::Encoding,
+) -> Option<Expression> {
+    match entry.attr_value(name).ok()?? {
+        AttributeValue::Exprloc(found) => Some(Expression {
+            bytes: found.0.slice().to_vec(),
+            encoding,
+        }),
+        _ => None,
+    }
+}
+
+/// `real(kind=8)` is shown as `real(8)`.
+fn scalar(name: String, size: u64, encoding: Option<AttributeValue<super::locate::Slice>>) -> Type {
+    let kind = match encoding {
+        Some(AttributeValue::Encoding(encoding)) => match encoding {
+            gimli::DW_ATE_float => Kind::Real,
+            gimli::DW_ATE_complex_float => Kind::Complex,
+            gimli::DW_ATE_signed => Kind::Signed,
+            gimli::DW_ATE_unsigned => Kind::Unsigned,
+            _ => Kind::Bytes,
+        },
+        _ => Kind::Bytes,
+    };
+    let name = name.replace("(kind=", "(");
+    Type::Scalar { kind, size, name }
+}

@@ -1,0 +1,172 @@
+//! The types of a program's variables, as the debug information has them.
+
+use gimli::Encoding;
+
+/// The place of a type in [`Types`].
+pub(super) type TypeId = usize;
+
+/// What the elements of a variable are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A real.
+    Real,
+    /// Two reals.
+    Complex,
+    /// An integer with a sign.
+    Signed,
+    /// An integer without a sign.
+    Unsigned,
+    /// Logicals, characters, unions, and others that have no order.
+    Bytes,
+    /// Words of which some may be addresses.
+    Words,
+    /// Whether something is allocated, or a pointer points to something.
+    Presence(bool),
+}
+
+/// An expression of DWARF.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Expression {
+    pub bytes: Vec<u8>,
+    pub encoding: Encoding,
+}
+
+/// A number in a type.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Number {
+    Known(i64),
+    Computed(Expression),
+    /// The value of a variable at this place, of so many bytes.
+    At(Expression, u64),
+}
+
+/// One dimension of an array.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Extent {
+    pub lower: Number,
+    /// `None` if it is not known.
+    pub upper: Option<Number>,
+    /// The number of elements, if that is given in place of the bound.
+    pub count: Option<Number>,
+    /// Distance of the elements, bytes.
+    pub stride: Option<Number>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Array {
+    pub element: TypeId,
+    pub extents: Vec<Extent>,
+    /// Where the elements are, if the variable is a descriptor.
+    pub location: Option<Expression>,
+    /// Whether there are any.
+    pub present: Option<Expression>,
+    /// The first index is the fastest.
+    pub by_column: bool,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Member {
+    /// "" for a base class.
+    pub name: String,
+    pub of: TypeId,
+    pub offset: u64,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Type {
+    Scalar {
+        kind: Kind,
+        size: u64,
+        name: String,
+    },
+    /// A text of Fortran whose length is elsewhere.
+    Text {
+        length: Number,
+    },
+    Array(Array),
+    Record {
+        name: String,
+        size: u64,
+        members: Vec<Member>,
+    },
+    Pointer {
+        to: Option<TypeId>,
+    },
+    /// Functions, handles and clocks.
+    Skipped,
+}
+
+/// The types that were met.
+#[derive(Debug, Default)]
+pub(super) struct Types {
+    pub all: Vec<Type>,
+}
+
+impl Types {
+    pub fn get(&self, id: TypeId) -> &Type {
+        self.all.get(id).unwrap_or(&Type::Skipped)
+    }
+
+    /// The size of a value; `None` if that is known only from the variable.
+    pub fn size(&self, id: TypeId) -> Option<u64> {
+        match self.get(id) {
+            Type::Scalar { size, .. } | Type::Record { size, .. } => Some(*size),
+            Type::Pointer { .. } => Some(8),
+            Type::Array(array) if array.location.is_none() => {
+                let one = self.size(array.element)?;
+                array
+                    .extents
+                    .iter()
+                    .try_fold(one, |all, extent| all.checked_mul(extent.known_count()?))
+            }
+            _ => None,
+        }
+    }
+
+    /// True if a value has no pointer, so that an array of them can be seen as a whole.
+    pub fn is_plain(&self, id: TypeId, depth: usize) -> bool {
+        match self.get(id) {
+            Type::Scalar { .. } => true,
+            Type::Array(array) => {
+                let mut extents = array.extents.iter();
+                array.location.is_none()
+                    && extents.all(|extent| extent.known_count().is_some())
+                    && self.is_plain(array.element, depth)
+            }
+            Type::Record { members, .. } if depth > 0 => members
+                .iter()
+                .all(|member| self.is_plain(member.of, depth - 1)),
+            _ => false,
+        }
+    }
+
+    /// A member of a record or of its base classes, or of what the standard library has inside: type and offset.
+    pub fn find_member(&self, id: TypeId, wanted: &str, depth: usize) -> Option<(TypeId, u64)> {
+        let Type::Record { members, .. } = self.get(id) else {
+            return None;
+        };
+        let mut found = members.iter().filter_map(|member| {
+            if member.name == wanted {
+                return Some((member.of, member.offset));
+            }
+            let inside = member.name.is_empty() || member.name.starts_with("_M_");
+            let (of, offset) = (inside && depth > 0)
+                .then(|| self.find_member(member.of, wanted, depth - 1))
+                .flatten()?;
+            Some((of, offset + member.offset))
+        });
+        found.next()
+    }
+}
+
+impl Extent {
+    pub fn known_count(&self) -> Option<u64> {
+        match (&self.count, &self.lower, &self.upper) {
+            (Some(Number::Known(count)), ..) => u64::try_from(*count).ok(),
+            (None, Number::Known(lower), Some(Number::Known(upper))) => {
+                u64::try_from(upper.checked_sub(*lower)?.checked_add(1)?.max(0)).ok()
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,507 @@
+//! Follows the variables of a process to their elements.
+
+use super::dwarf::Language;
+use super::locate::{Frame, Place};
+use super::memory::Memory;
+use super::types::{Array, Expression, Kind, Member, Type, TypeId, Types};
+use std::collections::HashSet;
+
+/// Pointers are followed so far.
+const MOST_DEPTH: usize = 100;
+/// Records without pointers have records inside so far.
+const MOST_NESTED: usize = 12;
+/// A process is looked at with so many parts.
+pub const MOST_LEAVES: usize = 100_000;
+/// An array of records with pointers is followed so far.
+const MOST_RECORDS: u64 = 2000;
+/// An element, such as a text, has at most so many bytes.
+const LARGEST_ELEMENT: u64 = 1 << 24;
+/// A block of malloc may have so many bytes before it is taken for none.
+const LARGEST_BLOCK: u64 = 1 << 46;
+
+/// Elements of one type, with equal distances.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Leaf {
+    /// The path from the variable, by which the leaves of two processes are compared.
+    pub key: String,
+    /// As users write it.
+    pub shown: String,
+    /// The place of the declaration, which may be "".
+    pub place: String,
+    /// `real(8)`, `double`.
+    pub type_name: String,
+    /// What its elements are.
+    pub kind: Kind,
+    /// Size of an element, bytes.
+    pub size: u64,
+    /// The address of the first element.
+    pub address: u64,
+    /// Number of elements and their distance in bytes for each dimension, the fastest last.
+    pub dims: Vec<(u64, i64)>,
+    /// The dimensions in the order of the language.
+    pub by_column: bool,
+    /// In a frame: what lies there need not be in use.
+    pub local: bool,
+}
+
+impl Leaf {
+    /// Number of elements.
+    pub fn count(&self) -> u64 {
+        number_of(&self.dims)
+    }
+
+    /// `128x64`; "" for a single element.
+    pub fn shape(&self) -> String {
+        let mut counts: Vec<String> = self
+            .dims
+            .iter()
+            .map(|(count, _)| count.to_string())
+            .collect();
+        if self.by_column {
+            counts.reverse();
+        }
+        counts.join("x")
+    }
+}
+
+fn number_of(dims: &[(u64, i64)]) -> u64 {
+    dims.iter()
+        .map(|(count, _)| *count)
+        .fold(1, u64::saturating_mul)
+}
+
+/// The variable that is followed.
+pub(super) struct Root<'a> {
+    pub name: &'a str,
+    pub place: &'a str,
+    pub language: Language,
+    pub local: bool,
+}
+
+pub(super) struct Walker<'a> {
+    pub memory: &'a dyn Memory,
+    pub types: &'a Types,
+    pub bias: u64,
+    pub frame: Option<(Frame, Option<&'a Expression>)>,
+    pub seen: &'a mut Seen,
+}
+
+/// What was found in a process.
+#[derive(Default)]
+pub struct Seen {
+    /// The elements of its variables.
+    pub leaves: Vec<Leaf>,
+    /// There was more than was followed.
+    pub cut: bool,
+    visited: HashSet<(u64, Extent)>,
+}
+
+/// Something at the same address may be a record and its first member.
+type Extent = (u64, bool);
+
+#[derive(Clone)]
+struct Path {
+    key: String,
+    shown: String,
+    dims: Vec<(u64, i64)>,
+    by_column: bool,
+    depth: usize,
+}
+
+impl Path {
+    fn below(&self, key: &str, shown: &str) -> Self {
+        Path {
+            key: format!("{}{key}", self.key),
+            shown: format!("{}{shown}", self.shown),
+            ..self.clone()
+        }
+    }
+
+    fn deeper(&self) -> Self {
+        Path {
+            depth: self.depth + 1,
+            ..self.clone()
+        }
+    }
+}
+
+impl<'a> Walker<'a> {
+    /// Adds what can be reached from a variable at an address.
+    pub fn follow(&mut self, root: &Root<'a>, of: TypeId, address: u64) {
+        let path = Path {
+            key: root.name.to_string(),
+            shown: root.name.to_string(),
+            dims: Vec::new(),
+            by_column: root.language == Language::Fortran,
+            depth: 0,
+        };
+        self.value(root, of, address, &path);
+    }
+
+    fn add(&mut self, root: &Root<'a>, path: &Path, address: u64, what: (Kind, u64, &str)) {
+        let (kind, size, type_name) = what;
+        if self.seen.leaves.len() >= MOST_LEAVES {
+            self.seen.cut = true;
+            return;
+        }
+        let count = number_of(&path.dims);
+        if size > 0 && !self.is_there(address, size) {
+            return;
+        }
+        // Another name for the same elements.
+        let place = (address, (count.wrapping_mul(size), false));
+        if size > 0 && count > 0 && !self.seen.visited.insert(place) {
+            return;
+        }
+        self.seen.leaves.push(Leaf {
+            key: path.key.clone(),
+            shown: path.shown.clone(),
+            place: root.place.to_string(),
+            type_name: type_name.to_string(),
+            kind,
+            size,
+            address,
+            dims: path.dims.clone(),
+            by_column: path.by_column,
+            local: root.local,
+        });
+    }
+
+    /// False for what only looks like an element, such as a variable that was not set yet.
+    fn is_there(&self, address: u64, size: u64) -> bool {
+        let last = address.checked_add(size - 1);
+        size <= LARGEST_ELEMENT
+            && self.memory.mapping(address).is_some()
+            && last.is_some_and(|last| self.memory.mapping(last).is_some())
+    }
+
+    fn presence(&mut self, root: &Root<'a>, path: &Path, present: bool) {
+        let path = Path {
+            key: format!("{} is there", path.key),
+            dims: Vec::new(),
+            ..path.clone()
+        };
+        self.add(root, &path, 0, (Kind::Presence(present), 0, ""));
+    }
+
+    fn value(&mut self, root: &Root<'a>, of: TypeId, address: u64, path: &Path) {
+        if path.depth > MOST_DEPTH {
+            self.seen.cut = true;
+            return;
+        }
+        let types = self.types;
+        match types.get(of) {
+            Type::Scalar { kind, size, name } => match kind {
+                Kind::Words => self.words(root, path, address, *size),
+                kind => self.add(root, path, address, (*kind, *size, name)),
+            },
+            Type::Text { length } => {
+                let place = self.place(address);
+                let length = place.number(length).unwrap_or(0);
+                let length = u64::try_from(length).unwrap_or(0);
+                if length > 0 && self.memory.mapping(address).is_some() {
+                    let name = format!("character({length})");
+                    self.add(root, path, address, (Kind::Bytes, length, &name));
+                }
+            }
+            Type::Array(array) => self.array(root, array, address, path),
+            Type::Record { name, members, .. } => {
+                if !self.of_library(root, (of, name), address, path) {
+                    self.members(root, members, address, path);
+                }
+            }
+            Type::Pointer { to } => self.pointer(root, *to, address, path),
+            Type::Skipped => {}
+        }
+    }
+
+    fn place(&self, object: u64) -> Place<'a> {
+        Place {
+            memory: self.memory,
+            bias: self.bias,
+            object,
+            frame: self.frame,
+        }
+    }
+
+    fn members(&mut self, root: &Root<'a>, members: &[Member], address: u64, path: &Path) {
+        let mark = match root.language {
+            Language::Fortran => '%',
+            Language::C => '.',
+        };
+        for member in members {
+            // What the compilers put around a value is no name that a user knows.
+            let hidden =
+                member.name.is_empty() || member.name.starts_with("_M_") || member.name == "_data";
+            if member.name == "_vptr" || member.name.starts_with("_vptr.") {
+                continue;
+            }
+            let key = format!("{mark}{}@{}", member.name, member.offset);
+            let shown = if hidden {
+                String::new()
+            } else {
+                format!("{mark}{}", member.name)
+            };
+            let below = path.below(&key, &shown);
+            self.value(root, member.of, address.wrapping_add(member.offset), &below);
+        }
+    }
+
+    fn array(&mut self, root: &Root<'a>, array: &Array, address: u64, path: &Path) {
+        let place = self.place(address);
+        let mut first = address;
+        if let Some(location) = &array.location {
+            let present = array.present.as_ref();
+            let present = present.and_then(|present| place.evaluate(present));
+            let found = place.evaluate(location).unwrap_or(0);
+            let there = present != Some(0) && self.memory.mapping(found).is_some();
+            self.presence(root, path, there);
+            if !there {
+                return;
+            }
+            first = found;
+        }
+        let Some(dims) = self.dims(array, &place) else {
+            return;
+        };
+        // What a descriptor tells must be there.
+        let last = |(count, stride): &(u64, i64)| {
+            (count.saturating_sub(1) as i64)
+                .saturating_mul(*stride)
+                .max(0)
+        };
+        let reach = dims.iter().map(last).fold(0i64, i64::saturating_add);
+        let end = first.saturating_add(reach.unsigned_abs());
+        let is_empty = dims.iter().any(|(count, _)| *count == 0);
+        if is_empty || self.memory.mapping(end).is_none() {
+            return;
+        }
+        if self.types.is_plain(array.element, MOST_NESTED) {
+            let mut below = path.clone();
+            below.dims.extend(dims);
+            self.value(root, array.element, first, &below);
+        } else {
+            self.each(root, array.element, first, (path, &dims));
+        }
+    }
+
+    /// The dimensions, the fastest last.
+    fn dims(&self, array: &Array, place: &Place<'_>) -> Option<Vec<(u64, i64)>> {
+        let element = match self.types.get(array.element) {
+            // An array of texts that share a length.
+            Type::Text { length } => u64::try_from(place.number(length)?).ok()?,
+            _ => self.types.size(array.element).unwrap_or(0),
+        };
+        let mut extents: Vec<_> = array.extents.iter().collect();
+        if !array.by_column {
+            extents.reverse();
+        }
+        // The fastest first, as long as the distances are found.
+        let mut dims = Vec::new();
+        let mut next = i64::try_from(element).ok()?;
+        for extent in extents {
+            let count = match (&extent.count, &extent.upper) {
+                (Some(count), _) => place.number(count)?,
+                (None, Some(upper)) => {
+                    let lower = place.number(&extent.lower)?;
+                    place.number(upper)?.checked_sub(lower)?.checked_add(1)?
+                }
+                _ => return None,
+            };
+            let count = count.max(0);
+            let stride = match &extent.stride {
+                Some(stride) => place.number(stride)?,
+                None => next,
+            };
+            next = stride.checked_mul(count.max(1))?;
+            dims.push((count.unsigned_abs(), stride));
+        }
+        dims.reverse();
+        Some(dims)
+    }
+
+    /// Follows each element of an array of records with pointers.
+    fn each(
+        &mut self,
+        root: &Root<'a>,
+        element: TypeId,
+        first: u64,
+        (path, dims): (&Path, &[(u64, i64)]),
+    ) {
+        let count = number_of(dims);
+        if count > MOST_RECORDS {
+            self.seen.cut = true;
+        }
+        for number in 0..count.min(MOST_RECORDS) {
+            let (mut left, mut address) = (number, first);
+            for (count, stride) in dims.iter().rev() {
+                let step = (left % count) as i64;
+                address = address.wrapping_add_signed(step.wrapping_mul(*stride));
+                left /= count;
+            }
+            let shown = match root.language {
+                Language::Fortran => "(:)",
+                Language::C => "[]",
+            };
+            let below = path.below(&format!("[{number}]"), shown).deeper();
+            self.value(root, element, address, &below);
+        }
+    }
+
+    fn pointer(&mut self, root: &Root<'a>, to: Option<TypeId>, address: u64, path: &Path) {
+        let Some(target) = self.memory.number(address, 8) else {
+            return;
+        };
+        let there = self.memory.is_data(target);
+        if target == 0 || there {
+            self.presence(root, path, there);
+        }
+        if !there {
+            return;
+        }
+        let path = path.below("->", "").deeper();
+        let Some(to) = to else {
+            if let Some(size) = self.block(target) {
+                self.words(root, &path, target, size);
+            }
+            return;
+        };
+        let dims = match (root.language, self.types.size(to)) {
+            // A pointer of Fortran to something that is no array has one target.
+            (Language::C, Some(size)) if size > 0 => self.elements(target, size),
+            _ => None,
+        };
+        match dims {
+            Some((count, stride)) if self.types.is_plain(to, MOST_NESTED) => {
+                let mut below = path;
+                below.dims.push((count, stride));
+                self.value(root, to, target, &below);
+            }
+            Some(dims) if self.enter(target) => self.each(root, to, target, (&path, &[dims])),
+            None if self.enter(target) || self.types.is_plain(to, MOST_NESTED) => {
+                self.value(root, to, target, &path);
+            }
+            _ => {}
+        }
+    }
+
+    /// False if a pointer to this record was followed before.
+    fn enter(&mut self, target: u64) -> bool {
+        self.seen.visited.insert((target, (0, true)))
+    }
+
+    /// The number of elements in a block of malloc, if there are several.
+    fn elements(&self, target: u64, size: u64) -> Option<(u64, i64)> {
+        let count = self.block(target)? / size;
+        (count > 1).then_some((count, size as i64))
+    }
+
+    /// The size of the block that malloc of glibc has given at this address; `None` if it does not look like one.
+    fn block(&self, target: u64) -> Option<u64> {
+        if !target.is_multiple_of(16) {
+            return None;
+        }
+        let mapping = self.memory.mapping(target)?;
+        let in_heap = mapping.file == "[heap]" || mapping.file.is_empty();
+        let header = target.checked_sub(8).filter(|at| *at >= mapping.begin)?;
+        let word = self.memory.number(header, 8)?;
+        let (size, flags) = (word & !7, word & 7);
+        let fits = size.is_multiple_of(16) && (32..LARGEST_BLOCK).contains(&size);
+        if !in_heap || !fits || target - 16 + size > mapping.end {
+            return None;
+        }
+        // A block of its own mapping is in whole pages; another one is followed by a block.
+        if flags & 2 != 0 {
+            return size.is_multiple_of(4096).then(|| size - 16);
+        }
+        let next = self.memory.number(target - 16 + size + 8, 8)?;
+        let is_header = next & !7 >= 16 && next & !7 < LARGEST_BLOCK && next & 1 == 1;
+        is_header.then(|| size - 8)
+    }
+
+    /// Words of which some may be addresses: these are followed one step, as far as they are of malloc.
+    fn words(&mut self, root: &Root<'a>, path: &Path, address: u64, size: u64) {
+        let count = size / 8;
+        if !address.is_multiple_of(8) || count == 0 {
+            let name = format!("{size} bytes");
+            self.add(root, path, address, (Kind::Bytes, size, &name));
+            return;
+        }
+        let mut whole = path.clone();
+        whole.dims.push((count, 8));
+        self.add(root, &whole, address, (Kind::Words, 8, "8 bytes"));
+        if path.depth > 0 || count > MOST_RECORDS {
+            return;
+        }
+        for number in 0..count {
+            let at = address + number * 8;
+            let target = self.memory.number(at, 8).unwrap_or(0);
+            if let Some(size) = self.block(target) {
+                let below = path.below(&format!("[{number}]->"), "").deeper();
+                self.words(root, &below, target, size);
+            }
+        }
+    }
+
+    /// Vectors and texts of the C++ library. False if it is another record.
+    fn of_library(
+        &mut self,
+        root: &Root<'a>,
+        (of, name): (TypeId, &str),
+        address: u64,
+        path: &Path,
+    ) -> bool {
+        let types = self.types;
+        let find = |names: [&str; 2]| {
+            let mut found = names
+                .iter()
+                .filter_map(|name| types.find_member(of, name, 8));
+            found.next()
+        };
+        let number = |offset: u64| self.memory.number(address.wrapping_add(offset), 8);
+        if name.starts_with("vector<") {
+            let begin = find(["_M_start", "__begin_"]);
+            let (Some((pointer, begin)), Some((_, end))) = (begin, find(["_M_finish", "__end_"]))
+            else {
+                return false;
+            };
+            let &Type::Pointer { to: Some(to) } = types.get(pointer) else {
+                return false;
+            };
+            let (Some(first), Some(end)) = (number(begin), number(end)) else {
+                return true;
+            };
+            let size = types.size(to).unwrap_or(0).max(1);
+            let count = end.saturating_sub(first) / size;
+            self.presence(root, path, count > 0);
+            if count == 0 || !self.memory.is_data(first) || !self.memory.is_data(end - 1) {
+                return true;
+            }
+            let dims = (count, size as i64);
+            if types.is_plain(to, MOST_NESTED) {
+                let mut below = path.below("[]", "").deeper();
+                below.dims.push(dims);
+                self.value(root, to, first, &below);
+            } else {
+                self.each(root, to, first, (path, &[dims]));
+            }
+            return true;
+        }
+        if name.starts_with("basic_string<") {
+            let (Some((_, text)), Some((_, length))) = (
+                find(["_M_p", "_M_p"]),
+                find(["_M_string_length", "_M_string_length"]),
+            ) else {
+                return false;
+            };
+            if let (Some(first), Some(length)) = (number(text), number(length))
+                && length > 0
+                && self.memory.is_data(first)
+            {
+                self.add(root, path, first, (Kind::Bytes, length, "std::string"));
+            }
+            return true;
+        }
+        false
+    }
+}
