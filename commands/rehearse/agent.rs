@@ -2,6 +2,7 @@
 //! of the user.
 
 use super::super::call::Failure;
+use super::explain::stops;
 use super::stage::{NODES, PIDS, PLACES};
 use scr_engine::Error;
 use scr_engine::job::Environment;
@@ -53,5 +54,8 @@ fn command(stage: &Path, words: &[OsString]) -> Result<(OsString, Command), Fail
         .env("SCR_NODE_NAME", node)
         .env("SCR_CACHE_BASE", own.join("cache"))
         .env("SCR_CNTL_BASE", own.join("control"));
+    if let Some(dir) = stops::prepare(stage, rank)? {
+        command.env(stops::VARIABLE, dir);
+    }
     Ok((word.clone(), command))
 }

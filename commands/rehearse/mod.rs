@@ -6,6 +6,7 @@
 
 mod agent;
 mod checkpoints;
+mod explain;
 mod judge;
 mod outside;
 mod plan;
@@ -85,6 +86,10 @@ pub(super) struct Options {
     /// Write a page with pictures of the disturbed run to this file, as scr report does
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+    /// If the restarted run differs, find the variables that its checkpoints lack: the program is restarted some more times, and
+    /// looked at. Compile it with -g
+    #[arg(long)]
+    explain: bool,
     /// This process is a rank of the stage in this directory
     #[arg(long, value_name = "DIR", hide = true)]
     as_rank: Option<PathBuf>,
@@ -101,6 +106,9 @@ impl RunCommand for Options {
         let rehearsal = self.rehearse(call)?;
         for line in judge::lines(&rehearsal) {
             writeln!(call.out, "{line}")?;
+        }
+        if self.explain && rehearsal.differs() {
+            self.explain(&rehearsal, call)?;
         }
         if let Some(file) = &self.html {
             write_page(&self.dir.join("struck"), file)?;

@@ -28,6 +28,8 @@ pub(super) const PLACES: &str = "places";
 pub(super) const PIDS: &str = "pids";
 /// The directory with each node's own files.
 pub(super) const NODES: &str = "nodes";
+/// A directory for each rank, if the program is to stop for a look at its memory; and a file with the id of this process.
+pub(super) const STOPS: &str = "stops";
 
 /// Time between two looks whether the moment has come.
 const TICK: Duration = Duration::from_millis(20);
@@ -110,6 +112,11 @@ impl Stage {
 
     pub fn dir(&self) -> &Path {
         &self.dir
+    }
+
+    /// The rehearsal's own directory of this run.
+    pub fn behind(&self) -> &Path {
+        &self.behind
     }
 
     /// The sessions that the program has had in this directory: names, and prefix directories.
@@ -227,7 +234,7 @@ impl Stage {
         std::fs::remove_dir_all(&path).map_err(|error| Error::io("remove", path, error).into())
     }
 
-    fn start(&self, place: &Placement, log: &Path) -> Result<Child, Failure> {
+    pub fn start(&self, place: &Placement, log: &Path) -> Result<Child, Failure> {
         let own = std::env::current_exe().map_err(|error| {
             Failure::said(format!("cannot find out where this program is: {error}"))
         })?;
@@ -301,7 +308,7 @@ impl Stage {
     }
 
     /// Kills ranks, and returns how many. A rank that has ended meanwhile does not count.
-    fn kill(&self, which: impl Fn(usize, &str) -> bool) -> usize {
+    pub fn kill(&self, which: impl Fn(usize, &str) -> bool) -> usize {
         let chosen = self.ranks().into_iter();
         let chosen = chosen.filter(|(rank, node, _)| which(*rank, node));
         let pids = chosen.filter_map(|(.., pid)| Pid::from_raw(pid));
@@ -352,7 +359,7 @@ impl Stage {
     }
 
     /// Waits until the launcher has ended, and ends the remaining processes.
-    fn bury(&self, child: &mut Child) -> Result<(), Failure> {
+    pub fn bury(&self, child: &mut Child) -> Result<(), Failure> {
         let end = Instant::now() + TO_END;
         let mut signals = [libc::SIGTERM, libc::SIGKILL].into_iter();
         while let Ok(None) = child.try_wait() {
@@ -384,7 +391,7 @@ fn now() -> f64 {
     clock::now_millis() as f64 / 1000.0
 }
 
-fn copy(from: &Path, to: &Path) -> Result<(), Failure> {
+pub(super) fn copy(from: &Path, to: &Path) -> Result<(), Failure> {
     let failed = |error| Error::io("copy", from, error);
     if !from.is_dir() {
         std::fs::copy(from, to).map_err(failed)?;

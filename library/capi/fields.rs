@@ -7,7 +7,8 @@
 use super::guard::guard;
 use super::handles::Handle;
 use super::process::Reply;
-use super::{FAILURE, calls, done, flags_of, routine, table, text};
+use super::stops::{self, Moment};
+use super::{FAILURE, SCR_FLAG_CHECKPOINT, calls, done, flags_of, routine, table, text};
 use crate::fields::{List, checkpoint, checkpoint_if_needed, restore};
 use crate::format::Name;
 use crate::session::state::Call;
@@ -92,6 +93,7 @@ unsafe fn call_routine(
     context: *mut c_void,
     list: &mut List<'_>,
 ) -> Result<()> {
+    stops::list_begins(table::current());
     let handle = Handle::new(list);
     let state: *mut SCR_State = ptr::without_provenance_mut(handle.number());
     // SAFETY: the caller's promise. The state is valid until the call returns.
@@ -140,6 +142,9 @@ pub unsafe extern "C" fn SCR_Checkpoint(
         let call = Call::Checkpoint;
         // SAFETY: the caller's promise.
         let name = unsafe { text::bytes(name) }.map(Name::from);
+        let moment = Moment::Written {
+            checkpoint: flags & SCR_FLAG_CHECKPOINT != 0,
+        };
         let flags = flags_of(call, flags);
         let reply = calls::with(call, |session| {
             let given = list.ok_or_else(|| no_routine(call));
@@ -149,6 +154,9 @@ pub unsafe extern "C" fn SCR_Checkpoint(
                 unsafe { call_routine(call, given.clone()?, context, fields) }
             })
         })?;
+        if let Reply::Done(()) = &reply {
+            stops::stop(moment);
+        }
         Ok(done(reply))
     })
 }
@@ -174,14 +182,19 @@ pub unsafe extern "C" fn SCR_Checkpoint_if_needed(
         let reply = calls::with(call, |session| {
             let given = list.ok_or_else(|| no_routine(call));
             let ready = given.clone().map(drop);
+            let mut wrote = false;
             let (written, stop) = checkpoint_if_needed(session, ready, &mut |fields| {
+                wrote = true;
                 // SAFETY: the caller's promise.
                 unsafe { call_routine(call, given.clone()?, context, fields) }
             })?;
             // SAFETY: the caller's promise.
             unsafe { text::set(stop_now, stop.into()) };
-            written
+            written.map(|()| wrote)
         })?;
+        if let Reply::Done(true) = &reply {
+            stops::stop(Moment::Written { checkpoint: true });
+        }
         Ok(done(reply))
     })
 }
@@ -223,6 +236,7 @@ pub unsafe extern "C" fn SCR_Restore(
         if let Reply::Done(Some(_)) = &reply {
             // SAFETY: the caller's promise.
             unsafe { text::set(found, 1) };
+            stops::stop(Moment::Restored);
         }
         Ok(done(reply))
     })

@@ -3,7 +3,8 @@
 
 use super::fields::{SCR_Option, SCR_State};
 use super::guard::guard;
-use super::{FAILURE, SCR_SUCCESS, handles, text};
+use super::stops::{self, Listed};
+use super::{FAILURE, SCR_SUCCESS, handles, table, text};
 use crate::fields::{Kind, List, Memory, Options, Order, Pass, Place, Spec};
 use crate::{Error, Result};
 use std::ffi::{c_char, c_int, c_void};
@@ -181,6 +182,13 @@ unsafe fn field(
     // SAFETY: the caller's promise.
     let (extents, given) = unsafe { (numbers(extents, rank), numbers(strides, rank)) };
     let strides = (!strides.is_null()).then_some(given);
+    let listed = Listed {
+        address: data.addr(),
+        size: kind.size(),
+        extents,
+        strides,
+    };
+    stops::lists(table::current(), &listed);
     let spec = Spec {
         name,
         kind,
@@ -217,6 +225,7 @@ pub unsafe extern "C" fn SCR_Count(
     unsafe {
         with_list(state, |list| {
             let name = field_name(list, name)?;
+            stops::lists(table::current(), &Listed::number(count.addr()));
             match count.as_mut() {
                 Some(count) => list.count(name, count),
                 None => Err(failed(

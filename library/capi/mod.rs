@@ -20,6 +20,7 @@ mod routine;
 mod sessions;
 mod signals;
 mod slot;
+mod stops;
 mod table;
 mod text;
 
@@ -35,6 +36,7 @@ use process::Reply;
 use std::ffi::{c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
 use std::ptr;
+use stops::Moment;
 use table::on_current;
 
 /// The call did what its description says.
@@ -84,6 +86,7 @@ pub extern "C" fn SCR_Init() -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn SCR_Finalize() -> c_int {
     guard(FAILURE, || {
+        stops::stop(Moment::Ends);
         Ok(done(on_current(|process| process.finalize())?))
     })
 }
@@ -373,9 +376,11 @@ pub extern "C" fn SCR_Complete_restart(valid: c_int) -> c_int {
             _ => Verdict::Read,
         };
         let valid = read == Verdict::Read;
-        Ok(done(calls::complete(call, valid, |session| {
-            session.complete_restart(read)
-        })?))
+        let reply = calls::complete(call, valid, |session| session.complete_restart(read))?;
+        if let Reply::Done(()) = &reply {
+            stops::stop(Moment::Restored);
+        }
+        Ok(done(reply))
     })
 }
 
@@ -409,6 +414,7 @@ pub unsafe extern "C" fn SCR_Need_checkpoint(flag: *mut c_int) -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn SCR_Start_checkpoint() -> c_int {
     guard(FAILURE, || {
+        stops::begins(true);
         Ok(done(calls::with(Call::StartCheckpoint, |session| {
             session.start_checkpoint()
         })?))
@@ -420,9 +426,11 @@ pub extern "C" fn SCR_Start_checkpoint() -> c_int {
 pub extern "C" fn SCR_Complete_checkpoint(valid: c_int) -> c_int {
     guard(FAILURE, || {
         let (call, valid) = (Call::CompleteCheckpoint, valid != 0);
-        Ok(done(calls::complete(call, valid, |session| {
-            session.complete_checkpoint(valid)
-        })?))
+        let reply = calls::complete(call, valid, |session| session.complete_checkpoint(valid))?;
+        if let Reply::Done(()) = &reply {
+            stops::completed();
+        }
+        Ok(done(reply))
     })
 }
 
@@ -446,6 +454,7 @@ pub unsafe extern "C" fn SCR_Start_output(name: *const c_char, flags: c_int) -> 
         // SAFETY: the caller's promise.
         let name = unsafe { text::bytes(name) }.map(Name::from);
         let kind = flags_of(Call::StartOutput, flags);
+        stops::begins(flags & SCR_FLAG_CHECKPOINT != 0);
         Ok(done(calls::with(Call::StartOutput, |session| {
             session.start_output_as(name, kind)
         })?))
@@ -465,9 +474,11 @@ pub unsafe extern "C" fn SCR_Start_output(name: *const c_char, flags: c_int) -> 
 pub extern "C" fn SCR_Complete_output(valid: c_int) -> c_int {
     guard(FAILURE, || {
         let (call, valid) = (Call::CompleteOutput, valid != 0);
-        Ok(done(calls::complete(call, valid, |session| {
-            session.complete_output(valid)
-        })?))
+        let reply = calls::complete(call, valid, |session| session.complete_output(valid))?;
+        if let Reply::Done(()) = &reply {
+            stops::completed();
+        }
+        Ok(done(reply))
     })
 }
 

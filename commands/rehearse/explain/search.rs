@@ -1,0 +1,251 @@
+//! Finds the fewest variables with which a restart comes out right.
+
+use super::super::super::call::Failure;
+use super::looks::{Found, Look, Looks, Moments, Second};
+use scr_jobs::variables::image::{Difference, How};
+use scr_jobs::variables::{Kind, Told};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The program is restarted at most so often.
+const MOST_RESTARTS: u32 = 40;
+
+/// The reason why there is no explanation.
+pub(super) enum Why {
+    Unknown(String),
+    Failed(Failure),
+}
+
+impl From<Failure> for Why {
+    fn from(failure: Failure) -> Self {
+        Why::Failed(failure)
+    }
+}
+
+/// A variable that is other after the restart than undisturbed.
+#[derive(Debug, Clone)]
+pub(super) struct Suspect {
+    /// One of its differences, for name, type and place.
+    pub one: Difference,
+    pub ranks: BTreeSet<usize>,
+    /// Number of elements that differ, on all ranks.
+    pub count: u64,
+    /// It differs at the second moment, too.
+    pub stays: bool,
+}
+
+pub(super) struct Explanation {
+    pub moments: Moments,
+    /// The variables that must be right for the rest to become right; empty if that was not found.
+    pub needed: Vec<Suspect>,
+    /// The other ones, most suspicious first.
+    pub others: Vec<Suspect>,
+    /// Fields that the list has, and that differ after the restart.
+    pub misread: Vec<String>,
+    pub lists: bool,
+    pub cut: bool,
+    pub told: Told,
+    pub restarts: u32,
+}
+
+/// A part of a rank.
+type Part = (usize, String);
+
+pub(super) fn find(looks: &mut Looks<'_>, mut moments: Moments) -> Result<Explanation, Why> {
+    let mut search = Search::begin(looks, &moments)?;
+    if search.wrong.is_empty() && moments.second != Second::End {
+        // What is wrong shows later.
+        moments.second = Second::End;
+        search = Search::begin(looks, &moments)?;
+    }
+    let all: Vec<String> = search
+        .suspects
+        .iter()
+        .map(|(name, _)| name.clone())
+        .collect();
+    let needed = if search.wrong.is_empty() {
+        Vec::new()
+    } else {
+        search.needed(looks, &moments, &all)?
+    };
+    let (needed, others): (Vec<_>, Vec<_>) =
+        (search.suspects.into_iter()).partition(|(name, _)| needed.contains(name));
+    let of = |all: Vec<(String, Suspect)>| all.into_iter().map(|(_, one)| one).collect();
+    Ok(Explanation {
+        moments,
+        needed: of(needed),
+        others: of(others),
+        misread: search.misread,
+        lists: search.look.lists,
+        cut: search.look.cut,
+        told: search.look.told,
+        restarts: search.restarts,
+    })
+}
+
+struct Search {
+    look: Look,
+    /// The variables by their names, most suspicious first.
+    suspects: Vec<(String, Suspect)>,
+    /// What was right after the restart, and is wrong at the second moment.
+    wrong: BTreeSet<Part>,
+    /// What was as undisturbed after the restart.
+    right: BTreeSet<Part>,
+    /// Variables of frames count, too.
+    locals: bool,
+    /// Listed fields that differ after the restart.
+    misread: Vec<String>,
+    restarts: u32,
+}
+
+impl Search {
+    fn begin(looks: &mut Looks<'_>, moments: &Moments) -> Result<Self, Why> {
+        looks.undisturbed(moments)?;
+        let look = looks.restarted(moments, &BTreeSet::new())?;
+        let look = look.ok_or_else(|| {
+            Why::Unknown(
+                "a restart that was looked at did not come to its next checkpoint, or read none"
+                    .into(),
+            )
+        })?;
+        let differed = parts(&look.restored, |one| one.count > 0);
+        let right = look.known.difference(&differed).cloned().collect();
+        let mut wrong = wrong_parts(&look.second, &right, false);
+        // A program may have its whole state in the frame of main.
+        let locals = wrong.is_empty();
+        if locals {
+            wrong = wrong_parts(&look.second, &right, true);
+        }
+        let suspects = suspects(&look);
+        let misread = look.restored.iter().filter(|(_, one)| one.listed > 0);
+        let misread: BTreeSet<String> = misread.map(|(_, one)| one.leaf.shown.clone()).collect();
+        Ok(Search {
+            look,
+            suspects,
+            wrong,
+            right,
+            locals,
+            misread: misread.into_iter().collect(),
+            restarts: 1,
+        })
+    }
+
+    /// What is wrong at the second moment if these variables are put right; `None` if the program did not get so far.
+    fn wrong_with(
+        &mut self,
+        looks: &mut Looks<'_>,
+        moments: &Moments,
+        names: &[String],
+    ) -> Result<Option<BTreeSet<Part>>, Why> {
+        self.restarts += 1;
+        let names: BTreeSet<String> = names.iter().cloned().collect();
+        let look = looks.restarted(moments, &names)?;
+        Ok(look.map(|look| wrong_parts(&look.second, &self.right, self.locals)))
+    }
+
+    /// The fewest variables that must be right; none if all of them do not help.
+    fn needed(
+        &mut self,
+        looks: &mut Looks<'_>,
+        moments: &Moments,
+        all: &[String],
+    ) -> Result<Vec<String>, Why> {
+        // A variable in a frame may be in the middle of its use, so that the program fails with another value.
+        let local = |name: &String| {
+            (self.suspects.iter()).any(|(one, found)| one == name && found.one.leaf.local)
+        };
+        let without: Vec<String> = all.iter().filter(|name| !local(name)).cloned().collect();
+        let mut tried = None;
+        for names in [all.to_vec(), without] {
+            let wrong = self.wrong_with(looks, moments, &names)?;
+            if let Some(wrong) = wrong.filter(|wrong| wrong.len() < self.wrong.len()) {
+                tried = Some((names, wrong));
+                break;
+            }
+        }
+        let Some((mut rest, least)) = tried else {
+            return Ok(Vec::new());
+        };
+        let mut needed: Vec<String> = Vec::new();
+        loop {
+            // With the first `good` of the rest it comes out right, with the first `bad` it does not.
+            let (mut bad, mut good) = (0, rest.len());
+            while good - bad > 1 && self.restarts < MOST_RESTARTS {
+                let middle = match bad {
+                    // The most suspicious one is tried alone.
+                    0 if needed.is_empty() && good == rest.len() => 1,
+                    _ => bad + (good - bad) / 2,
+                };
+                let some: Vec<String> = needed
+                    .iter()
+                    .chain(rest.iter().take(middle))
+                    .cloned()
+                    .collect();
+                match self.wrong_with(looks, moments, &some)? {
+                    Some(wrong) if wrong.is_subset(&least) => good = middle,
+                    _ => bad = middle,
+                }
+            }
+            let Some(last) = rest.get(good.wrapping_sub(1)).cloned() else {
+                return Ok(needed);
+            };
+            needed.push(last);
+            rest.truncate(good - 1);
+            let done = rest.is_empty()
+                || self.restarts >= MOST_RESTARTS
+                || (self.wrong_with(looks, moments, &needed)?)
+                    .is_some_and(|wrong| wrong.is_subset(&least));
+            if done {
+                return Ok(needed);
+            }
+        }
+    }
+}
+
+fn parts(found: &Found, which: impl Fn(&Difference) -> bool) -> BTreeSet<Part> {
+    let chosen = found.iter().filter(|(_, one)| which(one));
+    chosen
+        .map(|(rank, one)| (*rank, one.leaf.key.clone()))
+        .collect()
+}
+
+/// The parts that differ, and were right after the restart. In a frame may be what is left over there, so a variable of a frame
+/// counts only if it is listed, or if `locals` says so.
+fn wrong_parts(found: &Found, right: &BTreeSet<Part>, locals: bool) -> BTreeSet<Part> {
+    let mut wrong = parts(found, |one| locals || !one.leaf.local || one.listed > 0);
+    wrong.retain(|part| right.contains(part));
+    wrong
+}
+
+fn suspects(look: &Look) -> Vec<(String, Suspect)> {
+    let later = parts(&look.second, |_| true);
+    let mut all: BTreeMap<String, Suspect> = BTreeMap::new();
+    for (rank, one) in look.restored.iter().filter(|(_, one)| one.count > 0) {
+        let stays = later.contains(&(*rank, one.leaf.key.clone()));
+        let suspect = all
+            .entry(one.leaf.shown.clone())
+            .or_insert_with(|| Suspect {
+                one: one.clone(),
+                ranks: BTreeSet::new(),
+                count: 0,
+                stays: false,
+            });
+        suspect.ranks.insert(*rank);
+        suspect.count += one.count;
+        suspect.stays |= stays;
+        // That something is not there says less than its values.
+        if matches!(suspect.one.how, How::Presence { .. }) && one.leaf.kind != Kind::Presence(false)
+        {
+            suspect.one = one.clone();
+        }
+    }
+    let mut all: Vec<(String, Suspect)> = all.into_iter().collect();
+    all.sort_by_key(|(_, one)| {
+        let leaf = &one.one.leaf;
+        let number = matches!(
+            leaf.kind,
+            Kind::Real | Kind::Complex | Kind::Signed | Kind::Unsigned
+        );
+        (!one.stays, leaf.local, !number, u64::MAX - one.count)
+    });
+    all
+}

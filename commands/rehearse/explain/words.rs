@@ -1,0 +1,155 @@
+//! The explanation in words.
+
+use super::looks::Second;
+use super::search::{Explanation, Suspect};
+use scr_engine::text::{counted, escaped, excerpt};
+use scr_jobs::variables::Told;
+use scr_jobs::variables::image::How;
+
+/// So many variables are named that are not proven.
+const MOST: usize = 10;
+
+pub(super) fn lines(found: &Explanation) -> Vec<String> {
+    let mut lines = Vec::new();
+    match found.told {
+        Told::Debug => {}
+        Told::Symbols => lines.push(
+            "  the program has no debug information, so types are not known: compile it with -g"
+                .into(),
+        ),
+        Told::Nothing => {
+            lines.push("  the program is stripped, so its variables have no names: link it without -s, and compile it with -g".into());
+        }
+    }
+    if found.cut {
+        lines.push("  it has more variables than can be looked at: the first ones were".into());
+    }
+    for name in &found.misread {
+        lines.push(format!(
+            "  {}: in the list, and still other than undisturbed",
+            escaped(name)
+        ));
+    }
+    lines.extend(found.needed.iter().map(|one| line(one, found.lists)));
+    let second = match &found.moments.second {
+        Second::Next(name) => name.clone(),
+        Second::End => "the end of the run".into(),
+    };
+    let restarts = counted(found.restarts as usize, "restart");
+    match found.needed.len() {
+        0 => lines.extend(unproven(found, &second)),
+        1 => lines.push(format!(
+            "  proven: with this variable as undisturbed, {second} is as undisturbed ({restarts} tried)"
+        )),
+        number => lines.push(format!(
+            "  proven: with these {number} variables as undisturbed, {second} is as undisturbed ({restarts} tried)"
+        )),
+    }
+    if !found.needed.is_empty() && !found.others.is_empty() {
+        let names: Vec<String> = found.others.iter().map(name).collect();
+        lines.push(format!(
+            "  differ, too, without effect: {}",
+            excerpt(&names.join(", "), 300)
+        ));
+    }
+    lines
+}
+
+/// No variable was found whose value puts all right.
+fn unproven(found: &Explanation, second: &str) -> Vec<String> {
+    if found.others.is_empty() {
+        return vec![format!(
+            "  no variable that can be seen differs: look at files, at memory of libraries and devices, and at what is computed after \
+             the restart"
+        )];
+    }
+    let mut lines = vec![format!(
+        "  not proven: no variable puts {second} right; those that differ after the restart, most suspicious first:"
+    )];
+    lines.extend(
+        found
+            .others
+            .iter()
+            .take(MOST)
+            .map(|one| line(one, found.lists)),
+    );
+    if found.others.len() > MOST {
+        lines.push(format!("  and {} more", found.others.len() - MOST));
+    }
+    lines
+}
+
+fn name(one: &Suspect) -> String {
+    escaped(&one.one.leaf.shown).to_string()
+}
+
+/// `time_scheme::du_old (time_scheme.f90:41), real(8), 128x64, differs in 8,190 elements, not in the list`
+fn line(one: &Suspect, lists: bool) -> String {
+    let leaf = &one.one.leaf;
+    let mut words = vec![match leaf.place.as_str() {
+        "" => name(one),
+        place => format!("{} ({})", name(one), escaped(place)),
+    }];
+    words.extend(
+        [leaf.type_name.clone(), leaf.shape()]
+            .into_iter()
+            .filter(|word| !word.is_empty()),
+    );
+    words.push(match &one.one.how {
+        How::Presence { image: true } => "is not there".into(),
+        How::Presence { image: false } => "is there, and is not undisturbed".into(),
+        How::Shape { image } => format!("has another number of elements, {image} undisturbed"),
+        How::Values { first, .. } if leaf.count() == 1 => match first {
+            Some((undisturbed, now)) => format!(
+                "is {}, and {} undisturbed",
+                number(*now),
+                number(*undisturbed)
+            ),
+            None => "differs".into(),
+        },
+        How::Values { largest, .. } => {
+            let largest = largest.map_or(String::new(), |largest| {
+                format!(" by at most {largest:.3e}")
+            });
+            format!("differs in {} elements{largest}", with_commas(one.count))
+        }
+    });
+    if one.ranks.len() > 1 {
+        words.push(format!("on {} ranks", one.ranks.len()));
+    }
+    words.push(match lists {
+        true => "not in the list".into(),
+        false => "not read from the checkpoint".into(),
+    });
+    format!("  {}", words.join(", "))
+}
+
+/// `5.0` is `5`; a very small or large number has an exponent.
+fn number(value: f64) -> String {
+    let text = format!("{value:?}");
+    text.strip_suffix(".0").unwrap_or(&text).to_string()
+}
+
+/// `8190` is `8,190`.
+fn with_commas(number: u64) -> String {
+    let digits = number.to_string();
+    let parts: Vec<&str> = digits
+        .as_bytes()
+        .rchunks(3)
+        .rev()
+        .filter_map(|part| str::from_utf8(part).ok())
+        .collect();
+    parts.join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_commas;
+
+    #[test]
+    fn large_numbers_have_commas() {
+        assert_eq!(with_commas(8190), "8,190");
+        assert_eq!(with_commas(999), "999");
+        assert_eq!(with_commas(1_000_000), "1,000,000");
+    }
+}

@@ -1,0 +1,213 @@
+//! The stops of a program that is rehearsed with `scr rehearse --explain`, which looks at the program's memory meanwhile: after
+//! a restart was complete, after each checkpoint, and at the end of the run. Without the command a call is one test.
+//!
+//! The directory of a rank, in [`VARIABLE`], has the record of the stop, in which it is said what the program lists and where
+//! its frames are. The rank waits until the command has written the number of the stop into `go`, or has gone.
+
+use std::collections::BTreeMap;
+use std::ffi::{c_int, c_void};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+/// Set by the command for each rank: the directory of its stops.
+const VARIABLE: &str = "SCR_REHEARSAL_STOPS";
+
+/// Time between two looks whether the program may go on.
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// A stop has at most so many frames.
+const MOST_FRAMES: usize = 64;
+
+/// The reason for a stop.
+#[derive(Clone, Copy)]
+pub(super) enum Moment {
+    /// The program has read a checkpoint.
+    Restored,
+    /// A dataset is complete.
+    Written { checkpoint: bool },
+    /// `SCR_Finalize` begins.
+    Ends,
+}
+
+#[derive(Default)]
+struct Stops {
+    count: u64,
+    /// The dataset that is being written is a checkpoint.
+    checkpoint: bool,
+    /// The fields that each session has listed last, a line for each.
+    listed: BTreeMap<c_int, String>,
+}
+
+static STOPS: Mutex<Stops> = Mutex::new(Stops {
+    count: 0,
+    checkpoint: false,
+    listed: BTreeMap::new(),
+});
+
+/// The memory of a field.
+pub(super) struct Listed<'a> {
+    pub address: usize,
+    /// Size of an element, bytes.
+    pub size: u64,
+    pub extents: &'a [i64],
+    /// Distances of elements in bytes; `None` if they lie one after the other.
+    pub strides: Option<&'a [i64]>,
+}
+
+impl Listed<'_> {
+    /// A count.
+    pub fn number(address: usize) -> Self {
+        Listed {
+            address,
+            size: 8,
+            extents: &[],
+            strides: None,
+        }
+    }
+}
+
+fn stage() -> Option<&'static Path> {
+    static STAGE: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let stage = STAGE.get_or_init(|| std::env::var_os(VARIABLE).map(PathBuf::from));
+    stage.as_deref()
+}
+
+fn with<T>(work: impl FnOnce(&mut Stops) -> T) -> T {
+    work(&mut STOPS.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// A dataset is begun.
+pub(super) fn begins(checkpoint: bool) {
+    if stage().is_some() {
+        with(|stops| stops.checkpoint = checkpoint);
+    }
+}
+
+/// A dataset of files is complete.
+pub(super) fn completed() {
+    if stage().is_some() {
+        let checkpoint = with(|stops| stops.checkpoint);
+        stop(Moment::Written { checkpoint });
+    }
+}
+
+/// The routine of the program begins to list its state.
+pub(super) fn list_begins(session: c_int) {
+    if stage().is_some() {
+        with(|stops| stops.listed.insert(session, String::new()));
+    }
+}
+
+/// A field is listed.
+pub(super) fn lists(session: c_int, field: &Listed<'_>) {
+    if stage().is_none() || field.address == 0 {
+        return;
+    }
+    let mut line = format!("field {:x} {}", field.address, field.size);
+    let all: i64 = field
+        .extents
+        .iter()
+        .fold(1, |all, extent| all.saturating_mul(*extent));
+    // A line in a text: writing cannot fail.
+    let _ = match field.strides {
+        None => write!(line, " {all} {}", field.size),
+        Some(strides) => (field.extents.iter().zip(strides))
+            .try_for_each(|(extent, stride)| write!(line, " {extent} {stride}")),
+    };
+    with(|stops| {
+        let listed = stops.listed.entry(session).or_default();
+        listed.push_str(&line);
+        listed.push('\n');
+    });
+}
+
+/// Waits until the command has looked.
+pub(super) fn stop(moment: Moment) {
+    let Some(dir) = stage() else {
+        return;
+    };
+    let session = super::table::current();
+    let (count, listed) = with(|stops| {
+        stops.count += 1;
+        let listed = stops.listed.get(&session).cloned();
+        (stops.count, listed.unwrap_or_default())
+    });
+    // SAFETY: a system call without pointers. It fails where the kernel has no such rule, and need not be called there.
+    unsafe { libc::prctl(libc::PR_SET_PTRACER, libc::PR_SET_PTRACER_ANY, 0, 0, 0) };
+    let kind = match moment {
+        Moment::Restored => "restored",
+        Moment::Written { checkpoint: true } => "checkpoint",
+        Moment::Written { checkpoint: false } => "output",
+        Moment::Ends => "end",
+    };
+    let text = format!(
+        "stop {count} {kind} {session}\nprocess {}\n{listed}{}done\n",
+        std::process::id(),
+        frames()
+    );
+    let (new, record) = (dir.join("new"), dir.join("stop"));
+    let written = std::fs::write(&new, text).and_then(|()| std::fs::rename(&new, &record));
+    // Without a record nobody looks.
+    if written.is_ok() {
+        wait(dir, count);
+    }
+}
+
+/// Waits until the command lets stop `count` go on, or has gone.
+fn wait(dir: &Path, count: u64) {
+    let number = |name: &str| -> Option<u64> {
+        let text = std::fs::read_to_string(dir.join(name)).ok()?;
+        text.trim().parse().ok()
+    };
+    while number("go").is_none_or(|go| go < count) {
+        let command = number("command").map(|pid| PathBuf::from(format!("/proc/{pid}")));
+        if !command.is_some_and(|command| command.exists()) {
+            return;
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// The registers that the DWARF of a frame may begin from.
+#[cfg(target_arch = "x86_64")]
+const FRAME_POINTER: c_int = 6;
+#[cfg(not(target_arch = "x86_64"))]
+const FRAME_POINTER: c_int = 29;
+
+unsafe extern "C" {
+    fn _Unwind_Backtrace(
+        each: extern "C" fn(*mut c_void, *mut c_void) -> c_int,
+        data: *mut c_void,
+    ) -> c_int;
+    fn _Unwind_GetIP(frame: *mut c_void) -> usize;
+    fn _Unwind_GetCFA(frame: *mut c_void) -> usize;
+    fn _Unwind_GetGR(frame: *mut c_void, register: c_int) -> usize;
+}
+
+/// The frames of this thread, the innermost first, a line for each: the next instruction, what the
+/// unwinder says is the canonical address, which is that of the frame before, and the frame pointer.
+fn frames() -> String {
+    extern "C" fn add(frame: *mut c_void, data: *mut c_void) -> c_int {
+        // SAFETY: `data` is the text below, which nothing else uses meanwhile, and the frame is that of the unwinder, which
+        // has a value for a register that a called function must keep.
+        let (text, ip, cfa, pointer) = unsafe {
+            (
+                &mut *data.cast::<String>(),
+                _Unwind_GetIP(frame),
+                _Unwind_GetCFA(frame),
+                _Unwind_GetGR(frame, FRAME_POINTER),
+            )
+        };
+        // Not zero ends the walk.
+        c_int::from(
+            writeln!(text, "frame {ip:x} {cfa:x} {pointer:x}").is_err()
+                || text.lines().count() >= MOST_FRAMES,
+        )
+    }
+    let mut text = String::new();
+    // SAFETY: the unwinder calls `add` with the text, during this call only.
+    unsafe { _Unwind_Backtrace(add, (&raw mut text).cast()) };
+    text
+}
