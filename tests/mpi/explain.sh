@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# Usage: explain.sh SCR C CXX FORTRAN LAUNCHER...
+# scr rehearse --explain names the variable that a restart lacks, and no other one; programs that a compiler is missing for are `-`.
+# Run through tests/in_empty_directory.sh.
+set -euo pipefail
+
+scr=$1 c=$2 cxx=$3 fortran=$4
+shift 4
+# Without the option for the number of ranks, which scr rehearse adds.
+launcher="${*:1:$#-1}"
+export SCR_CACHE_BYPASS=0 SCR_CACHE_SIZE=2 SCR_COPY_TYPE=XOR SCR_FLUSH=0
+
+fail() {
+    echo "FAILED: $*"
+    [[ ! -f log ]] || cat log
+    exit 1
+}
+
+# rehearse STATUS PROGRAM OMISSION
+rehearse() {
+    local status=0
+    rm -rf stage
+    "$scr" rehearse --explain --launcher "$launcher" --dir stage --ranks 2 --nodes 2 --compare result --kill rank@2 -- \
+        "$2" "$3" >log 2>&1 || status=$?
+    [[ $status == "$1" ]] || fail "$3: exit status $status, not $1"
+}
+
+# names PROGRAM OMISSION PATTERN: the one variable that is proven.
+names() {
+    [[ $1 != - ]] || return 0
+    rehearse 1 "$1" "$2"
+    grep -q 'proven: with this variable as undisturbed, ck\.[0-9C]* is as undisturbed' log || fail "$2: nothing is proven"
+    grep -B1 'proven: with this' log | grep -q -- "^  $3" || fail "$2: another variable is named, not $3"
+    echo "ok: $2"
+}
+
+# complete PROGRAM: no variable is named.
+complete() {
+    [[ $1 != - ]] || return 0
+    rehearse 0 "$1" complete
+    grep -q '^RECOVERED$' log || fail "complete: $1"
+    ! grep -q '^explanation' log || fail "complete: something is explained"
+    echo "ok: complete"
+}
+
+names "$fortran" du_old 'time_scheme::du_old (explained.f90:[0-9]*), real(8), 32x16, .* on 2 ranks, not in the list'
+names "$fortran" phase '/forcing/ phase (explained.f90:[0-9]*), real(8), is '
+names "$fortran" cloud 'particles::first%next%x (explained.f90:[0-9]*), real(8), 8, '
+names "$fortran" seed 'noise::seed (explained.f90:[0-9]*), integer(8), is 12345, '
+complete "$fortran"
+names "$c" history 'history (explained.c:[0-9]*), double, 3x100, '
+names "$c" calls 'weight::calls (explained.c:[0-9]*), int, is '
+names "$c" local 'main::run.tilt (explained.c:[0-9]*), double, is 1, '
+names "$c" block 'block (explained.c:[0-9]*), double, 10[0-9], '
+complete "$c"
+names "$cxx" salt 'ocean::model.salt (explained.cpp:[0-9]*), double, 64, .* not read from the checkpoint'
+complete "$cxx"
