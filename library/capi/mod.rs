@@ -36,7 +36,6 @@ use process::Reply;
 use std::ffi::{c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
 use std::ptr;
-use stops::Moment;
 use table::on_current;
 
 /// The call did what its description says.
@@ -86,7 +85,7 @@ pub extern "C" fn SCR_Init() -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn SCR_Finalize() -> c_int {
     guard(FAILURE, || {
-        stops::stop(Moment::Ends);
+        stops::ends();
         Ok(done(on_current(|process| process.finalize())?))
     })
 }
@@ -377,9 +376,7 @@ pub extern "C" fn SCR_Complete_restart(valid: c_int) -> c_int {
         };
         let valid = read == Verdict::Read;
         let reply = calls::complete(call, valid, |session| session.complete_restart(read))?;
-        if let Reply::Done(()) = &reply {
-            stops::stop(Moment::Restored);
-        }
+        stops::restored(&reply);
         Ok(done(reply))
     })
 }
@@ -427,9 +424,7 @@ pub extern "C" fn SCR_Complete_checkpoint(valid: c_int) -> c_int {
     guard(FAILURE, || {
         let (call, valid) = (Call::CompleteCheckpoint, valid != 0);
         let reply = calls::complete(call, valid, |session| session.complete_checkpoint(valid))?;
-        if let Reply::Done(()) = &reply {
-            stops::completed();
-        }
+        stops::completed(&reply);
         Ok(done(reply))
     })
 }
@@ -475,9 +470,7 @@ pub extern "C" fn SCR_Complete_output(valid: c_int) -> c_int {
     guard(FAILURE, || {
         let (call, valid) = (Call::CompleteOutput, valid != 0);
         let reply = calls::complete(call, valid, |session| session.complete_output(valid))?;
-        if let Reply::Done(()) = &reply {
-            stops::completed();
-        }
+        stops::completed(&reply);
         Ok(done(reply))
     })
 }

@@ -4,6 +4,7 @@
 //! The directory of a rank, in [`VARIABLE`], has the record of the stop, in which it is said what the program lists and where
 //! its frames are. The rank waits until the command has written the number of the stop into `go`, or has gone.
 
+use super::process::Reply;
 use std::collections::BTreeMap;
 use std::ffi::{c_int, c_void};
 use std::fmt::Write;
@@ -85,9 +86,21 @@ pub(super) fn begins(checkpoint: bool) {
     }
 }
 
-/// A dataset of files is complete.
-pub(super) fn completed() {
-    if stage().is_some() {
+/// A checkpoint of files was read, if the call was a success.
+pub(super) fn restored(reply: &Reply<()>) {
+    if matches!(reply, Reply::Done(())) {
+        stop(Moment::Restored);
+    }
+}
+
+/// The run is about to end.
+pub(super) fn ends() {
+    stop(Moment::Ends);
+}
+
+/// A dataset of files is complete, if the call was a success.
+pub(super) fn completed(reply: &Reply<()>) {
+    if stage().is_some() && matches!(reply, Reply::Done(())) {
         let checkpoint = with(|stops| stops.checkpoint);
         stop(Moment::Written { checkpoint });
     }

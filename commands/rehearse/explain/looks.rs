@@ -4,7 +4,6 @@ use super::super::super::call::Failure;
 use super::super::Signals;
 use super::super::plan::Placement;
 use super::super::stage::{NODES, Stage, copy};
-use super::search::Why;
 use super::stops::{Held, Kind, Stopped};
 use scr_engine::Error;
 use scr_jobs::variables::image::{Difference, Image};
@@ -12,6 +11,18 @@ use scr_jobs::variables::{Programs, Seen, Told};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+/// The reason why there is no explanation.
+pub(super) enum Why {
+    Unknown(String),
+    Failed(Failure),
+}
+
+impl From<Failure> for Why {
+    fn from(failure: Failure) -> Self {
+        Why::Failed(failure)
+    }
+}
 
 /// When the values of two runs are compared.
 #[derive(Debug, Clone)]

@@ -14,7 +14,7 @@ use super::super::call::{Failure, Invocation};
 use super::plan::Placement;
 use super::rehearsal::Rehearsal;
 use super::{Options, Signals, Stage, say};
-use looks::{Looks, Moments, Second};
+use looks::{Looks, Moments, Second, Why};
 use std::time::Duration;
 
 /// Time of a restart that is looked at, beside ten times that of the undisturbed run.
@@ -66,8 +66,8 @@ impl Options {
                     say(call, format_args!("{line}"))?;
                 }
             }
-            Err(search::Why::Unknown(why)) => say(call, format_args!("no explanation: {why}"))?,
-            Err(search::Why::Failed(failure)) => return Err(failure),
+            Err(Why::Unknown(why)) => say(call, format_args!("no explanation: {why}"))?,
+            Err(Why::Failed(failure)) => return Err(failure),
         }
         Ok(())
     }

@@ -1,25 +1,12 @@
 //! Finds the fewest variables with which a restart comes out right.
 
-use super::super::super::call::Failure;
-use super::looks::{Found, Look, Looks, Moments, Second};
+use super::looks::{Found, Look, Looks, Moments, Second, Why};
 use scr_jobs::variables::image::{Difference, How};
 use scr_jobs::variables::{Kind, Told};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The program is restarted at most so often.
 const MOST_RESTARTS: u32 = 40;
-
-/// The reason why there is no explanation.
-pub(super) enum Why {
-    Unknown(String),
-    Failed(Failure),
-}
-
-impl From<Failure> for Why {
-    fn from(failure: Failure) -> Self {
-        Why::Failed(failure)
-    }
-}
 
 /// A variable that is other after the restart than undisturbed.
 #[derive(Debug, Clone)]
