@@ -36,6 +36,7 @@ mod notices;
 mod parameter_page;
 mod params;
 mod postrun;
+mod random_calls;
 mod rebuild;
 mod refused_calls;
 mod report;
