@@ -16,13 +16,15 @@ use crate::session::run::Run;
 use crate::store::Files;
 use crate::system::time::Instant;
 use crate::text::transferred;
+use serde::{Deserialize, Serialize};
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// A dataset that counts against the cache size.
-#[derive(Debug, Clone, Default)]
+/// A dataset in the cache, as all ranks know it. Rank 0 tells the others of those that earlier runs have left.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE", default)]
 pub(in crate::session) struct CachedDataset {
     pub location: Location,
     pub dataset: Dataset,
@@ -31,6 +33,7 @@ pub(in crate::session) struct CachedDataset {
     /// Number of failure groups that may be lost without losing the dataset.
     pub tolerates: usize,
     /// `None`, on all ranks, for a dataset of an earlier run that has not been recovered.
+    #[serde(skip)]
     pub own: Option<OwnPart>,
 }
 

@@ -13,7 +13,6 @@ use crate::policy::flush as policy;
 use crate::session::calls::CallSigns;
 use crate::session::datasets::cached::{CachedDataset, OwnPart, title};
 use crate::session::datasets::deletion::Trash;
-use crate::session::datasets::location::{Location, Writers};
 use crate::session::datasets::search::Restart;
 use crate::session::datasets::space::share_size;
 use crate::session::datasets::survey::{PassedOver, Rejected};
@@ -21,7 +20,7 @@ use crate::session::datasets::unavailable::{Cause, Unavailable};
 use crate::session::restart::leader_report;
 use crate::session::restart::make_room::Needs;
 use crate::session::restart::recovery_plan::{Planner, cannot_be_used_now};
-use crate::session::restart::step::{Known, Messages, RecoveryStep, Rest, Step};
+use crate::session::restart::step::{Messages, RecoveryStep, Rest, Step};
 use crate::session::run::Store;
 use crate::session::stores::{confirm_in_nodes, difference_in_nodes};
 use crate::system::time::Instant;
@@ -90,8 +89,8 @@ impl Restart<'_> {
     fn try_candidates(&mut self) -> Result<Option<u64>> {
         loop {
             let ready = match self.next_step(|planner| planner.choose_candidate())? {
-                Step::Recover(order, known) => {
-                    let recovered = self.carry_out(&order, known)?;
+                Step::Recover(found, order) => {
+                    let recovered = self.carry_out(*found, &order)?;
                     let cached = recovered.and_then(|id| self.cached.get(id));
                     // Output that is no checkpoint is recovered only for its flush.
                     cached
@@ -124,7 +123,7 @@ impl Restart<'_> {
     pub fn bring_back(&mut self, slot: Slot) -> Result<bool> {
         let step = self.next_step(|planner| planner.orders_for(slot))?;
         let complete = match step {
-            Step::Recover(order, known) => self.carry_out(&order, known)?.is_some(),
+            Step::Recover(found, order) => self.carry_out(*found, &order)?.is_some(),
             Step::UseOtherRanks(_) | Step::End(_) => false,
         };
         self.search.tell_passed_over(self.run);
@@ -221,7 +220,7 @@ impl Restart<'_> {
         for one in rest.remaining {
             self.ids.know(one.dataset.id, one.dataset.ckpt);
             if self.cached.get(one.dataset.id).is_none() {
-                self.cached.insert(one.cached());
+                self.cached.insert(one);
             }
         }
         self.cached.entries.sort_by_key(|cached| cached.dataset.id);
@@ -235,10 +234,10 @@ impl Restart<'_> {
     }
 
     /// Recovers one dataset by rank 0's order. Gives its id if it is complete now. Collective.
-    fn carry_out(&mut self, order: &RecoveryOrder, known: Known) -> Result<Option<u64>> {
+    fn carry_out(&mut self, found: CachedDataset, order: &RecoveryOrder) -> Result<Option<u64>> {
         let begun = Instant::now();
         let run = self.run;
-        let Some(store) = run.stores.get(order.store) else {
+        let Some(store) = run.stores.get(found.location.store()) else {
             return Ok(None);
         };
         // Files that are there stay at their level; lost ones are rebuilt at this rank's level.
@@ -246,13 +245,13 @@ impl Restart<'_> {
             Some(_) => store.layout.at(order.level),
             None => store.layout.clone(),
         };
-        let named = title(&order.dataset);
-        run.log_dataset(Event::RebuildStart, &order.dataset);
+        let named = title(&found.dataset);
+        run.log_dataset(Event::RebuildStart, &found.dataset);
         if let Some(survey) = self.search.survey.get_mut() {
             survey.rebuilds += 1;
         }
         run.tell_once(Severity::Debug(2), format!("cached {named} is recovered"));
-        let result = self.carry_out_with_room(&layout, order)?;
+        let result = self.carry_out_with_room(&layout, &found, order)?;
         let damage = match &result {
             Ok(Recovered { damage, .. }) | Err(RecoveryFailure { damage, .. }) => damage,
         };
@@ -263,22 +262,22 @@ impl Restart<'_> {
             Ok(recovered) => {
                 let how = how_recovered(&recovered);
                 run.log(Event::RebuildSuccess, |record| {
-                    record.of(&order.dataset).note(&how).since(begun)
+                    record.of(&found.dataset).note(&how).since(begun)
                 });
                 run.tell_timed(format!("{named} is ready in the cache, {how}"), begun);
                 if recovered.unverified > 0 {
                     run.tell_once(Severity::Warning, unverified(&named, recovered.unverified));
                 }
-                self.statistics.count_recovered(&order.dataset, begun);
-                self.add_recovered(order, recovered, &layout, known)
-                    .map(Some)
+                self.statistics.count_recovered(&found.dataset, begun);
+                let ready = self.add_recovered(found, order, recovered, &layout)?;
+                Ok(Some(ready))
             }
             Err(failed) => {
                 run.log(Event::RebuildFail, |record| {
-                    let record = record.of(&order.dataset).note(failed.error.to_string());
+                    let record = record.of(&found.dataset).note(failed.error.to_string());
                     record.since(begun)
                 });
-                self.recovery_failed(order, &failed);
+                self.recovery_failed(&found, &failed);
                 Ok(None)
             }
         }
@@ -289,11 +288,13 @@ impl Restart<'_> {
     fn carry_out_with_room(
         &mut self,
         layout: &Layout,
+        found: &CachedDataset,
         order: &RecoveryOrder,
     ) -> Result<std::result::Result<Recovered, RecoveryFailure>> {
         let run = self.run;
         let signs = CallSigns::new(run);
         let access = CacheAccess {
+            dataset: &found.dataset,
             comm: &*run.comm,
             files: &*run.files,
             layout,
@@ -303,8 +304,8 @@ impl Restart<'_> {
             watch: &signs,
         };
         let needs = Needs {
-            dataset: &order.dataset,
-            store: order.store,
+            dataset: &found.dataset,
+            store: found.location.store(),
             verified: false,
         };
         loop {
@@ -317,8 +318,8 @@ impl Restart<'_> {
 
     /// A dataset could not be recovered. If a later attempt may succeed, no older one is offered.
     /// Local; the facts that all ranks have stay equal on all.
-    fn recovery_failed(&mut self, order: &RecoveryOrder, failed: &RecoveryFailure) {
-        let dataset = &order.dataset;
+    fn recovery_failed(&mut self, found: &CachedDataset, failed: &RecoveryFailure) {
+        let dataset = &found.dataset;
         let named = title(dataset);
         let run = self.run;
         let saved = self
@@ -344,13 +345,9 @@ impl Restart<'_> {
                 text,
             });
         }
-        let slot = Slot {
-            store: order.store,
-            id: dataset.id,
-        };
         if let Some(mut planner) = self.planner().take() {
             if failed.beyond_repair {
-                planner.discard_or_quarantine(slot, dataset)
+                planner.discard_or_quarantine(found.slot(), dataset)
             } else {
                 planner.survey.put_off()
             }
@@ -366,12 +363,13 @@ impl Restart<'_> {
     /// from the directory of the store. Collective, without a round.
     fn add_recovered(
         &mut self,
+        found: CachedDataset,
         order: &RecoveryOrder,
         recovered: Recovered,
         layout: &Layout,
-        known: Known,
     ) -> Result<u64> {
-        let (run, store) = (self.run, order.store);
+        let run = self.run;
+        let Slot { store, id } = found.slot();
         let filemap = recovered.filemap;
         let dataset = filemap.dataset.clone();
         let size = share_size(run, store, layout.level(), &filemap)?;
@@ -382,19 +380,15 @@ impl Restart<'_> {
         }
         self.ids.know(dataset.id, dataset.ckpt);
         let cached = CachedDataset {
-            location: Location::Cache(store),
             dataset,
-            writers: Writers::AsManyAsNow,
-            prefix: known.prefix,
-            tolerates: known.tolerates,
             own: Some(OwnPart {
                 filemap,
                 level: layout.level(),
                 bytes: size.map(|size| size.all),
             }),
+            ..found
         };
         self.cached.insert(cached);
-        let id = order.dataset.id;
         let mut trash = !order.sends.is_empty();
         if run.led_store(store).is_some() {
             let strays = dataset::discard_stray_files(&*run.files, layout, id);

@@ -10,14 +10,14 @@ use crate::format::{Dataset, Name};
 use crate::messages::{LOST_FILES, OUTPUT_LOST};
 use crate::prefix::index;
 use crate::redundancy::EVERYTHING;
-use crate::session::datasets::cached::{CachedDatasets, title};
-use crate::session::datasets::location::Writers;
+use crate::session::datasets::cached::{CachedDataset, CachedDatasets, title};
+use crate::session::datasets::location::{Location, Writers};
 use crate::session::datasets::other_ranks::{OtherRanks, wrong_ranks};
 use crate::session::datasets::prefix_state::PrefixState;
 use crate::session::datasets::search::{Offer, Restart, RestartSearch};
 use crate::session::datasets::survey::{InPrefix, PassedOver, Survey};
 use crate::session::datasets::unavailable::{Cause, Unavailable};
-use crate::session::restart::step::{Known, Messages, RecoveryStep, Remaining, Rest};
+use crate::session::restart::step::{Messages, RecoveryStep, Rest};
 use crate::session::run::Run;
 use crate::text::{plural, ranks_in_words};
 use std::collections::BTreeSet;
@@ -163,7 +163,7 @@ impl Planner<'_> {
         })
     }
 
-    fn writers(&self, candidate: &Candidate) -> Writers {
+    pub fn writers(&self, candidate: &Candidate) -> Writers {
         Writers::new(self.run, candidate.ranks as u64)
     }
 
@@ -205,13 +205,16 @@ impl Planner<'_> {
             let text = format!("cached {named} has lost the files of {ranks} ({LOST_FILES})");
             self.run.tell_once(Severity::Note, text);
         }
-        let known = match self.known(candidate, true) {
-            Ok(known) => known,
+        let found = match self.in_cache(candidate) {
+            Ok(found) => found,
             Err(error) => return Some(Err(error)),
         };
         let mut step = RecoveryStep {
             rejected: std::mem::take(&mut self.survey.rejected),
-            known,
+            cached: Some(CachedDataset {
+                tolerates: self.tolerates(candidate, true),
+                ..found
+            }),
             ..RecoveryStep::default()
         };
         Some(step.with_orders(orders))
@@ -268,10 +271,9 @@ impl Planner<'_> {
                 continue;
             }
             // Lost parts are rebuilt only when the dataset is needed.
-            remaining.push(Remaining {
-                store: candidate.store,
-                dataset: candidate.dataset.clone(),
-                known: self.known(candidate, false)?,
+            remaining.push(CachedDataset {
+                tolerates: self.tolerates(candidate, false),
+                ..self.in_cache(candidate)?
             });
         }
         Ok(Rest {
@@ -311,15 +313,15 @@ impl Planner<'_> {
         now
     }
 
-    /// The facts about a dataset that the other ranks must know: once it is `recovered`, or else in
-    /// its present state. Local.
-    fn known(&self, candidate: &Candidate, recovered: bool) -> Result<Known> {
+    /// The dataset of a candidate, by its records and by the index: as one that tolerates no loss. Local.
+    pub fn in_cache(&self, candidate: &Candidate) -> Result<CachedDataset> {
         let dataset = &candidate.dataset;
         let index = index::read(&*self.run.files, &self.run.prefix)?;
         let found = self.survey.find_in_prefix(&index, dataset);
         let key = (dataset.id, dataset.created);
-        Ok(Known {
-            tolerates: self.tolerates(candidate, recovered),
+        Ok(CachedDataset {
+            location: Location::Cache(candidate.store),
+            dataset: dataset.clone(),
             prefix: match found {
                 InPrefix::Complete => PrefixState::Saved,
                 InPrefix::Dropped => PrefixState::Dropped,
@@ -329,6 +331,7 @@ impl Planner<'_> {
                 }
                 InPrefix::Absent => PrefixState::Absent,
             },
+            ..CachedDataset::default()
         })
     }
 
@@ -495,7 +498,8 @@ mod tests {
     }
 
     fn tried(step: &RecoveryStep) -> Option<u64> {
-        step.order.as_ref().map(|order| order.dataset.id)
+        let (cached, order) = (step.cached.as_ref(), step.order.as_ref());
+        cached.zip(order).map(|(cached, _)| cached.dataset.id)
     }
 
     #[test]
