@@ -30,9 +30,9 @@ impl Planner<'_> {
             writers: self.writers(&candidate),
             ..self.in_cache(&candidate)?
         };
-        self.survey.tried = Some(candidate);
+        self.survey.set_tried(Some(candidate));
         let step = RecoveryStep {
-            rejected: std::mem::take(&mut self.survey.rejected),
+            rejected: self.survey.take_rejected(),
             cached: Some(found),
             ..RecoveryStep::default()
         };
@@ -47,9 +47,7 @@ impl Restart<'_> {
         let (run, dataset) = (self.run, &found.dataset);
         let begun = Instant::now();
         // Files that are left in the cache do not belong to this run.
-        if !self.cached.unusable.contains(&found.slot()) {
-            self.cached.unusable.push(found.slot());
-        }
+        self.cached.cannot_use(found.slot());
         if !found.prefix.is_saved() {
             let (saved, trouble) = save(run, found)?;
             match saved {

@@ -43,9 +43,10 @@ impl Restart<'_> {
     /// Collective.
     pub fn make_room(&mut self, needs: Needs) -> Result<bool> {
         let run = self.run;
-        let waited = !self.cached.led.deletion.is_idle();
-        self.cached.led.deletion.start_postponed(run);
-        self.cached.led.deletion.finish();
+        let deletion = self.cached.deletion();
+        let waited = !deletion.is_idle();
+        deletion.start_postponed(run);
+        deletion.finish();
         if run.on_any(waited)? {
             return Ok(true);
         }
@@ -67,7 +68,7 @@ impl Restart<'_> {
         run.tell_once(Severity::Note, text);
         self.cached.note_evicted(run, &slot);
         self.cached.remove(run, self.search, &[slot]);
-        self.cached.led.deletion.finish();
+        self.cached.deletion().finish();
         run.comm.barrier()?;
         Ok(true)
     }
@@ -85,7 +86,7 @@ impl Planner<'_> {
         let offered = self.offer.id();
         let mut names = Vec::new();
         let mut entries = Vec::new();
-        let all = self.cached.entries.iter().chain(&found.remaining);
+        let all = self.cached.iter().chain(&found.remaining);
         for cached in all.filter(|cached| !cached.location.is_bypass()) {
             if names.iter().any(|(slot, _)| *slot == cached.slot()) || cached.slot() == own {
                 continue;

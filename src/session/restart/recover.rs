@@ -15,7 +15,7 @@ use crate::session::datasets::cached::{CachedDataset, OwnPart, title};
 use crate::session::datasets::deletion::Trash;
 use crate::session::datasets::search::Restart;
 use crate::session::datasets::space::share_size;
-use crate::session::datasets::survey::{PassedOver, Rejected};
+use crate::session::datasets::survey::{PassedOver, Rejected, Survey};
 use crate::session::datasets::unavailable::{Cause, Unavailable};
 use crate::session::restart::leader_report;
 use crate::session::restart::make_room::Needs;
@@ -71,7 +71,7 @@ impl Restart<'_> {
             (Ok(Some(_)), Some(offered)) => run.log(Event::RestartSuccess, |record| {
                 record.of(&offered.dataset).since(begun)
             }),
-            (Ok(None), _) if survey.is_some_and(|survey| survey.rebuilds > 0) => {
+            (Ok(None), _) if survey.is_some_and(Survey::has_rebuilt) => {
                 run.log(Event::RestartFail, |record| record.since(begun));
             }
             _ => {}
@@ -82,7 +82,7 @@ impl Restart<'_> {
     /// Recovers the newest cached checkpoint that was not tried yet, which is offered then. Gives its id. Collective.
     pub fn search_cache(&mut self) -> Result<Option<u64>> {
         let found = self.try_candidates();
-        self.cached.led.deletion.start_postponed(self.run);
+        self.cached.deletion().start_postponed(self.run);
         found
     }
 
@@ -128,11 +128,11 @@ impl Restart<'_> {
         };
         self.search.tell_passed_over(self.run);
         if !complete {
-            self.cached.entries.retain(|cached| cached.slot() != slot);
+            self.cached.forget_unrecovered(slot);
             self.share_rest()?;
         }
-        self.cached.led.deletion.start_postponed(self.run);
-        self.cached.entries.sort_by_key(|cached| cached.dataset.id);
+        self.cached.deletion().start_postponed(self.run);
+        self.cached.sort();
         Ok(complete)
     }
 
@@ -141,8 +141,7 @@ impl Restart<'_> {
     pub fn bring_back_due(&mut self) -> Result<()> {
         let run = self.run;
         let wanted = |c: &&CachedDataset| c.dataset.is_checkpoint() && !c.prefix.is_given_up();
-        let mut newest: Vec<CachedDataset> =
-            self.cached.entries.iter().filter(wanted).cloned().collect();
+        let mut newest: Vec<CachedDataset> = self.cached.iter().filter(wanted).cloned().collect();
         newest.sort_unstable_by_key(|c| std::cmp::Reverse(c.dataset.id));
         for cached in newest {
             let due = policy::due_at_end(cached.prefix.has_files(), run.settings.flush);
@@ -190,7 +189,7 @@ impl Restart<'_> {
             if let Some(Store { layout, .. }) = run.led_store(slot.store) {
                 run.tell_not_removed(dataset::discard(&*run.files, layout, slot.id));
                 let trash = Trash::new(layout, slot.id);
-                self.cached.led.deletion.postpone(trash);
+                self.cached.deletion().postpone(trash);
             }
         }
         for slot in &rejected.quarantine {
@@ -217,19 +216,15 @@ impl Restart<'_> {
         if let Some(unavailable) = rest.unavailable {
             self.search.offer.cannot_use(unavailable);
         }
-        for one in rest.remaining {
+        for one in &rest.remaining {
             self.ids.know(one.dataset.id, one.dataset.ckpt);
-            if self.cached.get(one.dataset.id).is_none() {
-                self.cached.insert(one);
-            }
         }
-        self.cached.entries.sort_by_key(|cached| cached.dataset.id);
         for slot in &rest.unusable {
             self.ids.know(slot.id, None);
         }
-        self.cached.set_unusable(rest.unusable);
+        self.cached.add_rest(rest.remaining, rest.unusable);
         if let Some(survey) = self.search.survey.get_mut() {
-            survey.unusable.clear();
+            survey.unusable_are_known();
         }
     }
 
@@ -248,7 +243,7 @@ impl Restart<'_> {
         let named = title(&found.dataset);
         run.log_dataset(Event::RebuildStart, &found.dataset);
         if let Some(survey) = self.search.survey.get_mut() {
-            survey.rebuilds += 1;
+            survey.count_rebuild();
         }
         run.tell_once(Severity::Debug(2), format!("cached {named} is recovered"));
         let result = self.carry_out_with_room(&layout, &found, order)?;
@@ -396,7 +391,7 @@ impl Restart<'_> {
             run.tell_not_removed(strays.map(drop));
         }
         if trash {
-            self.cached.led.deletion.postpone(Trash::new(layout, id));
+            self.cached.deletion().postpone(Trash::new(layout, id));
         }
         Ok(id)
     }
