@@ -153,7 +153,7 @@ impl Renewed {
                 let (to, mut buffer) = (&changed.path, vec![0; PIECE]);
                 let reader = ContainerReader::new(&*run.files, dir);
                 let mut reader = reader.with_metadata(run.settings.copy_metadata);
-                if reader.restore(name, file, to, true, &mut buffer)? != Restored::Same {
+                if reader.restore((name, file), to, true, &mut buffer)? != Restored::Same {
                     self.contained = true;
                     self.files.push(changed.path.clone());
                 }

@@ -104,6 +104,7 @@ impl Reading {
             ));
         };
         let wanted = FileToCopy {
+            root: &offered.root,
             relative: &relative,
             writer,
             recorded,
