@@ -172,14 +172,7 @@ impl Remote {
     ) -> Vec<NodeResult> {
         let (near, far) = self.near_and_far(nodes);
         let mut answers = each(&near, |node| {
-            let set = self.variables_here(node, task);
-            call::here(
-                &self.environment,
-                node,
-                &task.command,
-                &set,
-                (limit, heard.cloned()),
-            )
+            self.call_here(node, task, (limit, heard.cloned()))
         });
         if !far.is_empty() {
             answers.extend(self.far(&far, task, limit, heard));
@@ -215,7 +208,7 @@ impl Remote {
         };
         for group in groups {
             let started = match &self.way {
-                Some(way) => call::start(way, &self.environment, group, task, log),
+                Some(way) => self.call_and_leave(way, group, task, log),
                 None => Err(call::no_way()),
             };
             if let Err(error) = started {
@@ -288,7 +281,7 @@ impl Remote {
         heard: Option<&Heard>,
     ) -> Vec<NodeResult> {
         let limit = (limit, heard.cloned());
-        match call::ask(self.way.as_ref(), &self.environment, nodes, task, limit) {
+        match self.call(nodes, task, limit) {
             Ok(answers) => answers,
             Err(error) => {
                 let failed = |node: &String| NodeResult {

@@ -108,14 +108,10 @@ pub struct Candidate {
     pub other_prefix: Option<OtherPrefix>,
 }
 
-/// One rank's work to recover one dataset.
+/// One rank's work to recover one dataset, which all ranks know.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub struct RecoveryOrder {
-    /// Index of the store.
-    pub store: usize,
-    /// The dataset.
-    pub dataset: Dataset,
     /// This rank's redundancy descriptor.
     pub reddesc: Reddesc,
     /// The rank that has this rank's files: the rank itself if they are on its node, another rank
@@ -408,8 +404,6 @@ impl Candidate {
         let holders = self.holders_within_sets(&sources, &sends);
         let order = |(rank, source): (usize, &Option<Source>)| {
             Some(RecoveryOrder {
-                store: self.store,
-                dataset: self.dataset.clone(),
                 reddesc: self.sets.get(&rank)?.clone(),
                 source: source.map(|(from, _)| from),
                 level: source.and_then(|(_, level)| level),

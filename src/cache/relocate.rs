@@ -104,8 +104,6 @@ mod tests {
 
     fn order(rank: usize, source: usize, sends: &[usize], holders: &[usize]) -> RecoveryOrder {
         RecoveryOrder {
-            store: 0,
-            dataset: Dataset::default(),
             reddesc: reddesc(rank),
             source: Some(source),
             level: None,

@@ -243,12 +243,12 @@ impl PartFetch<'_> {
         let path = match self.cache {
             Some(target) => {
                 let to = target.place(self.access.files, name, &mut self.made)?;
-                let found = reader.extract(name, recorded, &to, wanted.checksums, buffer)?;
+                let found = reader.extract((name, recorded), &to, wanted.checksums, buffer)?;
                 crc = found.crc;
                 Some(to)
             }
             None if wanted.in_place => {
-                let restored = reader.restore(name, recorded, &in_place, false, buffer);
+                let restored = reader.restore((name, recorded), &in_place, false, buffer);
                 let restored = restored.map_err(|error| of_extraction(error, &self.dir))?;
                 match restored {
                     Restored::Written => self.fetched.extracted += 1,
@@ -258,7 +258,7 @@ impl PartFetch<'_> {
                 Some(in_place)
             }
             None => {
-                reader.verify(name, recorded, wanted.checksums, buffer)?;
+                reader.verify((name, recorded), wanted.checksums, buffer)?;
                 None
             }
         };

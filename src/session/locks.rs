@@ -193,7 +193,7 @@ impl Locks {
     /// Unlocks the stores that no dataset of this run will use, and in which nothing of use was found.
     /// With `keep_all` something may be there that cannot be read now. Local.
     pub fn unlock_unused(&mut self, run: &Run, cached: &CachedDatasets, keep_all: bool) {
-        let holds = |store| cached.entries.iter().any(|c| c.location.store() == store);
+        let holds = |store| cached.iter().any(|c| c.location.store() == store);
         self.stores
             .retain(|(store, _)| keep_all || is_used(run, *store) || holds(*store));
     }

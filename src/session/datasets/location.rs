@@ -2,10 +2,12 @@
 
 use crate::config::descriptors::SchemeDescriptor;
 use crate::session::run::Run;
+use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 /// The place of a dataset's files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "(usize, bool)", into = "(usize, bool)")]
 pub(in crate::session) enum Location {
     /// In the cache, in the store with this index.
     Cache(usize),
@@ -20,14 +22,27 @@ impl Default for Location {
     }
 }
 
+/// In messages: the store, and whether it is bypassed.
+impl From<(usize, bool)> for Location {
+    fn from((store, bypass): (usize, bool)) -> Self {
+        if bypass {
+            Location::Bypass(store)
+        } else {
+            Location::Cache(store)
+        }
+    }
+}
+
+impl From<Location> for (usize, bool) {
+    fn from(location: Location) -> Self {
+        (location.store(), location.is_bypass())
+    }
+}
+
 impl Location {
     /// The place of the datasets of a redundancy descriptor.
     pub fn of(descriptor: &SchemeDescriptor) -> Self {
-        if descriptor.bypass {
-            Location::Bypass(descriptor.store)
-        } else {
-            Location::Cache(descriptor.store)
-        }
+        Location::from((descriptor.store, descriptor.bypass))
     }
 
     /// The index of the store against whose count it counts.
@@ -68,13 +83,30 @@ impl Location {
 }
 
 /// Tells whether as many ranks wrote a dataset as this run has. The same on all ranks.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Option<u64>", into = "Option<u64>")]
 pub(in crate::session) enum Writers {
     /// As many as this run has: each rank has files of its own.
     #[default]
     AsManyAsNow,
     /// Another number: no file belongs to a rank of this run.
     Others(u64),
+}
+
+/// In messages: the number, if it is another one.
+impl From<Option<u64>> for Writers {
+    fn from(others: Option<u64>) -> Self {
+        others.map_or(Writers::AsManyAsNow, Writers::Others)
+    }
+}
+
+impl From<Writers> for Option<u64> {
+    fn from(writers: Writers) -> Self {
+        match writers {
+            Writers::AsManyAsNow => None,
+            Writers::Others(ranks) => Some(ranks),
+        }
+    }
 }
 
 impl Writers {

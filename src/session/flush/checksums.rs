@@ -179,7 +179,7 @@ impl BackgroundChecksums {
         let mut running = Vec::new();
         for pending in self.cached.drain(..) {
             let created = pending.dataset.created;
-            if !cached.entries.iter().any(|c| c.dataset.created == created) {
+            if !cached.iter().any(|c| c.dataset.created == created) {
                 // The dataset was evicted.
                 pending.cancel();
                 continue;

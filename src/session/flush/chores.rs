@@ -43,7 +43,7 @@ impl Flush<'_> {
                     .checksums
                     .begin_recording(self.run, self.cached)?;
                 // All ranks have taken the files of evicted datasets that they use again.
-                self.cached.led.deletion.start_postponed(self.run);
+                self.cached.deletion().start_postponed(self.run);
                 Ok(())
             }
             // A search may evict and fetch datasets, so no flush may go on during the search.

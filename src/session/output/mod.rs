@@ -410,11 +410,11 @@ impl Session {
             evicted.clear();
         }
         if let (Location::Bypass(store), Some(survey)) = (location, search.survey.get_mut()) {
-            let last_run = &mut survey.last_run;
+            let last_run = survey.last_run();
             last_run.limit_bypass(run, &self.cached, store, &dataset.name);
         }
         if tight {
-            self.cached.led.deletion.finish();
+            self.cached.deletion().finish();
             run.comm.barrier()?;
         }
         Ok(evicted)
@@ -455,7 +455,7 @@ impl Session {
         let given = request.name.clone().filter(|name| !name.is_empty());
         let name = given.unwrap_or_else(|| format!("scr.dataset.{id}").as_str().into());
         // The time of creation tells which of two datasets is newer, so it never goes back.
-        let cached = self.cached.entries.iter();
+        let cached = self.cached.iter();
         let newest = cached.map(|c| c.dataset.created as i64).max();
         let micros = SystemTime::now()
             .duration_since(UNIX_EPOCH)

@@ -62,8 +62,10 @@ fn read_of(
         let (run, messages) = run_of(comm, &dir);
         let mut survey = Survey::default();
         let inventories = read(&run, parts.to_vec(), &mut survey);
-        assert_eq!(survey.leaders, survey.domains);
-        (inventories, survey.leaders.remove(0), messages.lines())
+        let leaders = survey.leaders();
+        assert_eq!(leaders.of(0), Some(leaders.domains(0)));
+        let of_first = leaders.domains(0).to_vec();
+        (inventories, of_first, messages.lines())
     });
     all.into_iter().next().unwrap()
 }

@@ -1,8 +1,9 @@
 //! The checkpoint that the program reads: this rank's part of it, and the paths of its files.
 
 use crate::messages::FILE_OF_OTHER_RANK;
-use crate::session::datasets::cached::{RestartFiles, title};
+use crate::session::datasets::cached::title;
 use crate::session::datasets::location::Writers;
+use crate::session::datasets::restart_files::RestartFiles;
 use crate::session::restart::node_copies::{FileToCopy, NodeCopies};
 use crate::session::restart::read_files::ReadFiles;
 use crate::session::restart::restart_list::RestartLists;
@@ -103,6 +104,7 @@ impl Reading {
             ));
         };
         let wanted = FileToCopy {
+            root: &offered.root,
             relative: &relative,
             writer,
             recorded,

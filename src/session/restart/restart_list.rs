@@ -4,7 +4,8 @@
 use crate::comm::{Term, collective::combine};
 use crate::prefix::file_lists::FileLists;
 use crate::session::Session;
-use crate::session::datasets::cached::{RestartFiles, title};
+use crate::session::datasets::cached::title;
+use crate::session::datasets::restart_files::RestartFiles;
 use crate::session::datasets::search::Offer;
 use crate::session::datasets::unavailable::Cause;
 use crate::session::run::Run;
@@ -99,7 +100,7 @@ impl Session {
         if self.other_ranks.allowed {
             self.search.offer.try_again(Cause::OfOtherRanks);
         } else {
-            self.cached.entries.retain(|c| !c.writers.are_others());
+            self.cached.forget_of_other_ranks();
             self.search.offer.withdraw_of_other_ranks();
         }
         Ok(())

@@ -22,7 +22,7 @@ pub(super) fn flush_recovered(session: &mut Session, newest: Option<u64>) -> Res
     let mut result = Ok(());
     for slot in due {
         let here = |c: &CachedDataset| c.slot() == slot && c.is_whole();
-        if !session.cached.entries.iter().any(here) && !session.restart().bring_back(slot)? {
+        if !session.cached.iter().any(here) && !session.restart().bring_back(slot)? {
             continue;
         }
         let flushed = if global {
@@ -38,7 +38,7 @@ pub(super) fn flush_recovered(session: &mut Session, newest: Option<u64>) -> Res
         let saved = cached.slots(|cached| cached.prefix.has_files());
         cached.remove(&session.run, search, &saved);
         if let Some(survey) = search.survey.get_mut() {
-            survey.cached.clear();
+            survey.forget_cached();
         }
         search.offer.withdraw();
     }

@@ -545,7 +545,7 @@ impl Site {
             let dir = self.prefix().dataset(*id);
             rank2file::for_each(&self.files, &dir, |_, entry| {
                 ranks += 1;
-                finish::check_files(&self.files, &self.prefix(), *id, entry, "")
+                finish::check_files(&self.files, &self.prefix(), *id, entry)
             })?;
             let all = rank2file::ranks(&self.files, &dir)?;
             if ranks != all {
