@@ -160,7 +160,7 @@ impl Site {
         let made = by_name::make_current(&self.files, &self.prefix(), &name);
         // Newer ones may have come meanwhile.
         self.oracle.borrow_mut().made_current(&name.to_string());
-        self.unless_gone(made, &name)
+        self.unless_gone(made.map(drop), &name)
     }
 
     fn drop_one(&self, which: u64) -> Result<String> {
