@@ -29,7 +29,7 @@ use std::process::ExitCode;
 /// redundancy allows. Sessions of the program that have a name are saved likewise. With SCR_FLUSH_POSTSTAGE or transfer daemons it first waits for the flushes that
 /// the last run has left in the background, as scr poststage does, and ends the daemons.
 ///
-/// Exit status: 0 all is in the prefix directory, 1 a dataset could not be saved.
+/// Exit status: 0 all is in the prefix directory, 1 a dataset could not be saved, or a node did not tell which it has.
 #[derive(clap::Args)]
 pub(super) struct Options {
     /// What the program was launched with: srun, mpirun, flux ...
