@@ -196,7 +196,7 @@ impl Session {
     }
 
     /// `SCR_CACHE_PURGE`: deletes all datasets of this job in the stores that were `locked`. With
-    /// `SCR_CRC_ON_DELETE` their files are compared with the recorded checksums before. Collective.
+    /// `SCR_CRC_ON_DELETE` their files are first compared with the recorded checksums. Collective.
     pub(super) fn purge_cache(&self, locked: Result<()>) -> Result<()> {
         let run = &self.run;
         let mut led = run.stores.iter().filter(|store| store.leader);

@@ -311,8 +311,8 @@ impl Planner<'_> {
         now
     }
 
-    /// The facts about a dataset that the other ranks must know: once it is `recovered`, or else in
-    /// its present state. Local.
+    /// The facts about a dataset that the other ranks must know: those of the recovered dataset if it will be
+    /// `recovered`, else those of its present state. Local.
     fn known(&self, candidate: &Candidate, recovered: bool) -> Result<Known> {
         let dataset = &candidate.dataset;
         let index = index::read(&*self.run.files, &self.run.prefix)?;

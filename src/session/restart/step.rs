@@ -14,11 +14,11 @@ use std::collections::BTreeMap;
 
 /// The next step of the ranks. All ranks get the same, except for their orders.
 pub(in crate::session) enum Step {
-    /// They recover a dataset.
+    /// The ranks recover a dataset.
     Recover(Box<RecoveryOrder>, Known),
-    /// They use a dataset that another number of ranks wrote.
+    /// The ranks use a dataset that another number of ranks wrote.
     UseOtherRanks(OfOtherRanks),
-    /// Nothing is left to try.
+    /// The search has no dataset left to try.
     End(Rest),
 }
 
@@ -38,7 +38,7 @@ pub(in crate::session) struct RecoveryStep {
 pub(in crate::session) type Messages = Vec<(RankList, Vec<u8>)>;
 
 impl RecoveryStep {
-    /// This step for all of so many ranks. Rank 0.
+    /// The message with this step for all of `size` ranks. Rank 0.
     pub fn for_all(&self, size: usize) -> Result<Messages> {
         Ok(vec![(RankList::all(size), to_message(self)?)])
     }
