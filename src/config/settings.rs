@@ -17,10 +17,10 @@ use std::path::{Path, PathBuf};
 pub enum FlushType {
     /// The call returns when the files are there (SYNC).
     Sync,
-    /// By threads, in the background if SCR_FLUSH_ASYNC=1 (PTHREAD; also DEFAULT, NATIVE, and without
+    /// Threads move the files, in the background if SCR_FLUSH_ASYNC=1 (PTHREAD; also DEFAULT, NATIVE, and without
     /// their hardware DATAWARP and BBAPI).
     Background,
-    /// In the background by the transfer daemon of each node, if one is running (DAEMON).
+    /// The transfer daemon of each node moves the files in the background, if one is running (DAEMON).
     Daemon,
 }
 
@@ -38,9 +38,9 @@ impl FlushType {
 /// The times at which `SCR_CHECKPOINT_INTERVAL` asks for checkpoints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IntervalSetting {
-    /// After so many calls of `SCR_Need_checkpoint`; 0 for never.
+    /// A checkpoint after this many calls of `SCR_Need_checkpoint`; 0 for never.
     Calls(u64),
-    /// After a time that SCR computes.
+    /// A checkpoint after a time that SCR computes.
     Auto,
 }
 
@@ -82,13 +82,13 @@ pub struct Settings {
     /// The value of rank 0 is used.
     #[serde(skip)]
     pub serial: bool,
-    /// Without `/`; the host name if `None`. This process's own.
+    /// Without `/`; the host name if `None`. The value of this process is used.
     #[serde(skip)]
     pub node_name: Option<String>,
-    /// Absolute. This process's own.
+    /// Absolute. The value of this process is used.
     #[serde(skip)]
     pub cntl_base: PathBuf,
-    /// Absolute. This process's own.
+    /// Absolute. The value of this process is used.
     #[serde(skip)]
     pub cache_base: PathBuf,
     pub cache_size: u64,

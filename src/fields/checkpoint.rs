@@ -47,7 +47,7 @@ pub fn checkpoint(
 /// (`SCR_Checkpoint_if_needed`). `ready` is an error if an argument of this rank cannot be used. Collective.
 ///
 /// # Errors
-/// Those of [`checkpoint`], and of the two questions.
+/// The errors of [`checkpoint`], [`Session::need_checkpoint`] and [`Session::should_exit`].
 pub fn checkpoint_if_needed(
     session: &mut Session,
     ready: Result<()>,

@@ -46,7 +46,7 @@ impl ManagerKind {
         }
     }
 
-    /// Its name: "SLURM", "FLUX", "LSF", "PBS", "PMIX" or "NONE".
+    /// The name of the resource manager: "SLURM", "FLUX", "LSF", "PBS", "PMIX" or "NONE".
     pub fn name(self) -> &'static str {
         match self {
             ManagerKind::Flux => "FLUX",

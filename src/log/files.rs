@@ -64,7 +64,7 @@ pub(super) fn open_all(log: &Path) -> Result<Vec<(PathBuf, File)>> {
     let mut found: Vec<(PathBuf, File)> = Vec::new();
     let mut missing = None;
     let mut seen = Vec::new();
-    // From the newest on: if the files are renamed meanwhile, one is met twice, but no file is
+    // The newest file is opened first: if the files are renamed meanwhile, one file is met twice, but no file is
     // missed.
     for number in 0..=OLDER {
         let path = numbered(log, number);

@@ -43,7 +43,7 @@ const LAST_WAIT: Duration = Duration::from_secs(1);
 
 /// A place to which the records of one process go.
 pub trait Destination: Send {
-    /// Its name in messages: "the event log in FILE".
+    /// The name of the destination in messages: "the event log in FILE".
     fn name(&self) -> String;
 
     /// Writes a record.

@@ -39,7 +39,7 @@ impl Vector for Words {
 
     #[inline(always)]
     unsafe fn load(from: *const u8) -> Self {
-        // SAFETY: the caller says that so many bytes are there; no alignment is asked.
+        // SAFETY: the caller says that the bytes of all words are there; no alignment is asked.
         Words(unsafe { from.cast::<[u64; WORDS]>().read_unaligned() })
     }
 
