@@ -94,7 +94,7 @@ pub struct Settings {
     pub cache_size: u64,
     pub cache_check: bool,
     pub cache_bypass: bool,
-    /// As written; see `SchemeKind::from_word`.
+    /// The word as it was written; see `SchemeKind::from_word`.
     pub copy_type: String,
     pub group: String,
     pub set_size: u32,
@@ -106,7 +106,7 @@ pub struct Settings {
     pub cache_purge: bool,
     pub prefix_purge: bool,
     pub fetch: bool,
-    /// Also true with SCR_GLOBAL_RESTART.
+    /// True also with SCR_GLOBAL_RESTART.
     pub fetch_bypass: bool,
     pub fetch_width: usize,
     pub current: Option<String>,
@@ -122,10 +122,10 @@ pub struct Settings {
     pub flush_async_usleep: u64,
     /// Time without progress after which a transfer daemon is left out, seconds.
     pub flush_daemon_timeout: u64,
-    /// Numbers of processors; empty for all. This process's own.
+    /// Numbers of processors; empty for all. The value of this process is used.
     #[serde(skip)]
     pub flush_async_cores: Vec<usize>,
-    /// Also true with SCR_GLOBAL_RESTART.
+    /// True also with SCR_GLOBAL_RESTART.
     pub flush_on_restart: bool,
     pub global_restart: bool,
     pub drop_after_current: bool,

@@ -27,7 +27,7 @@ pub enum ReadBy {
     Library,
     /// The commands.
     Commands,
-    /// Both.
+    /// The library and the commands.
     Both,
 }
 
@@ -39,7 +39,7 @@ pub const SECRET: &str = "SCR_LOG_DB_PASS";
 pub enum Effect {
     /// The parameter has an effect.
     Works,
-    /// None; the text says why.
+    /// The parameter has no effect; the text says why.
     None(&'static str),
 }
 

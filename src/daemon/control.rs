@@ -26,10 +26,11 @@ const LOCK: &str = "transfer.lock";
 const DAEMON: &str = "transfer.daemon";
 const DAMAGED: &str = "transfer.scrinfo.damaged";
 
-/// How long to wait for another process that changes the transfer file, which takes milliseconds, at most.
+/// The longest time to wait for another process that changes the transfer file. A change takes milliseconds.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long a daemon that starts waits for its lock: who asks whether one lives has it for a moment.
+/// How long a daemon that starts waits for its lock: a process that asks whether a daemon lives has the lock for a
+/// moment.
 const START: Duration = Duration::from_secs(1);
 
 /// How long a living daemon may take to put a damaged transfer file aside.
@@ -45,7 +46,7 @@ const LONGEST_NAME: u64 = 300;
 /// The largest transfer file that is read, bytes.
 const LARGEST: u64 = 256 << 20;
 
-/// How often a lock file is made again that somebody has removed.
+/// How often a lock file that somebody has removed is made again.
 const TRIES: u32 = 10;
 
 /// The control directory of a job on this node.
@@ -282,7 +283,7 @@ impl Control {
     pub fn is_claimed(&self) -> bool {
         match self.files.read(&self.dir.join(DAEMON), LONGEST_NAME) {
             Ok(who) => who == this_process().as_bytes(),
-            // Other errors say nothing.
+            // Other errors do not tell whether the file is there.
             Err(error) => !error.is_not_found(),
         }
     }

@@ -170,7 +170,7 @@ impl Lists {
 
 /// The facts on which the ranks agree. The same on all.
 struct Common {
-    /// All have listed their state.
+    /// True if all ranks have listed their state.
     all_listed: bool,
     /// The fields are the same, and so are the values that all ranks must have.
     same_values: bool,

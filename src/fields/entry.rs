@@ -7,7 +7,7 @@ use super::walk::{Walk, row_major};
 use crate::{Error, Result};
 use std::fmt;
 
-/// Most dimensions of a field.
+/// The most dimensions of a field.
 pub const MAX_RANK: usize = 7;
 
 /// The name of a field has fewer bytes.
@@ -19,11 +19,11 @@ const CALL: &str = "SCR_Field";
 /// To whom the values of a field belong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// Each rank has its own.
+    /// Each rank has elements of its own.
     Own = 0,
-    /// Each rank has a part of a whole.
+    /// Each rank has a part of the elements of a whole.
     Part = 1,
-    /// All ranks have the same.
+    /// All ranks have the same elements.
     Same = 2,
     /// A number on which the list depends.
     Count = 3,
@@ -113,7 +113,7 @@ pub struct Spec<'a> {
 pub enum Place<'a> {
     /// This rank's own.
     Own,
-    /// All ranks have the same.
+    /// All ranks have the same elements.
     Same,
     /// A part of an array of all ranks.
     Part {

@@ -113,7 +113,7 @@ impl Environment {
         self
     }
 
-    /// As another user, with the name that the password database has, if any.
+    /// The environment of another user, with the name that the password database has, if any.
     #[must_use]
     pub fn with_user(mut self, uid: u32, name: Option<&str>) -> Self {
         self.uid = uid;

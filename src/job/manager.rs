@@ -18,7 +18,7 @@ pub enum ManagerKind {
     Pbs,
     /// A PMIx server without one of the other managers.
     Pmix,
-    /// None: this machine alone.
+    /// No resource manager: the job has this machine alone.
     Nobody,
 }
 

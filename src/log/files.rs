@@ -243,7 +243,7 @@ mod tests {
         assert_eq!(ids(&log), [2, 3, 4]);
     }
 
-    /// As where another user owns the directory: the log only grows.
+    /// Another user may own the directory, so that no file can be renamed: the log only grows.
     #[test]
     fn a_log_that_cannot_be_renamed_is_written_all_the_same() {
         let dir = tempfile::tempdir().unwrap();

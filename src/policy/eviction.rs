@@ -57,7 +57,7 @@ pub enum Kind {
 /// The state of a cached dataset in the prefix directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PrefixCopy {
-    /// Nothing that a restart finds.
+    /// The prefix directory has nothing that a restart finds.
     None,
     /// The dataset is being flushed.
     OnTheWay,

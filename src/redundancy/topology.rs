@@ -37,7 +37,7 @@ pub struct SetPlan {
     group: String,
 }
 
-/// Where a rank is among the others.
+/// The place of a rank among the others.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Topology {
     /// The ranks of this rank's node.
@@ -66,7 +66,7 @@ pub struct Sharing {
     pub all: bool,
     /// Number of this group of ranks, from 0.
     pub number: usize,
-    /// How many groups there are.
+    /// Number of groups.
     pub groups: usize,
 }
 

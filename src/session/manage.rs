@@ -121,7 +121,7 @@ impl Session {
                 return Err(no_such(Call::Drop, name));
             }
             if id.is_none() {
-                // As in SCR v3.1.0, whose own programs end if this fails.
+                // A warning is enough, as in SCR v3.1.0, whose own programs end if this call fails.
                 run.tell_once(Severity::Warning, no_such(Call::Drop, name).to_string());
             }
             Ok(())

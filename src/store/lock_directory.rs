@@ -226,7 +226,7 @@ mod tests {
         assert!(missing.err().unwrap().is_not_found());
     }
 
-    /// As after an error of the file system when it was freed: no process is to be ended.
+    /// The file system may have failed when the lock was freed: no process is to be ended.
     #[test]
     fn what_cannot_be_read_is_named_and_no_other_process() {
         let dir = tempfile::tempdir().unwrap();

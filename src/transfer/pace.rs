@@ -38,9 +38,9 @@ impl Limits {
 pub struct Pace<'a> {
     limits: Cell<Limits>,
     cancel: &'a Cancel,
-    /// When the next piece may start, by the bandwidth.
+    /// The time at which the next piece may start, by the bandwidth.
     due: Cell<Instant>,
-    /// When the work on the piece at hand began.
+    /// The time at which the work on the present piece began.
     begun: Cell<Instant>,
 }
 

@@ -53,7 +53,7 @@ pub fn in_turns<T>(
     let done = body();
     let verdict = match &done {
         Ok(_) => Vec::new(),
-        // Not empty in any case.
+        // The message is never empty, since an empty message says that the rank has succeeded.
         Err(error) => encode_verdict(rank, node, 1, error.clone()).unwrap_or(vec![0]),
     };
     comm.isend(leader, DONE, verdict)?.wait()?;

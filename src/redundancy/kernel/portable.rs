@@ -6,7 +6,7 @@ use super::vector::{ProductSums, Vector};
 
 const WORDS: usize = 4;
 
-/// As many words as a compiler needs to use vectors.
+/// A number of words that is enough for a compiler to use vectors.
 #[derive(Clone, Copy)]
 pub(super) struct Words([u64; WORDS]);
 
