@@ -92,7 +92,7 @@ impl Config {
     /// environment variable counts as not set. Lines that cannot be used become warnings.
     ///
     /// # Errors
-    /// A parameter in the environment is not UTF-8, or a file cannot be read. Nothing has changed then.
+    /// A parameter in the environment is not UTF-8, or a file cannot be read. After these errors nothing has changed.
     pub fn load(
         &mut self,
         environment: Environment,

@@ -234,7 +234,7 @@ mod tests {
         rotate(&Posix, &log, 1).unwrap();
         assert_eq!(names(dir.path()), ["log.1", "log.2", "log.3"]);
         assert_eq!(ids(&log), [1, 2, 3], "also before the next record");
-        // Nothing happens without a file, or with a small one.
+        // Without a file, or with a small file, nothing is renamed.
         rotate(&Posix, &log, 1).unwrap();
         write(0, 4).unwrap();
         rotate(&Posix, &log, 10_000).unwrap();

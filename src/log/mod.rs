@@ -184,7 +184,7 @@ impl Log {
     }
 
     /// Waits for the remaining records, for at most a second, and reports the number of lost ones.
-    /// Nothing is written afterwards. Local.
+    /// After this call no record is written. Local.
     pub fn close(&self) {
         let until = Instant::now() + LAST_WAIT;
         // All write their last records at the same time.

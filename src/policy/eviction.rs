@@ -147,7 +147,7 @@ pub fn select_evicted(entries: &[EvictionCandidate], count: usize, more: usize) 
 }
 
 /// Indices in `entries` of the datasets whose flush must end before datasets are evicted as
-/// [`select_evicted`] says; it must be asked again then. Empty if nothing must be waited for.
+/// [`select_evicted`] says. After these flushes it must be asked again. Empty if no flush must be waited for.
 pub fn awaited(entries: &[EvictionCandidate], count: usize, more: usize) -> Vec<usize> {
     let flushing = |at: &usize| entries.get(*at).is_some_and(EvictionCandidate::is_flushing);
     let gone = select_evicted(entries, count, more);
