@@ -41,7 +41,7 @@ pub(in crate::session) struct OwnPart {
     pub filemap: Filemap,
     /// The level of nodes below which its files lie; see [`Layout`](crate::cache::layout).
     pub level: Option<usize>,
-    /// On a leader, the bytes of all ranks in the store on its node, if known.
+    /// The bytes of all ranks in the store on this node, if known. Only a leader has them.
     pub bytes: Option<u64>,
 }
 
@@ -92,7 +92,7 @@ pub(in crate::session) struct RestartFiles {
     pub root: PathBuf,
     /// The files are read in the prefix directory.
     pub bypass: bool,
-    /// The files of other ranks are below `root`, too.
+    /// True if the files of other ranks are also below `root`.
     pub common: bool,
     /// Paths relative to `root`. Empty if another number of ranks wrote them.
     pub files: Vec<PathBuf>,
@@ -205,8 +205,8 @@ pub(in crate::session) struct CachedDatasets {
 pub(in crate::session) struct Reuse {
     /// The new dataset, which writes over their redundancy files.
     pub by: u64,
-    /// It writes over files of theirs, too ([`Session::reuse_file`]). So they are deleted only when it is
-    /// completed.
+    /// True if the new dataset also writes over other files of the evicted datasets ([`Session::reuse_file`]). In that
+    /// case they are deleted only when the new dataset is completed.
     ///
     /// [`Session::reuse_file`]: crate::session::Session::reuse_file
     pub files: bool,
@@ -277,8 +277,8 @@ impl CachedDatasets {
         slots
     }
 
-    /// Sets the directories that no restart can use. A directory with records of several times may be in use;
-    /// it does not count then.
+    /// Sets the directories that no restart can use. A directory with records of several times may be in use. Such a
+    /// directory does not count.
     pub fn set_unusable(&mut self, slots: Vec<Slot>) {
         let used = self.slots(|_| true);
         self.unusable = slots;
