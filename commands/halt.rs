@@ -106,7 +106,7 @@ impl Change {
         }
     }
 
-    /// True unless it unsets a condition.
+    /// True unless the change unsets a condition.
     pub fn sets(&self) -> bool {
         self.parts().1.is_some()
     }
@@ -122,7 +122,7 @@ impl Change {
         format!("{what} {name}")
     }
 
-    /// Its key in the halt file, and the value.
+    /// The key of the condition in the halt file, and the value.
     fn parts(&self) -> (&'static str, Option<String>) {
         let number = |n: &Option<i64>| n.map(|n| n.to_string());
         let time = |t: &Option<i64>| t.map(clock::asctime);

@@ -250,7 +250,7 @@ fn nothing(here: &caches::Here) -> Failure {
 /// Finds out the state of a dataset in the prefix directory.
 ///
 /// # Errors
-/// It cannot be completed, and why.
+/// The dataset cannot be completed; the error says why.
 fn saved(call: &mut Invocation, here: &caches::Here, id: u64) -> Result<Saved, Failure> {
     let (prefix, files) = (&here.job.prefix, &*here.files());
     if let Ok(Some((dataset, ranks))) = build::read_complete(files, prefix, id) {

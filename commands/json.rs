@@ -22,7 +22,7 @@ const VERSION: u32 = 1;
 /// An object with these keys, in this order. So a fact goes into the JSON from the type that has it.
 macro_rules! object {
     ($($(#[$how:meta])* $key:ident: $value:expr),* $(,)?) => {{
-        // A key names the type of its value, too.
+        // A key is also the name of the type of its value.
         #[allow(non_camel_case_types)]
         let object = {
             #[derive(serde::Serialize)]
@@ -94,8 +94,8 @@ impl Stream {
         }
     }
 
-    /// Prints an element. The first part comes after the beginning of the document, so that nothing
-    /// is printed if an error comes before.
+    /// Prints an element. The beginning of the document is printed with the first element, so that nothing
+    /// is printed if an error comes first.
     pub(super) fn add(
         &mut self,
         call: &mut Invocation,

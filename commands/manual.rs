@@ -43,7 +43,7 @@ pub(super) fn help(command: &str) -> String {
     format!("Examples:\n{}", examples.trim_end())
 }
 
-/// All of them, in the order of the commands.
+/// All pages, in the order of the commands.
 #[rustfmt::skip]
 pub const MANUALS: &[Manual] = &[
     page("index", &[

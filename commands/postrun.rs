@@ -94,7 +94,7 @@ fn finish_session(
         }
     }
     place::finish_flushes(call, &job.prefix);
-    // If the flush file is damaged, the nodes know as much.
+    // If the flush file is damaged, what is in the caches of the nodes tells the same.
     let record = records::read_flush_file(&*place::files(&job.prefix), &job.prefix);
     if let Err(error) = &record {
         call.warn(error);
@@ -104,7 +104,7 @@ fn finish_session(
     let finalized = halt
         .exit_reason
         .is_some_and(|reason| reason == FINALIZED.into());
-    // There is nothing to save.
+    // True if the record leaves nothing to save.
     let settled = |record: &FlushFile| save(&recorded(record, index.as_ref()), |_| Err(())).is_ok();
     if finalized && record.as_ref().is_ok_and(settled) {
         writeln!(

@@ -54,11 +54,11 @@ pub(crate) struct Elements {
 /// The first element that differs.
 #[derive(Debug)]
 struct First {
-    /// The rank whose own it is.
+    /// The rank that owns the element, if it is not of a whole.
     rank: Option<usize>,
-    /// As the program of A has it; empty for a scalar.
+    /// The index of the element, as the program of A has it; empty for a scalar.
     index: Vec<u64>,
-    /// Its values.
+    /// The values of the element in A and B.
     values: (String, String),
 }
 

@@ -8,7 +8,7 @@ use super::stage::{Ending, Launch};
 use scr_engine::text::{counted, excerpt};
 use std::path::PathBuf;
 
-/// One line about the end of a launch.
+/// A line about the end of a launch.
 pub(super) fn ended_in_words(launch: &Launch) -> String {
     let checkpoints = counted(launch.seen.completed().count(), "checkpoint");
     let seconds = launch.seconds;
@@ -80,7 +80,7 @@ pub(super) fn lines(rehearsal: &Rehearsal) -> Vec<String> {
     lines
 }
 
-/// The report has at most so many lines about parts that differ in a checkpoint.
+/// The most lines that the report has about parts that differ in a checkpoint.
 const MOST_PARTS: usize = 8;
 
 /// Tells whether the checkpoints after a kill are equal to those of the undisturbed run.

@@ -56,11 +56,11 @@ pub(super) enum Victim {
 /// The moment at which it is killed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Moment {
-    /// After a checkpoint that is drawn.
+    /// The failure comes after a checkpoint that is drawn.
     Any,
-    /// After so many checkpoints of the launch.
+    /// The failure comes after this many checkpoints of the launch.
     Checkpoint(usize),
-    /// After so many seconds of the launch.
+    /// The failure comes after this many seconds of the launch.
     Seconds(f64),
 }
 

@@ -49,9 +49,9 @@ impl Sessions {
 /// The events of a session in a launch.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Seen {
-    /// It called SCR_Init, or SCR_Session_init.
+    /// True if the session called SCR_Init, or SCR_Session_init.
     pub begun: bool,
-    /// It called SCR_Finalize, or SCR_Session_finalize.
+    /// True if the session called SCR_Finalize, or SCR_Session_finalize.
     pub finalized: bool,
     pub completed: Vec<Checkpoint>,
     /// Checkpoints that could not be completed: names and reasons.

@@ -38,13 +38,13 @@ const TO_END: Duration = Duration::from_secs(20);
 /// The end of a launch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Ending {
-    /// It ended by itself, with this exit code.
+    /// The launch ended by itself, with this exit code.
     Code(i32),
     /// The launch was struck.
     Struck,
     /// The launch was over before the moment of the strike came.
     TooEarly(i32),
-    /// Its time was over.
+    /// The time of the launch was over.
     Hung,
 }
 
@@ -62,7 +62,7 @@ pub(super) struct Launch {
     pub stacks: Vec<String>,
     /// The file with the output of the program.
     pub log: PathBuf,
-    /// Its events in the event logs.
+    /// The events of the launch in the event logs.
     pub seen: Sessions,
 }
 

@@ -42,7 +42,7 @@ pub(super) struct Steps<'a> {
     nodes: Vec<String>,
     /// The node of this process, if it is one of the job's.
     own: Option<String>,
-    /// Transfer daemons were started.
+    /// True once transfer daemons were started.
     daemons: bool,
     /// Nodes that were down once.
     down: Vec<Down>,
@@ -50,9 +50,9 @@ pub(super) struct Steps<'a> {
     avoided: Vec<Down>,
     /// The newest dataset of the cache or the index before the first launch.
     first_newest: u64,
-    /// The prefix directory does not answer.
+    /// True if the prefix directory does not answer.
     hangs: bool,
-    /// At the end the job is put into the queue again.
+    /// True if the job is put into the queue again at the end.
     requeue: bool,
     watchdog: Option<Limits>,
     watch: Option<WatchSettings>,
@@ -290,7 +290,7 @@ impl<'a> Steps<'a> {
         }
     }
 
-    /// Starts the transfer daemons, if they are wanted. The program runs without them, too.
+    /// Starts the transfer daemons, if they are wanted. The program also runs without them.
     fn start_daemons(&mut self, nodes: &[String]) {
         if !self.daemons && daemons::are_wanted(self.job) {
             self.daemons = true;
@@ -302,7 +302,7 @@ impl<'a> Steps<'a> {
 
     fn launch(&mut self) -> Result<(), Failure> {
         let job = self.job;
-        // Without --restart-cmd an error does not matter here: the library reports it.
+        // Without --restart-cmd, an error does not matter here: the library reports it.
         let from = match (have_restart::next(job), &self.options.restart_cmd) {
             (Err(error), Some(_)) => return Err(error.into()),
             (found, _) => found.ok().flatten().map(|name| escaped(&name)),
@@ -380,7 +380,7 @@ impl<'a> Steps<'a> {
         ];
         set.extend(from.map(|name| (words::NAME, name.into())));
         if self.launcher.kind() == launcher::LauncherKind::Srun {
-            // Without it, a run that has lost a process may hang until the allocation ends.
+            // Without this variable, a run that has lost a process may hang until the allocation ends.
             set.push(("SLURM_KILL_BAD_EXIT", "1".into()));
             // When a node leaves the job while a step ends, Slurm may count the processors of that
             // step as used, and the next step would wait for them for ever.
@@ -480,7 +480,7 @@ impl<'a> Steps<'a> {
         record.datasets.keys().next_back().copied().unwrap_or(0)
     }
 
-    /// Before anything that reads or writes the prefix directory: it may hang.
+    /// Waits until the prefix directory answers. Called before anything that reads or writes it, since it may hang.
     fn wait_for_prefix(&mut self) -> Result<(), Failure> {
         let (prefix, call) = (&self.job.prefix, &mut *self.call);
         let lock = prefix.file(super::LOCK);
@@ -500,8 +500,8 @@ impl<'a> Steps<'a> {
     }
 }
 
-/// True if processes start from the node of this command. Within Slurm and LSF mpirun has the resource
-/// manager start its daemons, also from a login node, as in a shell of salloc.
+/// True if processes start from the node of this command. Under Slurm and LSF, mpirun asks the resource
+/// manager to start its daemons, even when it runs on a login node, as in a shell of salloc.
 pub(super) fn starts_from_here(job: &Job, launcher: &Launcher) -> bool {
     let asks_manager = ["SLURM", "LSF"].contains(&job.manager.name());
     launcher.kind().starts_from_here() && !asks_manager

@@ -62,7 +62,8 @@ fn change(
     })
 }
 
-/// Makes a checkpoint the one that the next run tries first. True if it is good: complete, and no restart from it has failed.
+/// Makes a checkpoint the one that the next run tries first. True if the checkpoint is good: it is complete, and no
+/// restart from it has failed.
 ///
 /// # Errors
 /// No checkpoint has that name.
@@ -138,16 +139,16 @@ impl<'a> Deletion<'a> {
         work(&access, &self.plan)
     }
 
-    /// The files that it will remove.
+    /// The files that the deletion will remove.
     ///
     /// # Errors
-    /// They cannot be listed.
+    /// The files cannot be listed.
     pub fn files(&self) -> Result<BTreeSet<PathBuf>> {
         self.with(delete::files)
     }
 
     /// Deletes the dataset; see [`delete()`](scr_engine::prefix::delete::delete). Datasets that became complete since
-    /// the plan count, too: the user may have taken long to agree.
+    /// the plan also count: the user may have taken long to agree.
     ///
     /// # Errors
     /// The dataset is gone, it was refused, or a part of it could not be removed.

@@ -93,7 +93,7 @@ impl Launcher {
         })
     }
 
-    /// Its family.
+    /// The family of the launcher.
     pub fn kind(&self) -> LauncherKind {
         self.kind
     }
@@ -159,7 +159,7 @@ impl Launcher {
     /// process id of the launcher.
     ///
     /// # Errors
-    /// As of [`Launcher::kill`].
+    /// The errors of [`Launcher::kill`].
     pub fn signal(&self, environment: &Environment, step: &str, signal: &str) -> Result<()> {
         step::send_signal(self.kind, environment, step, signal)
     }

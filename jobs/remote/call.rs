@@ -154,7 +154,7 @@ fn spawn(
 /// The command for each node.
 struct Words {
     argv: Vec<OsString>,
-    /// Without one it may last as long as it will.
+    /// The time limit of the call; without one, the call may last for ever.
     limit: Option<Duration>,
     in_root: bool,
 }
@@ -193,7 +193,7 @@ fn line<'a>(
                 options.push("--chdir=/".to_string());
             }
             if limit.is_none() {
-                // On the other nodes it goes on when a node is lost, or has done its work.
+                // When a node is lost, or has done its work, the command goes on on the other nodes.
                 options.extend(["--no-kill", "--wait=0"].map(str::to_string));
             }
             (path, options, argv)

@@ -19,7 +19,7 @@ use std::path::Path;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-/// At most so many files are listed with their progress. A transfer file that lists millions of
+/// The most files that are listed with their progress. A transfer file that lists millions of
 /// files would take as long to write as the files themselves.
 const LISTED: usize = 10_000;
 

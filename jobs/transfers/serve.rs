@@ -38,7 +38,7 @@ const READ_AGAIN: Duration = Duration::from_secs(1);
 /// Least time between two records of progress.
 const RECORD: Duration = Duration::from_secs(1);
 
-/// The loop spends at most one part in so many of its time on reading and writing the transfer
+/// The loop spends at most one part in this many of its time on reading and writing the transfer
 /// file.
 const SHARE: u32 = 20;
 

@@ -28,7 +28,7 @@ pub struct CachedRecord {
     pub ranks: usize,
     /// The dataset.
     pub dataset: Dataset,
-    /// Its redundancy descriptor.
+    /// The redundancy descriptor of the rank.
     pub reddesc: Reddesc,
     /// The prefix directory that the dataset was written for, if it differs from the one of this
     /// run.
@@ -36,7 +36,7 @@ pub struct CachedRecord {
 }
 
 impl CachedRecord {
-    /// Changes all numbers of ranks in it.
+    /// Replaces each rank that is named here by `change(rank)`.
     pub fn change_ranks(&mut self, change: impl Fn(usize) -> usize) {
         self.rank = change(self.rank);
         change_ranks(&mut self.reddesc, change);
@@ -127,7 +127,7 @@ pub struct RecoveryOrder {
 }
 
 impl RecoveryOrder {
-    /// Changes all numbers of ranks in it.
+    /// Replaces each rank that is named here by `change(rank)`.
     pub fn change_ranks(&mut self, change: impl Fn(usize) -> usize) {
         change_ranks(&mut self.reddesc, &change);
         let sends = self.sends.iter_mut().map(|part| &mut part.rank);

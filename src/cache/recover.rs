@@ -185,7 +185,8 @@ impl Recovery<'_> {
             return Err(error);
         }
         let (record, outcome) = rebuilt?;
-        // If the files were rebuilt, the record was removed before.
+        // A rebuild of the files has already removed the old record, so the record must be written again even if it is the
+        // same.
         let before = before.filter(|_| outcome != RebuildOutcome::Restored);
         Ok((self.write_record(record, before)?, outcome))
     }

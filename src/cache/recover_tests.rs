@@ -55,7 +55,7 @@ fn the_record_of_another_rank_dataset_or_set_is_refused() {
     let read = |change: &dyn Fn(&mut Filemap)| {
         let mut map = filemap(0);
         change(&mut map);
-        // At the path of rank 0.
+        // The record is written at the path of rank 0.
         format::write(&Posix, &layout.filemap(1, 0), &map, Durability::Atomic).unwrap();
         let comm = Solo::new();
         let access = CacheAccess {

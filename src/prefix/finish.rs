@@ -87,7 +87,7 @@ pub enum Entering {
     Announced,
     /// A dataset that was saved without its job, also if the index does not know it.
     Saved {
-        /// Its files were verified, so a failed restart from it is forgotten.
+        /// True if the files of the dataset were verified, so that a failed restart from it is forgotten.
         verified: bool,
     },
     /// A dataset that the user enters. The dataset does not become the current checkpoint.
@@ -99,7 +99,7 @@ pub enum Entering {
 pub enum Entered {
     /// The dataset was marked as complete now.
     Now,
-    /// The dataset was complete before.
+    /// The dataset was already complete.
     Before,
     /// The dataset was taken out since its flush was announced.
     TakenOut,

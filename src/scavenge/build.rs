@@ -101,7 +101,7 @@ pub fn build(
 struct Build<'a> {
     files: &'a dyn Files,
     prefix: &'a Prefix,
-    /// Its directory of records.
+    /// The directory with the records of the dataset.
     dir: &'a Path,
     id: u64,
     how: BuildSettings<'a>,

@@ -121,7 +121,7 @@ impl Session {
                 return Err(no_such(Call::Drop, name));
             }
             if id.is_none() {
-                // As in SCR v3.1.0, whose own programs end if this fails.
+                // A warning is enough, as in SCR v3.1.0, whose own programs end if this call fails.
                 run.tell_once(Severity::Warning, no_such(Call::Drop, name).to_string());
             }
             Ok(())
@@ -193,7 +193,7 @@ impl Session {
     }
 
     /// `SCR_CACHE_PURGE`: deletes all datasets of this job in the stores that were `locked`. With
-    /// `SCR_CRC_ON_DELETE` their files are compared with the recorded checksums before. Collective.
+    /// `SCR_CRC_ON_DELETE` their files are first compared with the recorded checksums. Collective.
     pub(super) fn purge_cache(&self, locked: Result<()>) -> Result<()> {
         let run = &self.run;
         let mut led = run.stores.iter().filter(|store| store.leader);

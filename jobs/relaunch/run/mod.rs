@@ -44,7 +44,7 @@ pub struct LoopState {
 /// The end of a launch.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LaunchEnd {
-    /// Its number, from 1 on.
+    /// The number of the launch, from 1 on.
     pub number: u64,
     /// Exit code.
     pub code: i32,
@@ -103,7 +103,7 @@ pub enum NextStep {
 /// A pause before a launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pause {
-    /// Its length.
+    /// The length of the pause.
     pub seconds: u64,
     /// Number of launches in a row without a new dataset.
     pub fruitless: u32,
@@ -126,7 +126,7 @@ pub enum StopReason {
     OwnNode(String),
     /// Too few nodes can be used.
     TooFewNodes(NodeCount),
-    /// So many of the last launches failed alike.
+    /// This many of the last launches failed alike.
     SameFailure(usize),
     /// The allocation ends before a launch could save its results.
     TooLittleTime(TooLittleTime),
@@ -263,8 +263,8 @@ impl LoopState {
     }
 
     /// The exit code of the loop: the exit code of the last launch, except that 0 is only for a
-    /// program that was finished. A signal or the watchdog may have ended the run before, and
-    /// launchers and programs that handle SIGTERM end with 0 then. `failed`: the loop itself had an
+    /// program that was finished. A signal or the watchdog may have ended the run earlier, and
+    /// launchers and programs that handle SIGTERM then end with 0. `failed`: the loop itself had an
     /// error.
     pub fn exit_code(&self, failed: bool) -> i32 {
         match (self.code, self.signal) {

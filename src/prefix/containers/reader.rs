@@ -26,7 +26,7 @@ pub struct ContainerReader<'a> {
 /// The result of [`ContainerReader::restore`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Restored {
-    /// It wrote the file.
+    /// The file was written.
     Written,
     /// The file was there, with this content.
     Same,

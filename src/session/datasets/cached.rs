@@ -40,7 +40,7 @@ pub(in crate::session) struct OwnPart {
     pub filemap: Filemap,
     /// The level of nodes below which its files lie; see [`Layout`](crate::cache::layout).
     pub level: Option<usize>,
-    /// On a leader, the bytes of all ranks in the store on its node, if known.
+    /// The bytes of all ranks in the store on this node, if known. Only a leader has them.
     pub bytes: Option<u64>,
 }
 
@@ -138,8 +138,8 @@ pub(in crate::session) struct CachedDatasets {
 pub(in crate::session) struct Reuse {
     /// The new dataset, which writes over their redundancy files.
     pub by: u64,
-    /// It writes over files of theirs, too ([`Session::reuse_file`]). So they are deleted only when it is
-    /// completed.
+    /// True if the new dataset also writes over other files of the evicted datasets ([`Session::reuse_file`]). In that
+    /// case they are deleted only when the new dataset is completed.
     ///
     /// [`Session::reuse_file`]: crate::session::Session::reuse_file
     pub files: bool,

@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "(usize, bool)", into = "(usize, bool)")]
 pub(in crate::session) enum Location {
-    /// In the cache, in the store with this index.
+    /// The cache, in the store with this index.
     Cache(usize),
-    /// In the prefix directory (bypass). It takes no room in this store, and counts only among the other
-    /// datasets that bypass it.
+    /// The prefix directory (bypass). The dataset takes no room in the store with this index, and counts only among the
+    /// other datasets that bypass this store.
     Bypass(usize),
 }
 
@@ -72,7 +72,7 @@ impl Location {
         }
     }
 
-    /// The directory below which this rank has its files of dataset `id`, with their paths in the prefix
+    /// The directory below which this rank's files of dataset `id` have the same relative paths as below the prefix
     /// directory.
     pub fn root(self, run: &Run, id: u64) -> PathBuf {
         match self {
@@ -110,7 +110,7 @@ impl From<Writers> for Option<u64> {
 }
 
 impl Writers {
-    /// The value for a dataset that so many `ranks` wrote.
+    /// The value for a dataset that `ranks` ranks wrote.
     pub fn new(run: &Run, ranks: u64) -> Self {
         if ranks == run.comm.size() as u64 {
             Writers::AsManyAsNow

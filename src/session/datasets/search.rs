@@ -93,7 +93,7 @@ impl Offer {
         self.chosen
     }
 
-    /// Other checkpoints may be offered, too.
+    /// From now on other checkpoints may also be offered.
     pub fn forget_choice(&mut self) {
         self.chosen = None;
     }

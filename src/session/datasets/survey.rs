@@ -62,9 +62,9 @@ pub(in crate::session) struct Survey {
 /// A fetched checkpoint becomes the current one in the index.
 #[derive(Debug, Clone)]
 pub(in crate::session) struct Replaced {
-    /// Its id.
+    /// The id of the fetched checkpoint.
     pub by: u64,
-    /// The one that was current before.
+    /// The name of the checkpoint that was current.
     pub current: Option<Name>,
 }
 
@@ -91,7 +91,7 @@ pub(in crate::session) enum InPrefix {
     Complete,
     /// The prefix directory had all of the dataset, and the user has taken it out of the index.
     Dropped,
-    /// Its id, or its name, belongs to another dataset now. A flush would overwrite that dataset.
+    /// The id or the name of the dataset now belongs to another dataset. A flush would overwrite that dataset.
     Superseded,
     /// The prefix directory has nothing of the dataset, or a part of it, or a copy that a restart
     /// could not use.

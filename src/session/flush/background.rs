@@ -1,6 +1,6 @@
 //! Flushes that go on while the program computes. The leader of each cache directory copies the files
 //! of all ranks that share it, in a thread that makes no MPI call; see [`part`](crate::prefix::part).
-//! In later calls of the program the ranks agree on which flushes have ended.
+//! In later calls of the program, the ranks agree on which flushes have ended.
 
 use super::outcome::{EndedFlush, FlushResult};
 use super::transfer::{PartShape, entry_of_part, permit_run};
@@ -264,8 +264,8 @@ impl Flushing {
         }
     }
 
-    /// On rank 0: true if the index has the dataset as complete, false if the dataset was taken out
-    /// of the index. Local.
+    /// True if the index has the dataset as complete, false if the dataset was taken out of the index. Local, on
+    /// rank 0.
     ///
     /// # Errors
     /// All parts were copied, but the index has the dataset as not complete.

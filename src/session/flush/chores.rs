@@ -38,7 +38,7 @@ impl Flush<'_> {
             }
             Call::CompleteOutput | Call::CompleteCheckpoint => {
                 self.end_flushes(WaitFor::Nothing)?;
-                // They are recorded while the files of the dataset are synced.
+                // The checksums of earlier datasets are recorded while the files of this dataset are synced.
                 self.background
                     .checksums
                     .begin_recording(self.run, self.cached)?;

@@ -87,7 +87,7 @@ impl Flush<'_> {
         self.delete_outside_window(dataset.id)
     }
 
-    /// Nothing was copied: a person has completed the dataset in the prefix directory. Collective.
+    /// Ends a flush that has copied nothing, since a person has completed the dataset in the prefix directory. Collective.
     fn conclude_found(&mut self, way: Way, dataset: &Dataset, begun: Instant) -> Result<()> {
         let text = format!(
             "{} is complete in {} by now, so it is not flushed",
@@ -215,9 +215,9 @@ fn make_current(run: &Run, dataset: &Dataset, gone_back_from: u64) {
 /// The state of a flush.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Progress {
-    /// While the program waits.
+    /// The flush goes on while the program waits.
     Begun,
-    /// In the background.
+    /// The flush goes on in the background.
     Started,
     Failed,
     /// The flush is not wanted any more.

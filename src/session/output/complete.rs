@@ -30,8 +30,8 @@ impl Session {
     ///
     /// # Errors
     /// A rank passed `valid` false, a routed file does not exist, or the redundancy data cannot be
-    /// made: the dataset is deleted then. If only the flush fails, it stays in the cache. All ranks
-    /// return the same.
+    /// made. After these errors the dataset is deleted. If only the flush fails, the dataset stays in the cache. All
+    /// ranks return the same.
     pub fn complete_output(&mut self, valid: bool) -> Result<()> {
         self.complete_phase(Call::CompleteOutput, valid)
     }
@@ -234,7 +234,7 @@ impl Session {
             ended = self.flush_before_halt();
         }
         let due = flush::due(dataset.ckpt, dataset.flag_output, self.run.settings.flush);
-        // Before a halt it may have been flushed already, or handed over to `scr poststage`.
+        // A halt may have flushed the dataset already, or handed it over to `scr poststage`.
         if (bypass || due) && ended.is_ok() && !self.is_flushed(dataset.id) {
             ended = self.flush().dataset(dataset.id);
         }
@@ -363,7 +363,7 @@ fn log_failed(run: &Run, dataset: &Dataset, error: &Error) {
 }
 
 /// The files of this rank as they are now; where ranks can write one file together, only those that no
-/// lower rank has routed too. Collective there.
+/// lower rank has also routed. Collective where ranks can write one file together.
 fn list_files(run: &Run, open: &OpenDataset) -> Result<Local<Vec<FileMeta>>> {
     let paths: Vec<&Path> = open.files.keys().map(PathBuf::as_path).collect();
     let location = open.target.location;

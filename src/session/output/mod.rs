@@ -68,7 +68,7 @@ struct Prepared {
     /// The place to which the dataset would be written.
     target: Option<Target>,
     wait: StartWait,
-    /// Where, if this rank is ready.
+    /// The place to which the dataset is written, if this rank is ready.
     ready: Result<Target>,
 }
 
@@ -77,15 +77,15 @@ struct Prepared {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum StartWait {
     Nothing,
-    /// Waits for the deletion of evicted datasets: of so many beyond those that must leave the
+    /// Waits for the deletion of evicted datasets. `more` of them are evicted beyond those that must leave the
     /// store.
     Eviction {
         more: usize,
     },
-    /// Waits for a flush of the newest checkpoint, after which it may leave the store: then the start is
-    /// tried again.
+    /// Waits for a flush of the newest checkpoint, after which this checkpoint may leave the store. After the flush the
+    /// start is tried again.
     Saving,
-    /// Waits for the end of the flushes, after which datasets may leave the store: then the start is
+    /// Waits for the end of the flushes, after which datasets may leave the store. After the flushes the start is
     /// tried again.
     Flushes,
 }
@@ -103,7 +103,7 @@ impl StartWait {
         })
     }
 
-    /// From the maximum of all ranks.
+    /// The reason for which all ranks wait, from the maximum of their terms.
     fn of_all(term: Agreed<i64>) -> Agreed<StartWait> {
         term.map(|term| match term {
             0 => StartWait::Nothing,

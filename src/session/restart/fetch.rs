@@ -57,7 +57,7 @@ struct NextFetch {
 }
 
 impl Planner<'_> {
-    /// The next dataset to try; the index marks it as fetched. Local.
+    /// Chooses the next dataset to try, and marks it in the index as fetched. Local.
     fn next_fetch(&mut self) -> Result<NextFetch> {
         let run = self.run;
         let first = self.survey.fetches_first();
@@ -213,7 +213,7 @@ impl Restart<'_> {
         let next = self.planner().map(|mut planner| planner.next_fetch());
         let next = run.share(next)?;
         self.ids.know(next.max_dataset, Some(next.max_checkpoint));
-        // Whether or not the one that SCR_Current named can be used, others follow.
+        // Whether or not the dataset that SCR_Current named can be used, the search goes on without that choice.
         self.search.offer.forget_choice();
         let writers = Writers::new(run, next.ranks);
         let Some(dataset) = next.dataset else {
@@ -276,7 +276,7 @@ impl Restart<'_> {
         let verified = !self.cached.slots_of_id(id).is_empty()
             || self.cached.would_evict(run, &self.search.offer, store);
         if verified {
-            // Nothing leaves the cache before it is certain that the dataset can be fetched.
+            // No dataset leaves the cache before it is certain that this one can be fetched.
             if let Err(refused) = fetch_to(run, sought, Destination::Verified)? {
                 return Ok(InStore::Refused(refused));
             }
@@ -456,7 +456,7 @@ impl Restart<'_> {
         run.keep_record(|| {
             index::update(&*run.files, &run.prefix, |index| {
                 current = index.current().cloned();
-                // Without fetches an older one than the current may be all that this job has in bypass.
+                // Without fetches, a checkpoint that is older than the current one may be all that this job has in bypass.
                 if run.settings.fetch || !index.has_newer_checkpoint(dataset.id) {
                     index.mark_good(dataset.id);
                 }

@@ -31,9 +31,9 @@ struct Part {
 #[serde(rename_all = "UPPERCASE", default)]
 struct LedStore {
     store: usize,
-    /// In the distances of a [`RankList`] from the leader.
+    /// The ranks, as [`RankList::distances`] from the leader.
     ranks: Vec<u32>,
-    /// Distance from the lowest of the ranks whose datasets in it are lost together up to the
+    /// Distance from the lowest of the ranks whose datasets in the store are lost together up to the
     /// leader.
     lost_with: usize,
 }
@@ -42,16 +42,16 @@ struct LedStore {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 struct AlikeRecords {
-    /// In the distances of a [`RankList`] from the leader.
+    /// The ranks, as [`RankList::distances`] from the leader.
     ranks: Vec<u32>,
-    /// The members of a rank's set, in the distances of a [`RankList`] from the rank.
+    /// The members of a rank's set, as [`RankList::distances`] from the rank.
     members: Vec<u32>,
-    /// The record in the form that rank 0 would have if other ranks were as far away from it as they are from
-    /// these; without the members.
+    /// The record of each of these ranks, without the members. Other ranks are named in it by their distances from the
+    /// rank of the record.
     record: CachedRecord,
 }
 
-/// The parts of this rank's report; empty if it leads no store. Local.
+/// The parts of this rank's report; empty if the rank leads no store. Local.
 pub(super) fn parts(run: &Run, mut inventory: Inventory) -> Result<Vec<Vec<u8>>> {
     let rank = run.rank();
     let stores = run.stores.iter().enumerate();
@@ -120,7 +120,7 @@ impl LedStore {
 }
 
 impl AlikeRecords {
-    /// One record, without its rank.
+    /// The entry for one record, without its rank.
     fn of_one(mut record: CachedRecord) -> Self {
         let rank = record.rank;
         let members = std::mem::take(&mut record.reddesc.members);

@@ -92,7 +92,7 @@ impl Planner<'_> {
                 continue;
             }
             names.push((cached.slot(), cached.dataset.name.clone()));
-            // A newer one that only the cache has comes first in a restart.
+            // In a restart, a newer checkpoint that is only in the cache is tried first.
             let comes_first = cached.dataset.is_checkpoint()
                 && cached.dataset.id > needs.dataset.id
                 && !cached.prefix.has_files();

@@ -145,7 +145,7 @@ impl Session {
     ///
     /// # Errors
     /// There is no checkpoint, and the user requires one (`SCR_REQUIRE_RESTART`). Or this run cannot
-    /// use the checkpoint: another number of ranks wrote it, or it cannot be read now. Then no older
+    /// use the checkpoint: another number of ranks wrote it, or it cannot be read now. After this error no older
     /// checkpoint is offered. The next call searches again.
     pub fn have_restart(&mut self) -> Result<Option<Name>> {
         self.state.allow(Call::HaveRestart)?;
@@ -369,8 +369,8 @@ impl Session {
         }
     }
 
-    /// In a restart, the expected path of a file for which [`Session::route`] has failed: SCR v3.1.0
-    /// gives this path, too. Local.
+    /// The expected path, in a restart, of a file for which [`Session::route`] has failed: SCR v3.1.0
+    /// also gives this path. Local.
     pub fn restart_path(&self, name: &Path) -> Option<PathBuf> {
         let offered = self.search.offer.files();
         let offered = offered.filter(|_| self.state == State::Restart)?;

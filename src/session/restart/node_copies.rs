@@ -43,9 +43,9 @@ pub(in crate::session) struct FileToCopy<'a> {
     pub root: &'a Path,
     /// Its path, relative to that.
     pub relative: &'a Path,
-    /// The rank that wrote it.
+    /// The rank that wrote the file.
     pub writer: u64,
-    /// Its record.
+    /// The record of the file.
     pub recorded: &'a FileEntry,
 }
 
@@ -270,7 +270,7 @@ impl Growth {
 enum Provided {
     /// The copy was there, perhaps after a while.
     There,
-    /// This rank has made it, with so many bytes.
+    /// This rank has made the copy, which has this many bytes.
     Copied(u64),
     /// No copy was made, for this reason.
     No(String),
@@ -495,7 +495,7 @@ mod tests {
             drop(held);
             assert_eq!(waiting.join().unwrap().unwrap(), "there");
         });
-        // The remains of a killed holder are written over.
+        // A new copy replaces what a killed process has left of its copy.
         std::fs::remove_dir_all(made.parent().unwrap()).unwrap();
         std::fs::write(&partial, b"the remains of a longer copy").unwrap();
         assert_eq!(provide(&mut place, &run, &recorded(5)).unwrap(), "5");

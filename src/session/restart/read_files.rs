@@ -31,7 +31,7 @@ pub(in crate::session) struct ReadFiles {
 /// A file that has changed since the restart began.
 struct Changed {
     path: PathBuf,
-    /// Its size before, bytes.
+    /// The size of the file before the change, bytes.
     before: u64,
     now: Stat,
 }
@@ -43,7 +43,7 @@ struct Renewed {
     files: Vec<PathBuf>,
     /// Number of bytes by which they have grown.
     grown: u64,
-    /// They were extracted from containers, and have the content of these again.
+    /// The files were extracted from containers, and now have the content that the containers have.
     contained: bool,
 }
 
@@ -179,14 +179,15 @@ impl ReadFiles {
     /// call it valid. Collective.
     ///
     /// # Errors
-    /// Only errors of the transport. If the records cannot follow, the warning says so.
+    /// Only errors of the transport. If the records cannot be updated, a warning says so.
     pub fn keep_changed(
         &self,
         run: &Run,
         cached: &mut CachedDatasets,
         offered: &RestartFiles,
     ) -> Result<()> {
-        // Looked for again: a rank may have changed a file of another one that had looked before.
+        // The changed files are searched a second time: a rank may have changed a file of another rank after that rank
+        // had looked.
         let changed = self.changed(&*run.files);
         let mut changed: BTreeMap<Name, Changed> = changed
             .filter_map(|changed| {

@@ -27,8 +27,8 @@ use crate::system::time::Instant;
 use crate::text::counted;
 
 impl Restart<'_> {
-    /// Looks through the stores that were `locked`, and recovers the newest checkpoint that is
-    /// complete, which is offered then. Gives its id. Collective.
+    /// Looks through the stores that were `locked`, and recovers and offers the newest complete checkpoint.
+    /// Gives its id. Collective.
     pub fn search_stores(&mut self, locked: Result<()>) -> Result<Option<u64>> {
         let run = self.run;
         let led = run.stores.iter().enumerate().filter(|(_, s)| s.leader);
@@ -79,7 +79,7 @@ impl Restart<'_> {
         found
     }
 
-    /// Recovers the newest cached checkpoint that was not tried yet, which is offered then. Gives its id. Collective.
+    /// Recovers and offers the newest cached checkpoint that was not tried yet. Gives its id. Collective.
     pub fn search_cache(&mut self) -> Result<Option<u64>> {
         let found = self.try_candidates();
         self.cached.deletion().start_postponed(self.run);
@@ -137,7 +137,7 @@ impl Restart<'_> {
     }
 
     /// Recovers the newest checkpoint in the cache that no newer one makes superfluous, if it is due at
-    /// the end and was not needed before. Collective; without a round if nothing is to be recovered.
+    /// the end and was not needed earlier. Collective; without a round if nothing is to be recovered.
     pub fn bring_back_due(&mut self) -> Result<()> {
         let run = self.run;
         let wanted = |c: &&CachedDataset| c.dataset.is_checkpoint() && !c.prefix.is_given_up();
@@ -235,7 +235,7 @@ impl Restart<'_> {
         let Some(store) = run.stores.get(found.location.store()) else {
             return Ok(None);
         };
-        // Files that are there stay at their level; lost ones are rebuilt at this rank's level.
+        // Files that are not lost stay at their level; lost files are rebuilt at this rank's level.
         let layout = match order.source {
             Some(_) => store.layout.at(order.level),
             None => store.layout.clone(),

@@ -36,7 +36,7 @@ pub(in crate::session) struct RecoveryStep {
 pub(in crate::session) type Messages = Vec<(RankList, Vec<u8>)>;
 
 impl RecoveryStep {
-    /// This step for all of so many ranks. Rank 0.
+    /// The message with this step for all of `size` ranks. Rank 0.
     pub fn for_all(&self, size: usize) -> Result<Messages> {
         Ok(vec![(RankList::all(size), to_message(self)?)])
     }

@@ -344,7 +344,7 @@ impl Session {
     /// Tells of the newest dataset in the index, which is not complete there: the user must know what a
     /// restart lacks. Local.
     fn tell_unfinished(&self, dataset: &Dataset) {
-        // One that this run cannot use yet may be used once the program allows other numbers of ranks.
+        // A dataset that this run cannot use yet may be used once the program allows other numbers of ranks.
         let created = dataset.created;
         let cached = self.cached.iter().any(|c| c.dataset.created == created);
         let waiting = self.search.offer.unavailable();

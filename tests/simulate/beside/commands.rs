@@ -410,7 +410,7 @@ impl Site {
     /// What `scr postrun` learns from the prefix directory.
     pub fn look(&self) -> Result<(FlushFile, Option<Index>)> {
         self.finish_flushes()?;
-        // If it is damaged, the nodes know as much.
+        // If the flush file is damaged, what is in the caches of the nodes tells the same.
         let record = records::read_flush_file(&self.files, &self.prefix());
         let index = index::lookup(&self.files, &self.prefix());
         Ok((record.unwrap_or_default(), index.unwrap_or_default()))

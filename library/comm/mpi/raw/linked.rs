@@ -37,13 +37,13 @@ impl Library {
     }
 
     /// # Errors
-    /// There is no such function.
+    /// The library has no function of this name.
     pub fn required(&self, name: &str) -> Result<*mut c_void> {
         let missing = || Error::comm(name, "the MPI of the program does not have it".to_string());
         self.symbol(name).ok_or_else(missing)
     }
 
-    /// A handle that is there from the beginning, as `mpi.h` has it.
+    /// A handle that MPI has from the beginning, as `mpi.h` has it.
     ///
     /// # Errors
     /// `linked.c` does not list this handle.
