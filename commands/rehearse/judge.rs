@@ -14,7 +14,13 @@ pub(super) fn ended_in_words(launch: &Launch) -> String {
     let seconds = launch.seconds;
     let how = match launch.ending {
         Ending::Code(code) => format!("ended with exit code {code} after {seconds:.1} s"),
-        Ending::Struck => format!("was struck after {seconds:.1} s"),
+        Ending::Struck if launch.seen.begun().next().is_none() => {
+            format!("was struck after {seconds:.1} s")
+        }
+        Ending::Struck => {
+            let phase = launch.seen.phase();
+            format!("was struck after {seconds:.1} s, {phase}")
+        }
         Ending::TooEarly(code) => {
             format!("ended with exit code {code} after {seconds:.1} s, before it was struck")
         }
@@ -66,7 +72,9 @@ pub(super) fn lines(rehearsal: &Rehearsal) -> Vec<String> {
     let verdict = match (proof(rehearsal), problems.len()) {
         (Proof::WentOn, 0) => "RECOVERED",
         // The only problem is that nothing was seen.
-        (Proof::NothingSeen, 1) if ended.is_some_and(|last| last.ending == Ending::Code(0)) => {
+        (Proof::NothingSeen | Proof::NothingThere, 1)
+            if ended.is_some_and(|last| last.ending == Ending::Code(0)) =>
+        {
             "NOT PROVEN"
         }
         (Proof::WentOn, 1) if rehearsal.is_not_reproducible() => "NOT PROVEN",
@@ -134,11 +142,17 @@ pub(super) fn problems(rehearsal: &Rehearsal) -> Vec<Finding> {
         }
     }
     found.extend(outside(&rehearsal.outside));
-    for place in 1..rehearsal.launches.len() {
-        found.extend(bad_restarts(rehearsal, place));
-    }
-    for (number, launch) in rehearsal.launches.iter().enumerate() {
-        found.extend(bad_end(number + 1, launch));
+    for (place, launch) in rehearsal.launches.iter().enumerate() {
+        let restarts = match place {
+            0 => Vec::new(),
+            place => bad_restarts(rehearsal, place),
+        };
+        // A launch that makes no restart cannot be killed in it.
+        let is_explained = !restarts.is_empty() && launch.ending == Ending::TooEarly(0);
+        found.extend(restarts);
+        if !is_explained {
+            found.extend(bad_end(place + 1, launch));
+        }
     }
     if let Some(first) = rehearsal.checkpoints.others.first() {
         found.push(Finding {
@@ -295,6 +309,7 @@ mod tests {
     fn launch(ending: Ending, seen: Seen) -> Launch {
         Launch {
             ending,
+            kill: None,
             started: 4,
             ranks: 4,
             seconds: 2.0,
@@ -311,6 +326,7 @@ mod tests {
             name: name.into(),
             begun: at - 0.5,
             at,
+            ..Checkpoint::default()
         }
     }
 
@@ -435,7 +451,8 @@ mod tests {
         };
         let mut early = rehearsal(launch(Ending::Code(0), written()), true);
         early.launches[0] = launch(Ending::Struck, none.clone());
-        assert!(first(&early).contains("began from the beginning: no checkpoint was complete"));
+        assert!(first(&early).contains("began from the beginning, as it must: no checkpoint"));
+        assert!(lines(&early).contains(&"NOT PROVEN".to_string()));
 
         // The launch between was killed before its restart, and the last launch makes no restart.
         let mut between = rehearsal(launch(Ending::Code(0), written()), true);

@@ -1,11 +1,12 @@
 //! `scr rehearse`: kills a program on emulated nodes, restarts it, and compares how it ends.
 //!
-//! [`plan`] says on which node each rank is and what is killed when, [`stage`] carries out one launch, [`seen`] reads what
-//! the event logs have of it, [`checkpoints`] compares those of two runs, [`proof`] finds out whether it went on from a
-//! checkpoint, and [`judge`] says whether the program has recovered, and if not, why.
+//! [`plan`] says on which node each rank is and what is killed, [`course`] draws the moments, [`stage`] carries out one
+//! launch, [`seen`] reads what the event logs have of it, [`checkpoints`] compares those of two runs, [`proof`] finds out
+//! whether it went on from a checkpoint, and [`judge`] says whether the program has recovered, and if not, why.
 
 mod agent;
 mod checkpoints;
+mod course;
 mod judge;
 mod outside;
 mod plan;
@@ -18,7 +19,8 @@ use super::call::{Failure, Invocation};
 use super::run::Signals;
 use super::{Outcome, RunCommand, status};
 use checkpoints::Checkpoints;
-use plan::{Placement, Strike, Victim};
+use course::Course;
+use plan::{Moment, Placement, Strike, Victim};
 use rehearsal::{Comparison, Rehearsal, Unsteady};
 use scr_engine::job::Environment;
 use scr_engine::job::program::{self, find};
@@ -51,8 +53,9 @@ pub(super) struct Options {
     /// Number of nodes
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=4096))]
     nodes: u32,
-    /// What to kill, and when: node, node=n2, rank or rank=5, then @3 for after the third checkpoint of a launch, or @20s for
-    /// after 20 seconds. Without a number it is drawn. Each one ends a launch; may be repeated
+    /// What to kill, and when: node, node=n2, rank or rank=5, then @ and a moment: 3 for between the third checkpoint of a launch
+    /// and the next one, 3+0.5s for half a second after it, start, checkpoint or checkpoint=3 for in it, restart, or 20s.
+    /// What is not said is drawn. Each one ends a launch; may be repeated
     #[arg(short, long, value_name = "WHAT", value_parser = Strike::parse)]
     kill: Vec<Strike>,
     /// Number of ranks of the last launch, for programs that restart on another number of ranks
@@ -117,6 +120,15 @@ impl Options {
                 self.nodes, self.ranks
             )));
         }
+        if self
+            .kill
+            .first()
+            .is_some_and(|first| first.moment == Moment::Restart)
+        {
+            return Err(Failure::said(
+                "the first launch makes no restart: name another --kill before the one in the restart",
+            ));
+        }
         let program = self.program()?;
         let launcher = self.launcher()?;
         let dir = self.directory()?;
@@ -131,7 +143,6 @@ impl Options {
         )?;
         let limit = self.limit.map(Duration::from_secs);
         let undisturbed = whole.launch(&place, None, limit, &mut signals)?;
-        let count = undisturbed.seen.completed().count();
         say(
             call,
             format_args!("{}", judge::ended_in_words(&undisturbed)),
@@ -152,16 +163,25 @@ impl Options {
         let seconds = found.undisturbed.seconds;
         let limit = limit.unwrap_or(Duration::from_secs_f64(60.0 + 10.0 * seconds));
         let mut struck = new_stage("struck")?;
+        let course = Course::of(&found.undisturbed);
+        let strikes = match &self.kill[..] {
+            [] => course.plan(),
+            some => some.to_vec(),
+        };
         let mut draw = plan::Draw::new(self.seed);
-        for strike in self.strikes() {
-            let strike = strike.settle(&place, count, seconds, &mut draw)?;
+        for (number, strike) in strikes.iter().enumerate() {
+            let so_far = (&place, &found.launches[..]);
+            let more = strikes.len() - number - 1;
+            let Some(kill) = course.settle(strike, so_far, more, &mut draw)? else {
+                continue;
+            };
             say(
                 call,
-                format_args!("launch {}: {strike}", found.launches.len() + 1),
+                format_args!("launch {}: {kill}", found.launches.len() + 1),
             )?;
-            let launch = struck.launch(&place, Some(&strike), Some(limit), &mut signals)?;
+            let launch = struck.launch(&place, Some(&kill), Some(limit), &mut signals)?;
             say(call, format_args!("{}", judge::ended_in_words(&launch)))?;
-            if let (Victim::Node(node), Ending::Struck) = (&strike.victim, &launch.ending) {
+            if let (Victim::Node(node), Ending::Struck) = (&kill.victim, &launch.ending) {
                 struck.lose(node)?;
                 place.replace(node);
             }
@@ -230,14 +250,6 @@ impl Options {
             found.unsteady.parts = found.checkpoints.without(&others);
         }
         Ok(())
-    }
-
-    /// Without --kill: a rank, and then a node, each after a checkpoint that is drawn.
-    fn strikes(&self) -> Vec<Strike> {
-        match &self.kill[..] {
-            [] => vec![Strike::any(Victim::AnyRank), Strike::any(Victim::AnyNode)],
-            some => some.to_vec(),
-        }
     }
 
     /// The program with its whole path, and its arguments.

@@ -33,18 +33,26 @@ told() {
 }
 
 rehearse 0 right
-told '^RECOVERED$' 'result: as undisturbed' 'launch 2 went on from ck\.' 'launch 3 went on from ck\..*rebuilt with XOR'
+told '^RECOVERED$' 'result: as undisturbed' 'launch [2-6] went on from ck\.' 'launch [2-6] went on from ck\..*rebuilt with XOR' \
+    's after SCR_Init' 'is killed while a checkpoint is'
 echo "ok: a program that is right recovers"
 
 rehearse 0 session --kill rank=1@2
 told '^RECOVERED$' 'ended with exit code 0.*; 10 checkpoints of 1 session' \
-    'launch 2: session sea went on from ck\.' 'launch 1: rank 1 is killed after checkpoint 2'
+    'launch 2: session sea went on from ck\.' 'launch 1: rank 1 is killed .* s after checkpoint 2'
 echo "ok: a session with a name is seen"
 
 rehearse 0 right --kill rank=1@2 --kill node=n1@1 --html page.html
-told 'launch 1: rank 1 is killed after checkpoint 2' 'launch 2: node n1 is killed after checkpoint 1'
+told 'launch 1: rank 1 is killed .* s after checkpoint 2' 'launch 2: node n1 is killed .* s after checkpoint 1'
 grep -q '</html>' page.html || fail "there is no page"
 echo "ok: what is killed can be chosen"
+
+rehearse 0 right --kill rank@start --kill rank@checkpoint=3 --kill rank@restart
+told 'launch 1: rank . is killed .* s after SCR_Init' 'launch 2: rank . is killed in checkpoint 3 of the launch' \
+    'launch 3: rank . is killed while a checkpoint is ' 'launch 4 went on from ck\.' '^RECOVERED$'
+rehearse 1 right --kill rank@start
+told '^NOT PROVEN$' 'launch 2 began from the beginning, as it must: no checkpoint was complete'
+echo "ok: a kill comes before the first checkpoint, in one, and in the restart"
 
 rehearse 1 forgets --kill rank@2
 told '^NOT RECOVERED$' 'the results are others: result' 'A part of the state is not saved'
@@ -137,5 +145,5 @@ wrong 'no program there/is/none' -- there/is/none
 wrong 'no program no-launcher' --launcher no-launcher -- "$program"
 wrong '8 nodes need a rank each' --ranks 4 --nodes 8 -- "$program"
 wrong 'no node n9' --launcher "$launcher" --dir stage --ranks 2 --nodes 2 --kill node=n9@1 -- "$program"
-wrong 'is no number of checkpoints' --kill rank@0 -- "$program"
+wrong 'is no moment' --kill rank@0 -- "$program"
 echo "ok: wrong options are named"
