@@ -202,6 +202,7 @@ mod tests {
             kill: None,
             started: 4,
             ranks: 4,
+            nodes: 2,
             seconds: 10.5,
             begun: 99.5,
             ended: 110.2,

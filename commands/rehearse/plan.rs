@@ -37,10 +37,19 @@ impl Placement {
         }
     }
 
-    /// Another number of ranks on the same nodes, or on the first of them if there are fewer ranks.
-    pub fn spread(&mut self, ranks: usize) {
-        self.nodes.truncate(ranks.max(1));
+    pub fn nodes(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Another number of ranks and nodes. The first nodes stay, and others that have nothing are added.
+    pub fn spread(&mut self, ranks: usize, nodes: usize) {
         self.ranks = ranks;
+        let nodes = nodes.min(ranks).max(1);
+        self.nodes.truncate(nodes);
+        while self.nodes.len() < nodes {
+            self.nodes.push(format!("spare{}", self.spares));
+            self.spares += 1;
+        }
     }
 }
 
@@ -316,7 +325,9 @@ mod tests {
         place.replace("n0");
         place.replace("spare0");
         assert_eq!(nodes(&place), ["spare1", "spare1", "spare1", "n1", "n1"]);
-        place.spread(1);
+        place.spread(4, 3);
+        assert_eq!(nodes(&place), ["spare1", "spare1", "n1", "spare2"]);
+        place.spread(1, 3);
         assert_eq!(nodes(&place), ["spare1"]);
     }
 }

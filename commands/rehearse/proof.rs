@@ -57,6 +57,12 @@ fn went_on(seen: &Seen) -> Option<&Restart> {
     restart.filter(|restart| restart.why_not.is_none())
 }
 
+/// The name of a checkpoint that a launch went on from.
+pub(super) fn restart_of(launch: &Launch) -> Option<&str> {
+    let restart = launch.seen.begun().find_map(|(_, seen)| went_on(seen))?;
+    Some(&restart.name)
+}
+
 /// `launch 2`, or `launch 2: session ocean`.
 fn who(number: usize, session: &str) -> String {
     match session {
@@ -81,8 +87,12 @@ pub(super) fn restarts_in_words(rehearsal: &Rehearsal, place: usize) -> Vec<Stri
         // A name may be used again: the last checkpoint of the name before the strike counts.
         let mut written = before.seen.of(session)?.completed.iter().rev();
         let written = written.find(|one| one.name == restart.name);
-        let lost =
-            written.map(|one| format!("; {:.1} s of work are done again", before.ended - one.at));
+        let lost = written.map(|one| {
+            format!(
+                "; {:.1} s of work are done again",
+                (before.ended - one.at).max(0.0)
+            )
+        });
         let from = match restart.from.as_str() {
             "" => String::new(),
             how => format!(" {how}"),

@@ -79,23 +79,28 @@ impl Sessions {
         last.map(|(phase, _)| phase.clone()).unwrap_or_default()
     }
 
-    /// The time at which checkpoint `number` of all sessions began, or was complete.
-    pub fn time_of(&self, number: usize, complete: bool) -> Option<f64> {
-        let all = self.0.values();
-        let mut times: Vec<f64> = match complete {
-            true => all
-                .flat_map(|seen| seen.completed.iter().map(|one| one.at))
-                .collect(),
-            false => all.flat_map(|seen| seen.starts.iter().copied()).collect(),
-        };
-        times.sort_by(f64::total_cmp);
-        times.get(number.checked_sub(1)?).copied()
+    /// The time at which checkpoint `number` of all sessions began.
+    pub fn begin_of(&self, number: usize) -> Option<f64> {
+        let all = self.0.values().flat_map(|seen| seen.starts.iter().copied());
+        nth(all, number)
+    }
+
+    /// The time at which checkpoint `number` of all sessions was complete.
+    pub fn end_of(&self, number: usize) -> Option<f64> {
+        nth(self.completed().map(|one| one.at), number)
     }
 
     /// The checkpoints of all sessions.
     pub fn completed(&self) -> impl Iterator<Item = &Checkpoint> {
         self.0.values().flat_map(|seen| &seen.completed)
     }
+}
+
+/// The time of this number, from 1 on.
+fn nth(times: impl Iterator<Item = f64>, number: usize) -> Option<f64> {
+    let mut times: Vec<f64> = times.collect();
+    times.sort_by(f64::total_cmp);
+    times.get(number.checked_sub(1)?).copied()
 }
 
 /// The events of a session in a launch.

@@ -38,6 +38,9 @@ const SHORT_TICK: Duration = Duration::from_millis(1);
 /// Time that a launcher may take to end when a rank has gone.
 const TO_END: Duration = Duration::from_secs(20);
 
+/// Time that a launcher has for its end after a signal.
+const BETWEEN_SIGNALS: Duration = Duration::from_millis(500);
+
 /// The end of a launch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Ending {
@@ -59,6 +62,7 @@ pub(super) struct Launch {
     /// Number of ranks that the launcher has started, and number that it was asked for.
     pub started: usize,
     pub ranks: usize,
+    pub nodes: usize,
     pub seconds: f64,
     /// Times at which it began, and ended or was struck: seconds since the epoch.
     pub begun: f64,
@@ -115,6 +119,25 @@ impl Stage {
 
     pub fn dir(&self) -> &Path {
         &self.dir
+    }
+
+    /// The job id of its launches.
+    pub fn job(&self) -> &str {
+        &self.job
+    }
+
+    /// The nodes that are left: names, and directories of their own files.
+    pub fn nodes(&self) -> Vec<(String, PathBuf)> {
+        let entries = std::fs::read_dir(self.behind.join(NODES));
+        let entries = entries.into_iter().flatten().flatten();
+        let mut nodes: Vec<_> = entries
+            .map(|entry| {
+                let name = entry.file_name().to_string_lossy().into_owned();
+                (name, entry.path())
+            })
+            .collect();
+        nodes.sort();
+        nodes
     }
 
     /// The sessions that the program has had in this directory: names, and prefix directories.
@@ -211,6 +234,7 @@ impl Stage {
             kill: kill.cloned(),
             started: std::fs::read_dir(self.behind.join(PIDS)).map_or(0, Iterator::count),
             ranks: place.ranks(),
+            nodes: place.nodes(),
             seconds,
             begun,
             ended,
@@ -329,12 +353,14 @@ impl Stage {
     fn bury(&self, child: &mut Child) -> Result<(), Failure> {
         let end = Instant::now() + TO_END;
         let mut signals = [libc::SIGTERM, libc::SIGKILL].into_iter();
+        let mut next = Instant::now();
         while let Ok(None) = child.try_wait() {
-            if self.ranks().is_empty() || Instant::now() > end {
+            let now = Instant::now();
+            if now >= next && (now > end || self.ranks().is_empty()) {
                 if let Some(number) = signals.next() {
                     signal(child.id(), number);
                 }
-                sleep(Duration::from_millis(500));
+                next = now + BETWEEN_SIGNALS;
             }
             // The launcher ends the other ranks when one has gone; a hung launch has lost none.
             if Instant::now() > end {
@@ -406,9 +432,9 @@ impl<'a> Watch<'a> {
     /// True if the interval of the kill has ended, since the launch is faster than the undisturbed run was.
     fn is_over(&self, seen: &Sessions) -> bool {
         match self.kill.awaited {
-            Awaited::Start => seen.time_of(1, false).is_some(),
-            Awaited::Begun(number) => seen.time_of(number, true).is_some(),
-            Awaited::Complete(number) => seen.time_of(number + 1, false).is_some(),
+            Awaited::Start => seen.begin_of(1).is_some(),
+            Awaited::Begun(number) => seen.end_of(number).is_some(),
+            Awaited::Complete(number) => seen.begin_of(number + 1).is_some(),
             _ => false,
         }
     }
@@ -422,8 +448,8 @@ impl<'a> Watch<'a> {
         match self.kill.awaited {
             Awaited::Launch => Some(self.begun),
             Awaited::Start => first(|seen| seen.begun.then_some(seen.begun_at)),
-            Awaited::Begun(number) => seen.time_of(number, false),
-            Awaited::Complete(number) | Awaited::After(number) => seen.time_of(number, true),
+            Awaited::Begun(number) => seen.begin_of(number),
+            Awaited::Complete(number) | Awaited::After(number) => seen.end_of(number),
             Awaited::Restore => first(|seen| seen.bringing_back.or(seen.reading)),
             Awaited::Read => first(|seen| seen.reading),
             Awaited::Restarted => first(|seen| Some(seen.restart.as_ref()?.at)),

@@ -38,6 +38,7 @@ mod params;
 mod postrun;
 mod rebuild;
 mod refused_calls;
+mod rehearse;
 mod report;
 mod run;
 mod run_again;
