@@ -176,7 +176,7 @@ impl<'a> Pair<'a> {
             }
             _ => false,
         };
-        if self.how.same_ranks || with_fields {
+        if self.how.same_ranks || with_fields && !parts.found.parts.is_empty() {
             parts.found.compared.push(launch);
         }
         // Other ranks have other files.

@@ -67,11 +67,6 @@ pub(super) fn lines(rehearsal: &Rehearsal) -> Vec<String> {
             "nothing of SCR was seen: the program does not call SCR_Init, or it fails, or SCR_ENABLE=0".into(),
         );
     }
-    let ended = rehearsal.launches.last();
-    let nothing = rehearsal.compared.is_empty() && rehearsal.checkpoints.compared.is_empty();
-    if nothing && ended.is_some_and(|last| last.ending == Ending::Code(0)) {
-        lines.push("no results were compared (--compare names files with results)".into());
-    }
     lines.extend(table::lines(rehearsal));
     let alone = rehearsal.undisturbed.seconds;
     lines.push(format!(
@@ -98,6 +93,7 @@ pub(super) fn verdict(rehearsal: &Rehearsal) -> Verdict {
         // The only problem is that nothing was seen.
         (Proof::NothingSeen | Proof::NothingThere, 1) if ended => Verdict::NotProven,
         (Proof::WentOn, 1) if rehearsal.is_not_reproducible() => Verdict::NotProven,
+        (Proof::WentOn, 1) if ended && rehearsal.compares_nothing() => Verdict::NotProven,
         _ => Verdict::NotRecovered,
     }
 }
@@ -212,6 +208,12 @@ pub(super) fn problems(rehearsal: &Rehearsal) -> Vec<Finding> {
             what: format!("{after} the results are others: {}", others.join("; ")),
             remedy: "A part of the state is not saved, or not read again: compare the variables that the main loop changes \
                 with those that a checkpoint has.",
+        });
+    }
+    if found.is_empty() && rehearsal.compares_nothing() {
+        found.push(Finding {
+            what: "nothing was compared, so it is not known whether the restart computes the same".into(),
+            remedy: "Name files with results (--compare), or keep the checkpoints for a comparison (SCR_FLUSH=1).",
         });
     }
     found
@@ -421,11 +423,19 @@ mod tests {
                 "MOMENT                           WENT ON FROM  COMPARED      VERDICT",
                 "launch 1: rank 1 killed in ck.2  ck.1          results same  recovered",
                 "launch again by scr run          -             -             not tried: the rehearsal launches by itself",
-                "repair in the running job        -             -             not tried: a kill ends the whole launch here",
+                "repair in the running job        -             -             not tried: the rehearsal ends a launch with a kill",
                 "the rehearsal took 6.0 s, 3.0 times the undisturbed run",
                 "RECOVERED"
             ]
         );
+    }
+
+    #[test]
+    fn a_restart_of_which_nothing_is_compared_proves_nothing() {
+        let mut nothing = rehearsal(launch(Ending::Code(0), went_on()), true);
+        nothing.compared.clear();
+        assert!(first(&nothing).contains("nothing was compared"));
+        assert_eq!(verdict(&nothing), Verdict::NotProven);
     }
 
     #[test]

@@ -219,6 +219,8 @@ impl Options {
             let so_far = (&place, &found.launches[..]);
             let more = strikes.len() - number - 1;
             let Some(kill) = course.settle(strike, so_far, more, &mut draw)? else {
+                let left_out = format_args!("kill {} is left out: its moment is past", number + 1);
+                say(call, left_out)?;
                 continue;
             };
             say(
@@ -236,6 +238,11 @@ impl Options {
             if !goes_on {
                 return Ok(false);
             }
+        }
+        if found.launches.is_empty() {
+            return Err(Failure::said(
+                "nothing was killed: the program has no checkpoint of the number in --kill",
+            ));
         }
         let ranks = self.restart_ranks.unwrap_or(self.ranks) as usize;
         let nodes = self.restart_nodes.unwrap_or(self.nodes) as usize;

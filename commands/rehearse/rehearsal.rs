@@ -53,8 +53,13 @@ impl Rehearsal {
 
     /// True if a file or checkpoint that was to be compared differs whenever the program is run.
     pub fn is_not_reproducible(&self) -> bool {
-        let nothing_else = self.compared.is_empty() && self.checkpoints.parts.is_empty();
-        !self.unsteady.files.is_empty() || !self.unsteady.parts.is_empty() && nothing_else
+        let without_parts = !self.unsteady.parts.is_empty() && self.compares_nothing();
+        !self.unsteady.files.is_empty() || without_parts
+    }
+
+    /// True if neither results nor checkpoints could be compared.
+    pub fn compares_nothing(&self) -> bool {
+        self.compared.is_empty() && self.checkpoints.parts.is_empty()
     }
 }
 

@@ -54,7 +54,9 @@ pub(super) fn rows(rehearsal: &Rehearsal) -> Vec<Row> {
     for (place, launch) in launches.iter().enumerate() {
         if let Some(kill) = &launch.kill {
             let moment = match launch.ending {
-                Ending::Struck => format!("{} killed {}", kill.victim, launch.seen.phase()),
+                Ending::Struck if launch.seen.begun().next().is_some() => {
+                    format!("{} killed {}", kill.victim, launch.seen.phase())
+                }
                 _ => kill.to_string(),
             };
             rows.push(row(rehearsal, place, moment));
@@ -72,7 +74,7 @@ pub(super) fn rows(rehearsal: &Rehearsal) -> Vec<Row> {
 }
 
 const NO_RUN: &str = "the rehearsal launches by itself";
-const NO_REPAIR: &str = "a kill ends the whole launch here";
+const NO_REPAIR: &str = "the rehearsal ends a launch with a kill";
 
 fn untried(moment: &str, why: &str) -> Row {
     Row {

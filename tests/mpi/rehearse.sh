@@ -154,5 +154,9 @@ wrong 'no program there/is/none' -- there/is/none
 wrong 'no program no-launcher' --launcher no-launcher -- "$program"
 wrong '8 nodes need a rank each' --ranks 4 --nodes 8 -- "$program"
 wrong 'no node n9' --launcher "$launcher" --dir stage --ranks 2 --nodes 2 --kill node=n9@1 -- "$program"
+rm -rf stage
+wrong 'nothing was killed: the program has no checkpoint of the number' --launcher "$launcher" --dir stage --ranks 2 --nodes 2 \
+    --kill rank@checkpoint=99 -- "$program" right
+wrong 'the first launch makes no restart' --kill rank@restart -- "$program"
 wrong 'is no moment' --kill rank@0 -- "$program"
 echo "ok: wrong options are named"
