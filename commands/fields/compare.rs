@@ -17,7 +17,8 @@ pub(crate) struct Tolerance {
 }
 
 impl Tolerance {
-    fn allows(&self, found: &Distance) -> bool {
+    /// True if elements that are so far apart are the same.
+    pub(crate) fn allows(&self, found: &Distance) -> bool {
         self.absolute.is_some_and(|most| found.absolute <= most)
             || self.relative.is_some_and(|most| found.relative <= most)
             || matches!((self.ulp, found.ulp), (Some(most), Some(ulp)) if ulp <= most)
@@ -60,6 +61,16 @@ struct First {
     index: Vec<u64>,
     /// The values of the element in A and B.
     values: (String, String),
+}
+
+impl Difference {
+    /// The greatest distances; `None` if something else than numbers differs.
+    pub(crate) fn greatest(&self) -> Option<Distance> {
+        match self {
+            Difference::Shape(..) => None,
+            Difference::Elements(elements) => elements.greatest,
+        }
+    }
 }
 
 impl fmt::Display for Difference {

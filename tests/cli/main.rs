@@ -39,6 +39,7 @@ mod postrun;
 mod random_calls;
 mod rebuild;
 mod refused_calls;
+mod rehearse;
 mod report;
 mod run;
 mod run_again;
