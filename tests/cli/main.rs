@@ -31,6 +31,7 @@ mod links;
 mod log;
 mod man;
 mod message_page;
+mod mpi;
 mod nodes;
 mod notices;
 mod parameter_page;
