@@ -12,13 +12,14 @@ mod fortran;
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=library/capi/configf.c");
+    println!("cargo::rerun-if-changed=library/capi/barrier.c");
     println!("cargo::rerun-if-changed=library/comm/mpi/built_with.c");
     println!("cargo::rerun-if-changed=library/comm/mpi/linked.c");
     println!("cargo::rerun-if-changed=include/scr.h");
     println!("cargo::rerun-if-env-changed=MPICC");
 
     #[cfg(all(feature = "any-mpi", not(feature = "mpi")))]
-    library_of_c(&["library/capi/configf.c"]).compile("scr_c");
+    library_of_c(&["library/capi/barrier.c", "library/capi/configf.c"]).compile("scr_c");
     #[cfg(feature = "mpi")]
     {
         let mpi = build_probe_mpi::probe();
@@ -43,6 +44,7 @@ fn main() {
 #[cfg(feature = "mpi")]
 fn compile_c(mpi: Option<&build_probe_mpi::Library>) {
     let mut build = library_of_c(&[
+        "library/capi/barrier.c",
         "library/capi/configf.c",
         "library/comm/mpi/built_with.c",
         "library/comm/mpi/linked.c",
@@ -71,5 +73,8 @@ fn link_with(mpi: &build_probe_mpi::Library) {
 fn library_of_c(files: &[&str]) -> cc::Build {
     let mut build = cc::Build::new();
     build.files(files).include("include").std("c99");
+    // What barrier.c is for.
+    build.flag_if_supported("-fno-asynchronous-unwind-tables");
+    build.flag_if_supported("-fno-unwind-tables");
     build
 }

@@ -109,12 +109,14 @@ endif()
 set(SCR_MPI_LIBRARIES ${MPI_C_LIBRARIES})
 separate_arguments(SCR_MPI_LINK_FLAGS UNIX_COMMAND "${MPI_C_LINK_FLAGS}")
 set(SCR_MPI_C_COMPILER ${MPI_C_COMPILER})
-# SCR_MPI_FAMILY: MPICH, also for what is made of it, or OPENMPI; empty for another. The commands compare launchers with it.
+# SCR_MPI_FAMILY: MPICH, also for what is made of it, or OPENMPI; empty for another; ANY if that of the
+# program is used. The commands compare launchers with it.
 set(SCR_MPI_FAMILY "")
 if(SCR_MPI STREQUAL "found")
     set(SCR_MPI_LIBRARIES "")
     set(SCR_MPI_LINK_FLAGS "")
     set(SCR_MPI_C_COMPILER "")
+    set(SCR_MPI_FAMILY ANY)
     return()
 endif()
 foreach(_scr_macro IN ITEMS OPEN_MPI MPICH_VERSION I_MPI_VERSION)

@@ -1,4 +1,4 @@
-//! One invocation of a command: its output and its result.
+//! The output and the result of one invocation of a command.
 
 use super::terminal::{Line, Screen};
 use scr_engine::store::Unkept;

@@ -115,7 +115,7 @@ fn check(place: &SizedDir, free: bool) -> Result<()> {
     write_there(&place.dir)
 }
 
-/// Writes a new file. Never opens an existing file, because others may write to this directory too.
+/// Writes a new file. Never opens an existing file, because others may also write to this directory.
 fn write_there(dir: &Path) -> Result<()> {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     let nanos = since.map_or(0, |since| since.as_nanos());

@@ -77,7 +77,7 @@ impl RunCommand for Options {
         } else if self.percent {
             writeln!(call.out, "{percent:.3}")?;
         } else {
-            // At least one: 0 would turn SCR_CHECKPOINT_SECONDS off.
+            // The interval is at least one second: 0 would turn SCR_CHECKPOINT_SECONDS off.
             writeln!(call.out, "{:.0}", interval.floor().max(1.0))?;
         }
         Ok(ExitCode::SUCCESS)

@@ -2,7 +2,7 @@
 
 use super::call::Invocation;
 use super::job::Job;
-use super::json::{self, CleanJson, CleanedJson};
+use super::json::{self, object};
 use super::list_dir::{Which, bases, id_of, user_of};
 use super::place::absolute;
 use super::{Outcome, RunCommand};
@@ -12,6 +12,7 @@ use scr_engine::job::node_name;
 use scr_engine::store::posix::Posix;
 use scr_engine::text::{bytes, counted};
 use scr_jobs::clean::{Cleaned, Done, JobDirectory, clean, directories};
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
@@ -102,15 +103,15 @@ impl RunCommand for Options {
                     code = ExitCode::FAILURE;
                 }
                 if self.json {
-                    list.push(as_json(&cleaned))
+                    list.push(as_json(cleaned))
                 } else {
                     print(call, &cleaned)?
                 }
             }
         }
         if self.json {
-            let done = CleanJson {
-                user,
+            let done = object! {
+                user: user,
                 dry_run: self.dry_run,
                 directories: list,
             };
@@ -151,24 +152,21 @@ fn print(call: &mut Invocation, cleaned: &Cleaned) -> std::io::Result<()> {
     Ok(())
 }
 
-fn as_json(cleaned: &Cleaned) -> CleanedJson {
-    let (action, reason) = match &cleaned.done {
+fn as_json(cleaned: Cleaned) -> impl Serialize {
+    let (action, reason) = match cleaned.done {
         Done::Removed => ("removed", None),
         Done::WouldRemove => ("would_remove", None),
-        Done::Kept(reason) => ("kept", Some(reason.clone())),
+        Done::Kept(reason) => ("kept", Some(reason)),
     };
-    CleanedJson {
-        path: cleaned.path.to_string_lossy().into_owned(),
-        job: cleaned.job.clone(),
-        action,
-        reason,
+    let text = |path: &PathBuf| path.to_string_lossy().into_owned();
+    object! {
+        path: text(&cleaned.path),
+        job: cleaned.job,
+        action: action,
+        reason: reason,
         files: cleaned.files,
         bytes: cleaned.bytes,
-        foreign: cleaned
-            .foreign
-            .iter()
-            .map(|path| path.to_string_lossy().into_owned())
-            .collect(),
-        problems: cleaned.problems.iter().map(ToString::to_string).collect(),
+        foreign: cleaned.foreign.iter().map(text).collect::<Vec<_>>(),
+        problems: cleaned.problems.iter().map(ToString::to_string).collect::<Vec<_>>(),
     }
 }

@@ -49,7 +49,7 @@ pub(super) struct Options {
     is_static: bool,
 }
 
-/// How an answer is found.
+/// A function that finds an answer.
 type Ask = fn(&Installation) -> Result<Vec<u8>, Failure>;
 
 impl RunCommand for Options {
@@ -178,7 +178,7 @@ impl Installation {
     }
 }
 
-/// Where libraries are in a prefix.
+/// The directories of libraries in a prefix.
 fn library_directories(prefix: &Path) -> Vec<PathBuf> {
     let lib = prefix.join("lib");
     let mut found = vec![lib.clone(), prefix.join("lib64")];

@@ -2,6 +2,7 @@
 
 use super::call::{Failure, Invocation};
 use super::fields::compare::{Difference, Side, Tolerance, compare};
+use super::fields::value::Distance;
 use super::json::{self, DiffJson, DiffSideJson, FieldDiffJson};
 use super::{Outcome, RunCommand, dataset, place};
 use scr_engine::format::{Dataset, Name};
@@ -211,6 +212,14 @@ pub(super) fn for_each_difference(
 }
 
 impl Differing {
+    /// The greatest distances, if it is in both datasets and has numbers.
+    pub fn greatest(&self) -> Option<Distance> {
+        match &self.how {
+            How::OnlyIn(_) => None,
+            How::Differs(difference) => difference.greatest(),
+        }
+    }
+
     /// For people.
     pub fn line(&self) -> String {
         match &self.how {

@@ -194,7 +194,7 @@ impl Extraction<'_> {
         if entry.segments.is_some() {
             let restored = self
                 .reader
-                .restore(name, entry, &to, self.force, &mut self.buffer)?;
+                .restore((name, entry), &to, self.force, &mut self.buffer)?;
             return Ok((restored, self.files.stat(&to)?.map_or(0, |stat| stat.size)));
         }
         self.plain(entry, &plain, &to)

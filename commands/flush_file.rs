@@ -238,7 +238,7 @@ fn resume_here(prefix: &Prefix, id: u64, entry: Option<&FlushEntry>) -> Result<(
     let (mut parts, mut problems) = (Vec::new(), Vec::new());
     for cache in &here.caches {
         for (layout, records) in find_records(files, cache, id, &mut problems)? {
-            // In a store that all nodes see, each node copies its own part.
+            // If all nodes see a store, each node copies only its own part.
             let own =
                 |map: &Filemap| layout.level().is_none() || map.node == here.node.as_str().into();
             let own = records.filemaps.into_iter().filter(own);

@@ -1,12 +1,13 @@
 //! `scr halt`: asks a run to stop.
 
 use super::call::{Failure, Invocation};
-use super::json::{self, HaltJson, HaltsJson};
+use super::json::{self, Bytes, object};
 use super::{Outcome, RunCommand, place};
 use scr_engine::format::print::escaped;
 use scr_engine::format::{Name, halt::Halt};
 use scr_engine::job::clock;
 use scr_engine::prefix::{index::lock_prefix, paths::Prefix, records};
+use serde::Serialize;
 use std::fmt;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
@@ -105,7 +106,7 @@ impl Change {
         }
     }
 
-    /// True unless it unsets a condition.
+    /// True unless the change unsets a condition.
     pub fn sets(&self) -> bool {
         self.parts().1.is_some()
     }
@@ -121,7 +122,7 @@ impl Change {
         format!("{what} {name}")
     }
 
-    /// Its key in the halt file, and the value.
+    /// The key of the condition in the halt file, and the value.
     fn parts(&self) -> (&'static str, Option<String>) {
         let number = |n: &Option<i64>| n.map(|n| n.to_string());
         let time = |t: &Option<i64>| t.map(clock::asctime);
@@ -163,7 +164,11 @@ impl RunCommand for Options {
             } else {
                 place::used(Some(dir))
             };
-            match prefix.and_then(|prefix| self.one(call, &prefix, &changes)) {
+            let changed = prefix.and_then(|prefix| {
+                let halt = self.one(call, &prefix, &changes)?;
+                Ok((prefix, halt))
+            });
+            match changed {
                 Err(Failure::Said(text)) => {
                     call.error(&text);
                     code = ExitCode::FAILURE;
@@ -172,7 +177,9 @@ impl RunCommand for Options {
             }
         }
         if self.json {
-            json::print(call, "halt", HaltsJson { halts })?;
+            let halts = halts.iter().map(|(prefix, halt)| conditions(prefix, halt));
+            let halts = object! { halts: halts.collect::<Vec<_>>() };
+            json::print(call, "halt", halts)?;
         }
         Ok(code)
     }
@@ -196,7 +203,7 @@ impl Options {
         call: &mut Invocation,
         prefix: &Prefix,
         changes: &[Change],
-    ) -> Result<HaltJson, Failure> {
+    ) -> Result<Halt, Failure> {
         let (files, path) = (&*place::files(prefix), prefix.file("halt.scr"));
         let printed = !self.json;
         if self.verbose && printed {
@@ -223,7 +230,7 @@ impl Options {
             writeln!(call.out, "\n{}", settings(&path, &halt))?;
         }
         self.warn_of_past(call, &halt);
-        Ok(conditions(prefix, &halt))
+        Ok(halt)
     }
 
     /// Warns of times that this call has set and that have passed.
@@ -271,14 +278,13 @@ impl Options {
     }
 }
 
-fn conditions(prefix: &Prefix, halt: &Halt) -> HaltJson {
-    let root = prefix.root().as_os_str().as_bytes();
-    let (exit_reason, exit_reason_hex) = json::named(halt.exit_reason.as_ref());
-    HaltJson {
-        prefix: json::text(root),
-        prefix_hex: json::hex(root),
-        exit_reason,
-        exit_reason_hex,
+/// For programs.
+fn conditions(prefix: &Prefix, halt: &Halt) -> impl Serialize {
+    object! {
+        #[serde(flatten)]
+        prefix: Bytes("prefix", Some(prefix.root().as_os_str().as_bytes())),
+        #[serde(flatten)]
+        exit_reason: Bytes("exit_reason", halt.exit_reason.as_ref().map(Name::as_bytes)),
         checkpoints_left: halt.checkpoints_left,
         exit_after: halt.exit_after,
         exit_before: halt.exit_before,

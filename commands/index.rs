@@ -7,6 +7,7 @@ use super::index_add::add;
 use super::index_list::{list, list_json, list_long};
 use super::{Outcome, RunCommand, place};
 use scr_engine::format::Name;
+use scr_engine::format::print::escaped;
 use scr_jobs::datasets::by_name;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -85,7 +86,14 @@ impl RunCommand for Options {
         } else if let Some(name) = &self.drop_after {
             by_name::drop_after(&*files, &prefix, &Name::from(name.as_os_str()))?;
         } else if let Some(name) = &self.current {
-            by_name::make_current(&*files, &prefix, &Name::from(name.as_os_str()))?;
+            let name = Name::from(name.as_os_str());
+            if !by_name::make_current(&*files, &prefix, &name)? {
+                call.warn(&format_args!(
+                    "`{}' is not complete, or a restart from it has failed: the next run tries it, and then older checkpoints, but \
+                     none that is newer",
+                    escaped(&name)
+                ));
+            }
         } else if let Some(name) = &self.delete {
             delete(call, &prefix, &Name::from(name.as_os_str()), self.yes)?;
         } else if let Some(id) = self.build {

@@ -2,7 +2,7 @@
 
 use super::call::{Failure, Invocation};
 use super::details::{Checksums, Details, Times, Took, is_written, kind};
-use super::inspect_nodes::AskedNodes;
+use super::inspect_nodes::{AskedNodes, NO_DATASET};
 use super::json::{self, Bytes, CachedJson, InspectJson, object};
 use super::terminal::Line;
 use super::{Outcome, RunCommand, caches, fields};
@@ -219,30 +219,38 @@ enum State {
     Copied(Vec<usize>),
 }
 
-/// The message if the node has no dataset: where the command looked.
+/// The message if the node has no dataset, or its caches cannot be read: where the command looked.
 fn nothing(here: &caches::Here) -> Failure {
     let files = here.files();
+    let mut unread = false;
     let looked = here.caches.iter().map(Layout::job).map(|dir| {
         let why = match files.stat(&dir) {
             Ok(None) => "does not exist".to_string(),
             Ok(Some(_)) => "has no dataset".to_string(),
-            Err(error) => error.to_string(),
+            Err(error) => {
+                unread = true;
+                error.to_string()
+            }
         };
         format!("{} {why}", dir.display())
     });
-    let looked: Vec<String> = looked.collect();
+    let looked = looked.collect::<Vec<_>>().join(", ");
+    let node = &here.node;
+    // scr postrun must not take an unreadable cache for an empty one.
+    if unread {
+        return Failure::said(format!(
+            "the caches of node {node} cannot be read: {looked}"
+        ));
+    }
     Failure::said(format!(
-        "no dataset on node {}: {}; set user, job id and stores as in the run, or use --cntldir and \
-         --cache",
-        here.node,
-        looked.join(", ")
+        "{NO_DATASET} {node}: {looked}; set user, job id and stores as in the run, or use --cntldir and --cache"
     ))
 }
 
 /// Finds out the state of a dataset in the prefix directory.
 ///
 /// # Errors
-/// It cannot be completed, and why.
+/// The dataset cannot be completed; the error says why.
 fn saved(call: &mut Invocation, here: &caches::Here, id: u64) -> Result<Saved, Failure> {
     let (prefix, files) = (&here.job.prefix, &*here.files());
     if let Ok(Some((dataset, ranks))) = build::read_complete(files, prefix, id) {

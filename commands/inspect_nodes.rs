@@ -13,6 +13,9 @@ use std::time::Duration;
 /// Time in which a node must answer.
 const PATIENCE: Duration = Duration::from_secs(300);
 
+/// The beginning of the message of `scr inspect` on a node without a dataset.
+pub(super) const NO_DATASET: &str = "no dataset on node";
+
 // No doc comment: clap would take it for the help of the command.
 #[derive(clap::Args)]
 pub(super) struct AskedNodes {
@@ -54,7 +57,7 @@ impl AskedNodes {
             datasets: Vec::new(),
         };
         for answer in job.remote(None)?.run(&nodes, &task, PATIENCE) {
-            match of_node(&answer) {
+            match datasets_of_node(&answer) {
                 Ok(found) => found
                     .into_iter()
                     .for_each(|one| add(&mut list.datasets, one)),
@@ -90,13 +93,13 @@ impl AskedNodes {
     }
 }
 
-/// The datasets on a node; why they are not known otherwise.
-fn of_node(answer: &NodeResult) -> Result<Vec<CachedJson>, String> {
+/// The datasets on a node, from its answer to `inspect --json`; otherwise why they are not known.
+pub(super) fn datasets_of_node(answer: &NodeResult) -> Result<Vec<CachedJson>, String> {
     match answer.code {
         Some(0) => serde_json::from_str::<InspectJson>(&answer.out)
             .map(|list| list.datasets)
             .map_err(|error| format!("its answer cannot be read: {error}")),
-        Some(1) if answer.err.contains("no dataset on node") => Ok(Vec::new()),
+        Some(1) if answer.err.contains(NO_DATASET) => Ok(Vec::new()),
         _ => Err(answer.why()),
     }
 }

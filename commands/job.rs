@@ -48,7 +48,7 @@ impl Job {
     }
 
     /// The job of this process. Parameters that its environment does not set are taken from the environment of the last
-    /// run. Gives their names, too.
+    /// run. Also gives the names of these parameters.
     pub fn of_last_run(prefix: Option<&Path>) -> Result<(Job, Vec<String>), Failure> {
         let job = Job::here(prefix)?;
         let path = job.prefix.file("env.conf");
@@ -118,12 +118,12 @@ impl Job {
         self.number("SCR_DEBUG").is_ok_and(|level| level > Some(0))
     }
 
-    /// Its user.
+    /// The user of the job.
     pub fn user(&self) -> Result<String, Failure> {
         Ok(job::user_name(&self.environment, &|name| self.get(name))?.value)
     }
 
-    /// Its id, as it is in the names of cache and control directories.
+    /// The id of the job, as it is in the names of cache and control directories.
     pub fn id(&self) -> Result<String, Failure> {
         let lookup = |name: &str| self.get(name);
         let prefix = || {
@@ -153,13 +153,13 @@ impl Job {
         Ok(self.identity.get().copied())
     }
 
-    /// Its nodes.
+    /// The nodes of the job.
     pub fn nodes(&self) -> Result<Vec<String>, Failure> {
         let lookup = |name: &str| self.get(name);
         Ok(manager::nodes(&*self.manager, &self.environment, &lookup)?)
     }
 
-    /// When it must end, in seconds since the epoch.
+    /// The time at which the job must end, in seconds since the epoch.
     pub fn end(&self) -> Result<Option<i64>, Failure> {
         let lookup = |name: &str| self.get(name);
         Ok(job::manager::end(

@@ -8,12 +8,10 @@
 use super::call::{Failure, Invocation};
 use super::details::Checksums;
 use scr_engine::events::EventKind;
-use scr_engine::format::Name;
 use scr_engine::log::Record;
 use scr_engine::text::is_hidden;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
 
@@ -24,7 +22,7 @@ const VERSION: u32 = 1;
 /// An object with these keys, in this order. So a fact goes into the JSON from the type that has it.
 macro_rules! object {
     ($($(#[$how:meta])* $key:ident: $value:expr),* $(,)?) => {{
-        // A key names the type of its value, too.
+        // A key is also the name of the type of its value.
         #[allow(non_camel_case_types)]
         let object = {
             #[derive(serde::Serialize)]
@@ -96,8 +94,8 @@ impl Stream {
         }
     }
 
-    /// Prints an element. The first part comes after the beginning of the document, so that nothing
-    /// is printed if an error comes before.
+    /// Prints an element. The beginning of the document is printed with the first element, so that nothing
+    /// is printed if an error comes first.
     pub(super) fn add(
         &mut self,
         call: &mut Invocation,
@@ -162,12 +160,6 @@ pub(super) fn of_hex(text: &str) -> Option<Vec<u8>> {
     pairs.map(byte).collect()
 }
 
-/// A name that the file may lack, with its bytes.
-pub(super) fn named(name: Option<&Name>) -> (Option<String>, Option<String>) {
-    let bytes = name.map(Name::as_bytes);
-    (bytes.map(text), bytes.and_then(hex))
-}
-
 /// `scr inspect --json`
 #[derive(Serialize, Deserialize)]
 pub(super) struct InspectJson {
@@ -190,35 +182,6 @@ pub(super) struct CachedJson {
     pub seconds: Option<f64>,
     pub bytes_per_second: Option<f64>,
     pub checksums: Option<Checksums>,
-}
-
-/// `scr inspect --fields DATASET --json`
-#[derive(Serialize)]
-pub(super) struct FieldsJson {
-    pub prefix: String,
-    pub dataset: FieldsDatasetJson,
-}
-
-#[derive(Serialize)]
-pub(super) struct FieldsDatasetJson {
-    pub id: u64,
-    pub name: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub name_hex: Option<String>,
-    pub ranks: u64,
-    pub fields: Vec<FieldJson>,
-}
-
-#[derive(Serialize)]
-pub(super) struct FieldJson {
-    pub name: String,
-    #[serde(rename = "type")]
-    pub kind: String,
-    pub shape: Option<Vec<u64>>,
-    pub order: &'static str,
-    pub whose: &'static str,
-    pub ranks: u64,
-    pub bytes: u64,
 }
 
 /// `scr diff A B --json`
@@ -267,105 +230,6 @@ pub(super) struct GreatestJson {
     pub absolute: f64,
     pub relative: f64,
     pub ulp: Option<u128>,
-}
-
-/// `scr halt --list --json`
-#[derive(Serialize)]
-pub(super) struct HaltsJson {
-    pub halts: Vec<HaltJson>,
-}
-
-#[derive(Serialize)]
-pub(super) struct HaltJson {
-    pub prefix: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub prefix_hex: Option<String>,
-    pub exit_reason: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub exit_reason_hex: Option<String>,
-    pub checkpoints_left: Option<i64>,
-    pub exit_after: Option<i64>,
-    pub exit_before: Option<i64>,
-    pub halt_seconds: Option<i64>,
-}
-
-/// `scr params --json`
-#[derive(Serialize, Default)]
-pub(super) struct ParamsJson {
-    pub files: Vec<FileJson>,
-    pub parameters: Vec<ParameterJson>,
-    pub lines: Vec<LinesJson>,
-}
-
-#[derive(Serialize)]
-pub(super) struct FileJson {
-    pub kind: &'static str,
-    pub path: String,
-    pub exists: bool,
-}
-
-#[derive(Serialize)]
-pub(super) struct ParameterJson {
-    pub name: &'static str,
-    pub set: bool,
-    pub value: Option<String>,
-    pub hidden: bool,
-    pub set_in: Option<String>,
-    pub default: Option<&'static str>,
-    pub allowed: String,
-    pub unit: Option<&'static str>,
-    pub effect: &'static str,
-    pub effect_note: Option<&'static str>,
-    pub site_only: Option<String>,
-    pub error: Option<String>,
-    pub doc: &'static str,
-}
-
-#[derive(Serialize)]
-pub(super) struct LinesJson {
-    pub name: &'static str,
-    pub key: &'static str,
-    pub items: Vec<ItemJson>,
-    pub children: Vec<ChildJson>,
-    pub effect: &'static str,
-    pub effect_note: Option<&'static str>,
-    pub site_only: Option<String>,
-    pub doc: &'static str,
-}
-
-#[derive(Serialize)]
-pub(super) struct ItemJson {
-    pub key: String,
-    pub values: BTreeMap<String, String>,
-    pub set_in: String,
-}
-
-#[derive(Serialize)]
-pub(super) struct ChildJson {
-    pub name: &'static str,
-    pub default: &'static str,
-    pub allowed: String,
-    pub doc: &'static str,
-}
-
-/// `scr clean --json`
-#[derive(Serialize)]
-pub(super) struct CleanJson {
-    pub user: String,
-    pub dry_run: bool,
-    pub directories: Vec<CleanedJson>,
-}
-
-#[derive(Serialize)]
-pub(super) struct CleanedJson {
-    pub path: String,
-    pub job: String,
-    pub action: &'static str,
-    pub reason: Option<String>,
-    pub files: u64,
-    pub bytes: u64,
-    pub foreign: Vec<String>,
-    pub problems: Vec<String>,
 }
 
 /// `scr doctor --json`

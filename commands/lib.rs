@@ -157,7 +157,7 @@ impl CommandGroup {
     /// All groups in the order of the help.
     pub const ALL: [CommandGroup; 5] = [Datasets, Job, Nodes, Inspect, Scripts];
 
-    /// Its heading.
+    /// The heading of the group.
     pub fn heading(self) -> &'static str {
         match self {
             Datasets => "See what is saved, and choose what the next run starts from",
@@ -174,9 +174,9 @@ impl CommandGroup {
 pub struct Command {
     /// Name after `scr`.
     pub name: &'static str,
-    /// Its classic names: names of commands of SCR v3.1.0.
+    /// The classic names of the command: names of commands of SCR v3.1.0.
     pub classic: &'static [&'static str],
-    /// The heading under which the help shows it.
+    /// The heading under which the help shows the command.
     pub group: CommandGroup,
     define: fn(clap::Command) -> clap::Command,
     arrange: fn(&str, &[OsString]) -> Vec<OsString>,
@@ -223,7 +223,7 @@ impl Command {
         Command { arrange, ..self }
     }
 
-    /// Its definition under `name`.
+    /// The definition of the command under `name`.
     pub fn definition(&self, name: &'static str) -> clap::Command {
         let definition = help::dress((self.define)(clap::Command::new(name)));
         definition.after_long_help(manual::help(self.name))

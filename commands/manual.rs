@@ -43,7 +43,7 @@ pub(super) fn help(command: &str) -> String {
     format!("Examples:\n{}", examples.trim_end())
 }
 
-/// All of them, in the order of the commands.
+/// All pages, in the order of the commands.
 #[rustfmt::skip]
 pub const MANUALS: &[Manual] = &[
     page("index", &[
@@ -77,8 +77,8 @@ pub const MANUALS: &[Manual] = &[
         ("scr watch 4711 --watch file=run.log --no-kill", "Only tell what its ranks do."),
     ], &["run", "stacks", "watchdog"]),
     page("rehearse", &[
-        ("scr rehearse --compare result.dat -- ./app", "Kill a rank and a node of 8 ranks on 4 nodes, and compare the file with that of an undisturbed run."),
-        ("scr rehearse --kill node=n2@3 --restart-ranks 6 -- ./app", "Kill one node after the third checkpoint, and go on with 6 ranks."),
+        ("scr rehearse --compare result.dat -- ./app", "Kill ranks and a node of 8 ranks on 4 nodes, and compare the file and the checkpoints with those of an undisturbed run."),
+        ("scr rehearse --kill node=n2@3 --restart-ranks 6 -- ./app", "Kill one node between the third checkpoint and the next one, and go on with 6 ranks."),
         ("scr rehearse --launcher \"srun --overlap\" --compare out --compare-with \"numdiff -a 1e-9\" -- ./app", "Launch with srun, and compare with a tolerance."),
     ], &["run", "report", "stacks"]),
     page("rebuild", &[

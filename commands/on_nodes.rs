@@ -74,8 +74,8 @@ pub(super) fn question_for_nodes(job: &Job, words: &[&str]) -> Result<RemoteComm
     })
 }
 
-/// Reports which attributes a file system does not keep, as `scr COMMAND` has reported on a node: once, though each
-/// node may have reported.
+/// Passes on, once, the report of `scr COMMAND` on a node that a file system does not keep some attributes, even if
+/// several nodes have reported it.
 pub(super) fn tell_unkept(call: &mut Invocation, answers: &[NodeResult], command: &str) {
     let code = format!("({NOT_KEPT})");
     let on_node = |answer: &NodeResult| {

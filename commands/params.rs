@@ -3,7 +3,7 @@
 use super::call::{Failure, Invocation};
 use super::configuration::load;
 use super::job::configuration_files;
-use super::json::{self, ChildJson, FileJson, ItemJson, LinesJson, ParameterJson, ParamsJson};
+use super::json::{self, object};
 use super::terminal::{HEADING, Line};
 use super::{Outcome, RunCommand};
 use scr_engine::Error;
@@ -12,6 +12,8 @@ use scr_engine::config::table::{
 };
 use scr_engine::config::{Config, ConfigItem};
 use scr_engine::text::escaped;
+use serde::Serialize;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -43,10 +45,11 @@ impl RunCommand for Options {
     fn run(&self, call: &mut Invocation) -> Outcome {
         let wanted = self.wanted()?;
         let (mut config, problems) = load(self.prefix.as_deref())?;
-        let (mut code, mut list) = (ExitCode::SUCCESS, ParamsJson::default());
+        let mut code = ExitCode::SUCCESS;
+        let (mut files, mut parameters, mut lists) = (Vec::new(), Vec::new(), Vec::new());
         for file in configuration_files(&config)? {
             if self.json {
-                list.files.push(FileJson {
+                files.push(object! {
                     kind: file.kind,
                     path: file.path.to_string_lossy().into_owned(),
                     exists: file.exists,
@@ -62,7 +65,7 @@ impl RunCommand for Options {
             }
             let error = config.typed(p).err();
             if self.json {
-                list.parameters.push(self.plain_json(&config, p, &error))
+                parameters.push(self.plain_json(&config, p, &error))
             } else {
                 call.show(&lines(&self.plain(&config, p)))?
             }
@@ -76,12 +79,13 @@ impl RunCommand for Options {
                 continue;
             }
             if self.json {
-                list.lines.push(items_json(&config, m))
+                lists.push(items_json(&config, m))
             } else {
                 call.show(&lines(&items(&config, m)))?
             }
         }
         if self.json {
+            let list = object! { files: files, parameters: parameters, lines: lists };
             json::print(call, "params", list)?;
         }
         for problem in problems.into_iter().chain(config.take_warnings()) {
@@ -114,7 +118,12 @@ impl Options {
         }
     }
 
-    fn plain_json(&self, config: &Config, p: &Parameter, error: &Option<Error>) -> ParameterJson {
+    fn plain_json(
+        &self,
+        config: &Config,
+        p: &'static Parameter,
+        error: &Option<Error>,
+    ) -> impl Serialize + use<> {
         let set = config.find(p.name);
         let value = set.map(|(_, value)| {
             let expanded = config.expand(p.name, value);
@@ -122,7 +131,7 @@ impl Options {
         });
         let given = |text: &'static str| Some(text).filter(|text| !text.is_empty());
         let (effect, effect_note) = effect_words(p.effect);
-        ParameterJson {
+        object! {
             name: p.name,
             set: set.is_some(),
             value: value.filter(|_| p.name != SECRET),
@@ -131,8 +140,8 @@ impl Options {
             default: given(p.default),
             allowed: p.kind.allowed(),
             unit: given(p.unit),
-            effect,
-            effect_note,
+            effect: effect,
+            effect_note: effect_note,
             site_only: config.site_only(p.name).map(str::to_string),
             error: error.as_ref().map(ToString::to_string),
             doc: p.doc,
@@ -217,30 +226,33 @@ fn items(config: &Config, m: &Multi) -> String {
     format!("{text}    {}\n{}{site_only}", m.doc, effect(m.effect))
 }
 
-fn items_json(config: &Config, m: &Multi) -> LinesJson {
-    let item = |item: &ConfigItem| ItemJson {
-        key: item.key.clone(),
-        values: item
-            .children
-            .iter()
-            .map(|(name, value)| (name.clone(), value.text.clone()))
-            .collect(),
-        set_in: item.place.clone(),
+fn items_json(config: &Config, m: &'static Multi) -> impl Serialize + use<> {
+    let item = |item: &ConfigItem| {
+        let values = item.children.iter();
+        object! {
+            key: item.key.clone(),
+            values: values
+                .map(|(name, value)| (name.clone(), value.text.clone()))
+                .collect::<BTreeMap<_, _>>(),
+            set_in: item.place.clone(),
+        }
     };
-    let child = |child: &ChildParameter| ChildJson {
-        name: child.name,
-        default: child.default,
-        allowed: child.kind.allowed(),
-        doc: child.doc,
+    let child = |child: &'static ChildParameter| {
+        object! {
+            name: child.name,
+            default: child.default,
+            allowed: child.kind.allowed(),
+            doc: child.doc,
+        }
     };
     let (effect, effect_note) = effect_words(m.effect);
-    LinesJson {
+    object! {
         name: m.name,
         key: m.key,
-        items: config.items(m.name).map(item).collect(),
-        children: m.children.iter().map(child).collect(),
-        effect,
-        effect_note,
+        items: config.items(m.name).map(item).collect::<Vec<_>>(),
+        children: m.children.iter().map(child).collect::<Vec<_>>(),
+        effect: effect,
+        effect_note: effect_note,
         site_only: config.site_only(m.name).map(str::to_string),
         doc: m.doc,
     }

@@ -46,10 +46,10 @@ pub(super) fn prefix(dir: Option<&Path>) -> Result<Prefix, Failure> {
     }))
 }
 
-/// Likewise, of a job that has run.
+/// Like [`prefix`], for a job that has run.
 ///
 /// # Errors
-/// SCR has not used it before.
+/// SCR has never used the directory.
 pub(super) fn used(dir: Option<&Path>) -> Result<Prefix, Failure> {
     let prefix = prefix(dir)?;
     match std::fs::metadata(prefix.meta()) {

@@ -1,7 +1,9 @@
 //! `scr postrun`: saves datasets from the caches of a job without a run.
 
 use super::call::{Failure, Invocation};
+use super::inspect_nodes::datasets_of_node;
 use super::job::Job;
+use super::json::CachedJson;
 use super::scavenge::ReachedNodes;
 use super::{Outcome, RunCommand, daemons, place, status};
 use scr_engine::format::flush_file::FlushFile;
@@ -13,7 +15,6 @@ use scr_engine::text::escaped;
 use scr_jobs::hostlist::{compress, expand};
 use scr_jobs::launcher::Launcher;
 use scr_jobs::relaunch::save::{HeldOnNodes, SaveCandidate, candidates, recorded, save};
-use scr_jobs::remote::NodeResult;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
@@ -28,7 +29,7 @@ use std::process::ExitCode;
 /// redundancy allows. Sessions of the program that have a name are saved likewise. With SCR_FLUSH_POSTSTAGE or transfer daemons it first waits for the flushes that
 /// the last run has left in the background, as scr poststage does, and ends the daemons.
 ///
-/// Exit status: 0 all is in the prefix directory, 1 a dataset could not be saved.
+/// Exit status: 0 all is in the prefix directory, 1 a dataset could not be saved, or a node did not tell which it has.
 #[derive(clap::Args)]
 pub(super) struct Options {
     /// What the program was launched with: srun, mpirun, flux ...
@@ -93,7 +94,7 @@ fn finish_session(
         }
     }
     place::finish_flushes(call, &job.prefix);
-    // If the flush file is damaged, the nodes know as much.
+    // If the flush file is damaged, what is in the caches of the nodes tells the same.
     let record = records::read_flush_file(&*place::files(&job.prefix), &job.prefix);
     if let Err(error) = &record {
         call.warn(error);
@@ -103,7 +104,7 @@ fn finish_session(
     let finalized = halt
         .exit_reason
         .is_some_and(|reason| reason == FINALIZED.into());
-    // There is nothing to save.
+    // True if the record leaves nothing to save.
     let settled = |record: &FlushFile| save(&recorded(record, index.as_ref()), |_| Err(())).is_ok();
     if finalized && record.as_ref().is_ok_and(settled) {
         writeln!(
@@ -116,11 +117,20 @@ fn finish_session(
         Some(nodes) => nodes,
         None => ReachedNodes::tested(call, job, launcher, &job.nodes()?, known)?,
     };
-    let items = items(call, &nodes, record.unwrap_or_default(), index.as_ref())?;
+    let (held, silent) = held_on(call, &nodes)?;
+    let all_told = nodes.down.is_empty() && silent.is_empty();
+    let items = candidates(&record.unwrap_or_default(), index.as_ref(), held, all_told);
     for (id, item) in &items {
         call.step(&format_args!("dataset {id}: {}", description(item)))?;
     }
-    if items.is_empty() {
+    if !silent.is_empty() {
+        let silent = compress(&silent);
+        call.error(&format_args!(
+            "what the caches of {silent} hold is not known, so a newer dataset may be there that is not in the prefix directory; \
+             run scr postrun again when they answer"
+        ));
+    }
+    if items.is_empty() && silent.is_empty() {
         let up = compress(&nodes.up);
         writeln!(
             call.out,
@@ -149,7 +159,8 @@ fn finish_session(
         None if checkpoints => call.error(&"no checkpoint of this job could be saved"),
         _ => {}
     }
-    Ok(saved.failed.is_empty() && (saved.checkpoint.is_some() || !checkpoints))
+    let all_saved = saved.failed.is_empty() && (saved.checkpoint.is_some() || !checkpoints);
+    Ok(all_saved && silent.is_empty())
 }
 
 /// The index, unless it is lost or damaged.
@@ -178,37 +189,30 @@ fn description(item: &SaveCandidate) -> String {
     }
 }
 
-/// The datasets in the flush file, and those with parts on nodes.
-fn items(
+/// The datasets with parts on nodes that are up, and the nodes that have not told which they hold.
+fn held_on(
     call: &mut Invocation,
     nodes: &ReachedNodes,
-    record: FlushFile,
-    index: Option<&Index>,
-) -> Result<BTreeMap<u64, SaveCandidate>, Failure> {
+) -> Result<(BTreeMap<u64, HeldOnNodes>, Vec<String>), Failure> {
     let mut held: BTreeMap<u64, HeldOnNodes> = BTreeMap::new();
-    for answer in nodes.ask(&["inspect"])? {
-        if answer.code.is_none_or(|code| code > 1) {
-            call.warn(&format!("node {}: {}", answer.node, answer.why()));
+    let mut silent = Vec::new();
+    for answer in nodes.ask(&["inspect", "--json"])? {
+        match datasets_of_node(&answer) {
+            Ok(datasets) => datasets.iter().for_each(|part| add(&mut held, part)),
+            Err(why) => {
+                call.warn(&format!("node {}: {why}", answer.node));
+                silent.push(answer.node);
+            }
         }
-        add(&mut held, &answer);
     }
-    Ok(candidates(&record, index, held, nodes.down.is_empty()))
+    Ok((held, silent))
 }
 
-/// Adds the table that `scr inspect` prints on a node.
-fn add(held: &mut BTreeMap<u64, HeldOnNodes>, answer: &NodeResult) {
-    for line in answer.out.lines() {
-        let words: Vec<&str> = line.split_whitespace().take(4).collect();
-        let [id, kind, here, ranks] = words[..] else {
-            continue;
-        };
-        let (Ok(id), Ok(here), Ok(ranks)) = (id.parse(), here.parse::<u64>(), ranks.parse()) else {
-            continue;
-        };
-        let held = held.entry(id).or_default();
-        held.item.output |= kind.contains("OUTPUT");
-        held.item.checkpoint |= kind.contains("CKPT");
-        held.here = held.here.saturating_add(here);
-        held.ranks = ranks;
-    }
+/// Adds a node's part of a dataset.
+fn add(held: &mut BTreeMap<u64, HeldOnNodes>, part: &CachedJson) {
+    let held = held.entry(part.id).or_default();
+    held.item.output |= part.output;
+    held.item.checkpoint |= part.checkpoint;
+    held.here = held.here.saturating_add(part.ranks_here.len() as u64);
+    held.ranks = part.ranks;
 }

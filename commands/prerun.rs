@@ -94,7 +94,7 @@ pub(super) fn prepare(job: &Job) -> Result<Vec<String>, Failure> {
             done.push(format!("removed {}", path.display()));
         }
     }
-    // These reasons follow from conditions in the same file, which are checked again.
+    // A reason that SCR has set follows from conditions in the same file, which are checked again.
     let own = |reason: &String| SET_BY_SCR.contains(&reason.as_str());
     if let Some(reason) = halt.exit_reason.as_ref().map(escaped).filter(own) {
         records::update_halt(files, prefix, |halt| halt.exit_reason = None)?;

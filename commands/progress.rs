@@ -27,7 +27,7 @@ const LINE: Duration = Duration::from_secs(10);
 /// Characters of the bar.
 const WIDTH: u64 = 30;
 
-/// One place for a bar or for lines.
+/// The place for one bar, or for lines.
 struct Display {
     terminal: bool,
     begun: Instant,
@@ -131,7 +131,7 @@ impl Ticker {
         };
         Ticker {
             stop: Some(stop),
-            // Without a thread nothing is shown.
+            // If no thread can be started, no progress is shown.
             thread: thread::Builder::new().spawn(show).ok(),
         }
     }
@@ -207,7 +207,7 @@ pub(super) struct NodeProgress {
 }
 
 impl NodeProgress {
-    /// The progress on so many nodes, which begin now.
+    /// The progress on `nodes` nodes, which begin now.
     pub fn new(nodes: usize) -> Self {
         let done = Arc::new(Mutex::new((0, 0)));
         let (shared, total) = (done.clone(), nodes as u64);
@@ -248,7 +248,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Tells whether a line is due, `elapsed` after the beginning and `since` after the line before.
+/// Tells whether a line is due, `elapsed` after the beginning and `since` after the last line.
 fn is_due(terminal: bool, elapsed: Duration, since: Option<Duration>) -> bool {
     if terminal {
         elapsed >= SHORT && since.is_none_or(|since| since >= REDRAW)

@@ -119,7 +119,7 @@ impl<'a> ReachedNodes<'a> {
             call.step(&format_args!("{what}{}", compress(nodes)))?;
         }
         if up.is_empty() {
-            // One reason is enough: there may be thousands of nodes, mostly with the same one.
+            // One reason is enough: there may be thousands of nodes, mostly with the same reason.
             let first = report.down.first();
             let why = first.map(|down| format!(" ({}: {})", down.node, down.reason));
             return Err(Failure::said(format!(

@@ -61,7 +61,7 @@ impl Options {
                 let short = format!("nodes_remaining={left} < nodes_needed={needed}");
                 Ok(Some(short))
             }
-            // Also if the nodes of the job are not known.
+            // With no run left, the nodes of the job need not be known.
             _ if self.runs == Some(0) => Ok(Some("runs_remaining=0".to_string())),
             nodes => nodes.map(|_| None),
         }

@@ -233,7 +233,7 @@ impl Stacks {
         lines
     }
 
-    /// At most ten lines, and two for each launch more than one.
+    /// A summary of at most ten lines, and two more lines for each launch after the first.
     pub fn summary(&self) -> Vec<String> {
         let launches = self.launches();
         if launches.len() <= 1 {

@@ -60,7 +60,7 @@ impl Line {
             cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
         };
         let mut widths: Vec<usize> = (0..headings.len()).map(longest).collect();
-        // Nothing comes after the last column.
+        // The last column needs no width, as no column follows.
         widths.pop();
         let hang = widths.iter().map(|width| width + 1).sum();
         let mut text = String::new();
@@ -90,7 +90,7 @@ pub(super) const WRONG: Style = AnsiColor::Red.on_default();
 
 /// The kind of standard output.
 pub(super) struct Screen {
-    /// Its columns; `None` if it is not a terminal or does not say.
+    /// Number of columns; `None` if the output is not a terminal, or the terminal does not tell.
     width: Option<usize>,
     colour: bool,
 }

@@ -82,7 +82,7 @@ pub(super) fn limits(job: &Job) -> Result<Option<Limits>, Failure> {
 pub(super) struct Watch {
     dog: Watchdog,
     last: Instant,
-    /// True once the halt file is that of this run, not of the run before.
+    /// True once the halt file is that of this run, not of the last run.
     begun: bool,
     over: bool,
     /// The last state of the prefix directory.
@@ -129,7 +129,7 @@ impl Watch {
         self.last = Instant::now();
         self.ask(prefix);
         let Seen { finalized, record } = self.known.clone();
-        // SCR_Init removes the records of the run before.
+        // SCR_Init removes the records of the last run.
         self.begun |= !finalized;
         self.over = self.begun && finalized;
         let late = self.dog.look(record, passed);

@@ -22,7 +22,7 @@ use std::time::Duration;
 /// The longest time for an answer.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Most pings at a time.
+/// The most pings at a time.
 const AT_A_TIME: usize = 64;
 
 /// A test of SCR_NODE_TESTS.
@@ -73,9 +73,9 @@ pub const EXCLUDED: &str = "User excluded via SCR_EXCLUDE_NODES";
 /// A node that must not be used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Down {
-    /// Its name.
+    /// The name of the node.
     pub node: String,
-    /// Why, for people to read.
+    /// The reason why the node must not be used, for people to read.
     pub reason: String,
 }
 

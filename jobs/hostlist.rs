@@ -2,7 +2,7 @@
 //!
 //! A name may hold several brackets (`r[1-2]n[01-03].x`), numbers keep their leading zeros, and a
 //! name without a number stays as it is. Order and repeated names are kept by [`expand`], [`minus`]
-//! and [`intersect`]; [`compress`] sorts each group by number and keeps repeated names too. Text is
+//! and [`intersect`]; [`compress`] sorts each group by number and also keeps repeated names. Text is
 //! untrusted: only characters of host names are let through (a shell or a launcher takes none of
 //! them for an option), and all sizes are bounded.
 
@@ -11,7 +11,7 @@ use scr_engine::text::excerpt;
 use scr_engine::{Error, Result};
 use std::collections::{BTreeMap, HashSet};
 
-/// Most hosts that a list may expand to.
+/// The most hosts that a list may expand to.
 pub const MAX_HOSTS: usize = 1 << 18;
 
 /// Longest number that counts as a number, digits; a longer one is part of the name.
@@ -65,7 +65,7 @@ pub fn minus(from: &[String], these: &[String]) -> Vec<String> {
     left.cloned().collect()
 }
 
-/// The hosts of `one` that are in `other` too.
+/// The hosts of `one` that are also in `other`.
 pub fn intersect(one: &[String], other: &[String]) -> Vec<String> {
     let other: HashSet<&String> = other.iter().collect();
     let both = one.iter().filter(|host| other.contains(host));
@@ -84,7 +84,7 @@ pub fn named_in<'a>(hosts: &'a [String], host: &str) -> Option<&'a String> {
     exact.or_else(|| hosts.iter().find(|one| short(one) == short(host)))
 }
 
-/// Each host once, where it appears first.
+/// The hosts, each only where it appears first.
 pub fn unique(hosts: Vec<String>) -> Vec<String> {
     let mut seen = HashSet::new();
     let new = hosts.into_iter().filter(|host| seen.insert(host.clone()));
@@ -143,7 +143,7 @@ fn name(word: &str, hosts: &mut Vec<String>) -> std::result::Result<(), String> 
         let Some((inside, tail)) = after.split_once(']') else {
             return Err(format!("'{}' lacks a ']'", excerpt(word, 80)));
         };
-        // Before it is repeated for each number.
+        // The length is checked before the text is repeated for each number.
         if plain.len() > MAX_NAME {
             return Err(too_long());
         }

@@ -1,5 +1,5 @@
 //! The parts of jobs and their datasets that only commands need: a package between the commands and the engine. The
-//! engine has the parts that programs run, too.
+//! engine has the parts that programs also run.
 //!
 //! A command that works with the nodes of a job calls, in this order:
 //!
@@ -49,5 +49,5 @@ pub mod tally;
 pub mod transfers;
 pub mod variables;
 
-// The unit tests of the engine compile `tally` as a module of the engine, too. So it names these from `crate::`.
+// The unit tests of the engine also compile `tally`, as a module of the engine. So `tally` names these from `crate::`.
 use scr_engine::{Result, store, system};

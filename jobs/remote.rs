@@ -39,14 +39,14 @@ pub struct NodeResult {
     pub node: String,
     /// Exit code of the command; `None` if it could not be run to its end there.
     pub code: Option<i32>,
-    /// Its standard output.
+    /// The standard output of the command.
     pub out: String,
-    /// Its standard error, or why it could not be run.
+    /// The standard error of the command, or the reason why it could not be run.
     pub err: String,
 }
 
 impl NodeResult {
-    /// It ran and ended with exit code 0.
+    /// True if the command ran and ended with exit code 0.
     pub fn good(&self) -> bool {
         self.code == Some(0)
     }
@@ -64,13 +64,13 @@ impl NodeResult {
 /// A way to reach nodes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum RemoteShell {
-    /// One job step for all.
+    /// One job step for all nodes.
     Srun(PathBuf),
-    /// One `flux exec` for all.
+    /// One `flux exec` for all nodes.
     Flux(PathBuf),
-    /// One parallel shell for all.
+    /// One parallel shell for all nodes.
     Pdsh(PathBuf),
-    /// One parallel shell for all, of another kind.
+    /// One parallel shell of another kind for all nodes.
     Clush(PathBuf),
     /// A shell for each node.
     Ssh(PathBuf),
@@ -172,14 +172,7 @@ impl Remote {
     ) -> Vec<NodeResult> {
         let (near, far) = self.near_and_far(nodes);
         let mut answers = each(&near, |node| {
-            let set = self.variables_here(node, task);
-            call::here(
-                &self.environment,
-                node,
-                &task.command,
-                &set,
-                (limit, heard.cloned()),
-            )
+            self.call_here(node, task, (limit, heard.cloned()))
         });
         if !far.is_empty() {
             answers.extend(self.far(&far, task, limit, heard));
@@ -215,7 +208,7 @@ impl Remote {
         };
         for group in groups {
             let started = match &self.way {
-                Some(way) => call::start(way, &self.environment, group, task, log),
+                Some(way) => self.call_and_leave(way, group, task, log),
                 None => Err(call::no_way()),
             };
             if let Err(error) = started {
@@ -288,7 +281,7 @@ impl Remote {
         heard: Option<&Heard>,
     ) -> Vec<NodeResult> {
         let limit = (limit, heard.cloned());
-        match call::ask(self.way.as_ref(), &self.environment, nodes, task, limit) {
+        match self.call(nodes, task, limit) {
             Ok(answers) => answers,
             Err(error) => {
                 let failed = |node: &String| NodeResult {

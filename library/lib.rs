@@ -41,9 +41,9 @@
 //!
 //! # Modules
 //!
-//! Those of the engine, which is the package `scr-engine`, the transport over MPI ([`comm`]), the C interface
-//! (`capi`) and the commands (`cli`). What only commands need of a job is in the package `scr-jobs`. `docs/architecture.md` says what each module does, and `docs/glossary.md`
-//! what the words mean.
+//! This package has the modules of the engine, which is the package `scr-engine`, the transport over MPI ([`comm`]),
+//! the C interface (`capi`) and the commands (`cli`). The parts of a job that only commands need are in the package
+//! `scr-jobs`. `docs/architecture.md` says what each module does, and `docs/glossary.md` what the words mean.
 
 #[cfg(any(feature = "mpi", feature = "any-mpi"))]
 pub mod capi;

@@ -83,7 +83,7 @@ pub enum Error {
     Dataset {
         /// Dataset id.
         id: u64,
-        /// Its name, if known.
+        /// The name of the dataset, if known.
         name: String,
         /// The reason why it cannot be used.
         what: String,
@@ -92,7 +92,7 @@ pub enum Error {
     Remote {
         /// Lowest rank that failed.
         rank: usize,
-        /// Its node.
+        /// The node of that rank.
         node: String,
         /// Number of ranks that failed.
         count: usize,

@@ -50,7 +50,7 @@ codes! {
     OTHER_PLACE_IN_NODE = 119,
     NO_USABLE_MPI = 120,
     WAITS_FOR_ALL = 140,
-    // It does not go on where it was.
+    // The program does not go on where it was.
     NO_CHECKPOINT = 201,
     OTHER_NUMBER_OF_RANKS = 202,
     LOST_FILES = 203,
@@ -112,7 +112,7 @@ codes! {
     STOPPED_IN_FORTRAN = 402,
     END_NOT_KNOWN = 403,
     COMMUNICATION_FAILED = 404,
-    // It does not build.
+    // The program does not build.
     NO_CARGO = 502,
     NO_FORTRAN_COMPILER = 503,
     MOD_FILE = 504,

@@ -26,7 +26,7 @@ pub fn escaped_lines(text: &str) -> String {
     lines.join("\n")
 }
 
-/// Escapes bytes as a text of one line. Bytes that are not UTF-8 are escaped too.
+/// Escapes bytes as a text of one line, also bytes that are not UTF-8.
 pub fn escaped_bytes(bytes: &[u8]) -> String {
     let mut out = String::new();
     for chunk in bytes.utf8_chunks() {

@@ -8,9 +8,10 @@ use std::sync::{Arc, PoisonError};
 /// An operation of a [`CountingFiles`](scr_jobs::tally::CountingFiles).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FileUse {
-    /// Its path; of a rename, the new one.
+    /// The path of the file; of a rename, the new path.
     pub path: PathBuf,
-    /// Its name, as in [`FileTally`](scr_jobs::tally::FileTally); "bytes read" and "bytes written" for these.
+    /// The name of the operation, as in [`FileTally`](scr_jobs::tally::FileTally); "bytes read" or "bytes written" for a
+    /// number of bytes.
     pub operation: &'static str,
     /// Number of operations, or of bytes.
     pub count: u64,

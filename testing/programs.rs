@@ -31,7 +31,7 @@ impl Programs {
         assert!(written.unwrap().success());
     }
 
-    /// Its path.
+    /// The path of the directory of the programs.
     pub fn dir(&self) -> &Path {
         self.0.path()
     }

@@ -49,7 +49,7 @@ impl ShellKind {
 
     fn file_name(self, name: &str) -> String {
         match self {
-            // As the bash-completion package looks for it: without a suffix.
+            // The bash-completion package looks for a file without a suffix.
             ShellKind::Bash => name.to_string(),
             ShellKind::Zsh => format!("_{name}"),
             ShellKind::Fish => format!("{name}.fish"),

@@ -39,6 +39,9 @@ pub(super) struct Options {
     /// Ranks on each node, instead of the number from the resource manager, or 1
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1 << 12))]
     ranks: Option<u32>,
+    /// A program to compare with the launchers: whether both are of one MPI
+    #[arg(long, value_name = "FILE")]
+    program: Option<PathBuf>,
     /// Print JSON, for programs; described in docs/formats/json.md
     #[arg(long)]
     json: bool,
@@ -59,7 +62,7 @@ impl RunCommand for Options {
     fn run(&self, call: &mut Invocation) -> Outcome {
         let (job, added) = Job::of_last_run(self.prefix.as_deref())?;
         let mut report = DoctorReport::default();
-        let nodes = surroundings::look(&job, &mut report);
+        let nodes = surroundings::look(&job, self.program.as_deref(), &mut report);
         report.section("Configuration files");
         for file in configuration_files(&job.config)? {
             report.fact(&file.title(), file.to_string());

@@ -35,7 +35,7 @@ enum Reach {
     Memory,
     /// Storage of this node, or an unknown file system.
     Node,
-    /// Other nodes too.
+    /// Other nodes also see the place.
     Shared,
 }
 

@@ -8,11 +8,12 @@ use scr_engine::job::{self, clock};
 use scr_engine::system::time::UNIX_EPOCH;
 use scr_engine::version;
 use scr_jobs::hostlist;
-use scr_jobs::launcher::{self, Launcher};
+use scr_jobs::launcher::{self, Launcher, MpiProgram};
+use std::path::Path;
 use std::time::Duration;
 
 /// Reports them. Returns the names of the nodes; empty if they are not known.
-pub(super) fn look(job: &Job, report: &mut DoctorReport) -> Vec<String> {
+pub(super) fn look(job: &Job, program: Option<&Path>, report: &mut DoctorReport) -> Vec<String> {
     report.section(format!(
         "scr-rs {}, SCR interface {}",
         version::RELEASE,
@@ -22,7 +23,8 @@ pub(super) fn look(job: &Job, report: &mut DoctorReport) -> Vec<String> {
     manager(job, report);
     let nodes = nodes(job, report);
     end(job, report);
-    let launchers = launchers(job, report);
+    let program = program.and_then(|program| mpi_of(job, program, report));
+    let launchers = launchers(job, program.as_ref(), report);
     reach(job, &nodes, launchers.first(), report);
     nodes
 }
@@ -113,8 +115,33 @@ fn end(job: &Job, report: &mut DoctorReport) {
     }
 }
 
+/// The program, if it names its MPI.
+fn mpi_of(job: &Job, program: &Path, report: &mut DoctorReport) -> Option<MpiProgram> {
+    let word = program.as_os_str();
+    if find(&job.environment, &word.to_string_lossy()).is_none() {
+        report.wrong(
+            format!("{} is no program", program.display()),
+            "name a file that can be executed",
+        );
+        return None;
+    }
+    let named = MpiProgram::named(word, &job.environment);
+    let shown = named.as_ref().map_or_else(
+        || {
+            "its file names none that is known (it may be inside, or in another library)"
+                .to_string()
+        },
+        |named| format!("{} ({})", named.family.name(), named.library),
+    );
+    report.fact("MPI of program", format!("{}: {shown}", program.display()));
+    if let Some(difference) = named.as_ref().and_then(mpi::other_library) {
+        report.wrong(difference, "");
+    }
+    named
+}
+
 /// All launchers on PATH.
-fn launchers(job: &Job, report: &mut DoctorReport) -> Vec<Launcher> {
+fn launchers(job: &Job, program: Option<&MpiProgram>, report: &mut DoctorReport) -> Vec<Launcher> {
     let mut found = Vec::new();
     let mut of_other_mpi = Vec::new();
     if let Some(mpi) = mpi::of_library() {
@@ -126,9 +153,12 @@ fn launchers(job: &Job, report: &mut DoctorReport) -> Vec<Launcher> {
         };
         match Launcher::named(word, &job.environment) {
             Ok(launcher) => {
-                let kind = launcher.kind().name();
-                report.fact("launcher", format!("{word} of {kind} ({})", path.display()));
-                of_other_mpi.extend(mpi::difference(&launcher));
+                let title = launcher.title();
+                report.fact(
+                    "launcher",
+                    format!("{word} of {title} ({})", path.display()),
+                );
+                of_other_mpi.extend(mpi::difference(&launcher, program));
                 found.push(launcher);
             }
             Err(error) => report.fact("launcher", format!("{word} cannot be used: {error}")),

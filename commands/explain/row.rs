@@ -13,9 +13,9 @@ pub struct Explanation {
     pub title: &'static str,
     /// The message, with `...` for names and numbers. Empty if SCR itself prints none.
     pub text: &'static str,
-    /// Why it is printed.
+    /// The reason why the message is printed.
     pub cause: &'static str,
-    /// What to do.
+    /// The things that the user can do.
     pub remedy: &'static str,
 }
 

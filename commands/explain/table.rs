@@ -1,4 +1,4 @@
-//! The explanations of all messages that have a code. `docs/faq.md` is made from them, too.
+//! The explanations of all messages that have a code. `docs/faq.md` is also made from them.
 
 use super::row::{Explanation, Section};
 use super::{build, checkpoint, restart, start, stop};

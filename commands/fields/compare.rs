@@ -17,7 +17,8 @@ pub(crate) struct Tolerance {
 }
 
 impl Tolerance {
-    fn allows(&self, found: &Distance) -> bool {
+    /// True if elements that are so far apart are the same.
+    pub(crate) fn allows(&self, found: &Distance) -> bool {
         self.absolute.is_some_and(|most| found.absolute <= most)
             || self.relative.is_some_and(|most| found.relative <= most)
             || matches!((self.ulp, found.ulp), (Some(most), Some(ulp)) if ulp <= most)
@@ -54,12 +55,22 @@ pub(crate) struct Elements {
 /// The first element that differs.
 #[derive(Debug)]
 struct First {
-    /// The rank whose own it is.
+    /// The rank that owns the element, if it is not of a whole.
     rank: Option<usize>,
-    /// As the program of A has it; empty for a scalar.
+    /// The index of the element, as the program of A has it; empty for a scalar.
     index: Vec<u64>,
-    /// Its values.
+    /// The values of the element in A and B.
     values: (String, String),
+}
+
+impl Difference {
+    /// The greatest distances; `None` if something else than numbers differs.
+    pub(crate) fn greatest(&self) -> Option<Distance> {
+        match self {
+            Difference::Shape(..) => None,
+            Difference::Elements(elements) => elements.greatest,
+        }
+    }
 }
 
 impl fmt::Display for Difference {

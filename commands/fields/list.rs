@@ -1,7 +1,7 @@
 //! `scr inspect --fields`: the list of the fields of a dataset.
 
 use crate::call::{Failure, Invocation};
-use crate::json::{self, FieldJson, FieldsDatasetJson, FieldsJson};
+use crate::json::{self, Bytes, object};
 use crate::terminal::Line;
 use crate::{Outcome, dataset};
 use clap::builder::styling::Style;
@@ -10,6 +10,7 @@ use scr_engine::format::print::escaped;
 use scr_engine::prefix::paths::Prefix;
 use scr_engine::text::counted;
 use scr_jobs::saved_fields::{FieldSummary, Owner, SavedFields};
+use serde::Serialize;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -19,16 +20,16 @@ pub(crate) fn show(call: &mut Invocation, prefix: &Prefix, name: &Name, as_json:
     let dataset = dataset::find(files, prefix, name)?;
     let saved = SavedFields::open(files, prefix, &dataset)?;
     let fields = saved.list()?;
-    let (name, ranks) = (dataset.name.as_bytes(), saved.ranks());
+    let ranks = saved.ranks();
     if as_json {
-        let document = FieldsJson {
+        let document = object! {
             prefix: prefix.root().to_string_lossy().into_owned(),
-            dataset: FieldsDatasetJson {
+            dataset: object! {
                 id: dataset.id,
-                name: json::text(name),
-                name_hex: json::hex(name),
-                ranks: ranks as u64,
-                fields: fields.iter().map(field_json).collect(),
+                #[serde(flatten)]
+                name: Bytes("name", Some(dataset.name.as_bytes())),
+                ranks: ranks,
+                fields: fields.iter().map(field_json).collect::<Vec<_>>(),
             },
         };
         json::print(call, "inspect", document)?;
@@ -83,9 +84,10 @@ fn whose(field: &FieldSummary) -> &'static str {
     }
 }
 
-fn field_json(field: &FieldSummary) -> FieldJson {
-    FieldJson {
-        name: field.name.clone(),
+fn field_json(field: &FieldSummary) -> impl Serialize {
+    object! {
+        name: &field.name,
+        #[serde(rename = "type")]
         kind: field.array.kind.to_string(),
         shape: field.same_extents.then(|| field.array.shape()),
         order: match field.array.order {

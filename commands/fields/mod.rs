@@ -3,7 +3,7 @@
 pub(super) mod compare;
 pub(super) mod list;
 pub(super) mod npy;
-mod value;
+pub(super) mod value;
 
 use scr_jobs::saved_fields::Array;
 

@@ -4,11 +4,13 @@ use scr_engine::fields::{Class, Kind};
 
 /// The distance between two numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(super) struct Distance {
+pub(crate) struct Distance {
     /// The absolute value of the difference; infinite if one of them is infinite or no number.
     pub absolute: f64,
     /// This, divided by the greater of the absolute values.
     pub relative: f64,
+    /// The greater of the absolute values.
+    pub magnitude: f64,
     /// Number of steps from one representable number to the next; `None` for integers, and if one of the two
     /// is not a number.
     pub ulp: Option<u128>,
@@ -20,6 +22,7 @@ impl Distance {
         Distance {
             absolute: self.absolute.max(other.absolute),
             relative: self.relative.max(other.relative),
+            magnitude: self.magnitude.max(other.magnitude),
             ulp: self.ulp.max(other.ulp),
         }
     }
@@ -270,7 +273,30 @@ fn distance_of(a: Number, b: Number, has_ulp: bool) -> Distance {
     Distance {
         absolute,
         relative,
+        magnitude: greatest,
         ulp,
+    }
+}
+
+/// The distance between two numbers, without steps.
+pub(crate) fn distance_of_numbers(a: f64, b: f64) -> Distance {
+    let absolute = if a == b { 0.0 } else { (a - b).abs() };
+    let absolute = if absolute.is_nan() {
+        f64::INFINITY
+    } else {
+        absolute
+    };
+    let magnitude = a.abs().max(b.abs());
+    let relative = if absolute == 0.0 || absolute.is_infinite() {
+        absolute
+    } else {
+        absolute / magnitude
+    };
+    Distance {
+        absolute,
+        relative,
+        magnitude,
+        ulp: None,
     }
 }
 

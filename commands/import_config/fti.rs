@@ -240,7 +240,7 @@ fn take_levels(page: &mut Page, levels: &[Choice; 4], group: &Choice) {
             ),
         ),
     ];
-    // Of two levels with the same interval, the higher one.
+    // If two levels have the same interval, the higher one counts.
     let mut every = BTreeMap::new();
     for (level, scheme) in &schemes {
         if level.value > 0 {
@@ -249,7 +249,7 @@ fn take_levels(page: &mut Page, levels: &[Choice; 4], group: &Choice) {
     }
     let mut lines = vec!["SCR_COPY_TYPE = FILE".to_string()];
     for (number, (interval, (_, scheme))) in every.iter().enumerate() {
-        // One line must have the interval 1.
+        // One of the lines must have the interval 1.
         let interval = if number == 0 { 1 } else { *interval };
         lines.push(format!("CKPT={number} INTERVAL={interval} {scheme}"));
     }

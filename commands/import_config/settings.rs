@@ -14,7 +14,7 @@ pub(super) struct Settings {
 }
 
 pub(super) struct Entry {
-    /// In lower case; empty before the first section.
+    /// The section in lower case; empty before the first section.
     section: String,
     name: String,
     pub value: String,
@@ -149,7 +149,7 @@ impl Settings {
         Ok((entry.shown(), path))
     }
 
-    /// All that is left.
+    /// All entries that are left.
     pub fn rest(&mut self) -> Vec<Entry> {
         std::mem::take(&mut self.entries)
     }

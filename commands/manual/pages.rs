@@ -121,7 +121,7 @@ fn examples(manual: &Manual) -> String {
     text + &format!(".SH \"SEE ALSO\"\n{}\n", pages.join(", "))
 }
 
-/// Text for roff: nothing in it is a command.
+/// The text for roff, escaped so that no part of it is a command.
 fn plain(text: &str) -> String {
     let text = text.replace('\\', "\\e").replace('-', "\\-");
     let is_request = text.starts_with(['.', '\'']);

@@ -3,7 +3,9 @@
 use super::super::call::Failure;
 use super::super::diff::for_each_difference;
 use super::super::fields::compare::Tolerance;
+use super::super::fields::value::Distance;
 use super::super::{dataset, place};
+use super::spread::Spread;
 use super::stage::{Launch, Stage};
 use scr_engine::fields::sources::file_of;
 use scr_engine::format::rank2file::FileEntry;
@@ -13,7 +15,7 @@ use scr_engine::prefix::paths::Prefix;
 use scr_engine::prefix::rank2file;
 use scr_engine::store::Files;
 use scr_engine::text::escaped;
-use scr_jobs::saved_fields::SavedFields;
+use scr_jobs::saved_fields::{Owner, SavedFields};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -26,8 +28,8 @@ pub(super) type Part = String;
 /// The checkpoints that two runs have in common.
 #[derive(Default)]
 pub(super) struct Checkpoints {
-    /// Number of compared checkpoints.
-    pub count: usize,
+    /// For each that was compared, the launch that wrote it last, from 0 on.
+    pub compared: Vec<usize>,
     /// Their parts.
     pub parts: BTreeSet<Part>,
     /// The parts that differ, the oldest checkpoint first.
@@ -35,21 +37,35 @@ pub(super) struct Checkpoints {
 }
 
 /// A part of a checkpoint that differs.
+#[derive(Clone)]
 pub(super) struct Other {
     /// The name of the checkpoint, with the name of its session.
     pub checkpoint: String,
     pub part: Part,
+    /// The launch that wrote it, from 0 on.
+    pub launch: usize,
     /// The place of the difference, and its size.
     pub how: String,
+    /// The greatest distances, if numbers differ.
+    pub greatest: Option<Distance>,
+}
+
+/// What is compared in which way.
+pub(super) struct How<'a> {
+    /// The tolerance that the user gave.
+    pub given: &'a Tolerance,
+    /// The number of ranks is the same in both runs.
+    pub same_ranks: bool,
 }
 
 impl Checkpoints {
-    /// Compares the checkpoints that `launches` of the other run have written with the checkpoints of the
-    /// undisturbed run. A checkpoint that is only in a cache, or was deleted, is left out.
+    /// Compares the checkpoints that `launches` of the other run, after the first `skip`, have written with the checkpoints of
+    /// the undisturbed run. A checkpoint that was deleted is left out.
     pub fn compare(
-        undisturbed: &Stage,
-        other: &Stage,
+        (undisturbed, other): (&Stage, &Stage),
         launches: &[Launch],
+        skip: usize,
+        how: &How<'_>,
     ) -> Result<Self, Failure> {
         let dirs: BTreeMap<String, _> = undisturbed.sessions().into_iter().collect();
         let mut found = Checkpoints::default();
@@ -57,63 +73,87 @@ impl Checkpoints {
             let Some(first) = dirs.get(&session) else {
                 continue;
             };
-            let seen = launches
-                .iter()
-                .filter_map(|launch| launch.seen.of(&session));
-            let mut names = Vec::new();
-            for one in seen.flat_map(|seen| &seen.completed) {
-                if !names.contains(&one.name) {
-                    names.push(one.name.clone());
+            let mut names: Vec<(String, usize)> = Vec::new();
+            for (number, launch) in launches.iter().enumerate().skip(skip) {
+                let seen = launch.seen.of(&session);
+                for one in seen.into_iter().flat_map(|seen| &seen.completed) {
+                    names.retain(|(name, _)| *name != one.name);
+                    names.push((one.name.clone(), number));
                 }
             }
-            let pair = Pair::of(&session, (first, &dir));
-            for name in names {
-                pair.compare(&name, &mut found)?;
+            let pair = Pair::of(&session, (first, &dir), how);
+            for (name, launch) in names {
+                pair.compare(&name, launch, &mut found)?;
             }
         }
         Ok(found)
     }
 
-    /// Removes the parts that also differ in `others`, and returns these parts.
-    pub fn without(&mut self, others: &Checkpoints) -> BTreeSet<Part> {
-        let differ: BTreeSet<&Part> = others.others.iter().map(|one| &one.part).collect();
-        let common = self.others.iter().map(|one| &one.part);
-        let common: BTreeSet<Part> = common
-            .filter(|part| differ.contains(part))
-            .cloned()
-            .collect();
-        self.others.retain(|one| !common.contains(&one.part));
-        self.parts.retain(|part| !common.contains(part));
-        common
+    /// Takes the parts out that differ no more than between two undisturbed runs, `others`. Returns the tolerances that were
+    /// used, and the parts that cannot be compared: these are all if a tolerance is given, and they exceed it.
+    pub fn within(
+        &mut self,
+        others: &Checkpoints,
+        is_given: bool,
+    ) -> (BTreeMap<Part, Distance>, BTreeSet<Part>) {
+        let mut spreads: BTreeMap<Part, Spread> = BTreeMap::new();
+        for one in &others.others {
+            let greatest = one.greatest.filter(|_| !is_given);
+            let spread = Spread::of(greatest);
+            let known = spreads.remove(&one.part);
+            let spread = known.map_or(spread, |known| known.and(spread));
+            spreads.insert(one.part.clone(), spread);
+        }
+        let (mut tolerances, mut unsteady) = (BTreeMap::new(), BTreeSet::new());
+        let mut left = Vec::new();
+        for mut one in std::mem::take(&mut self.others) {
+            match spreads.get(&one.part) {
+                None => left.push(one),
+                Some(Spread::Unlike) => {
+                    unsteady.insert(one.part);
+                }
+                Some(spread @ Spread::Numbers(distance)) => {
+                    tolerances.insert(one.part.clone(), *distance);
+                    if !spread.allows(one.greatest) {
+                        one.how = format!("{}; {spread}", one.how);
+                        left.push(one);
+                    }
+                }
+            }
+        }
+        self.others = left;
+        self.parts.retain(|part| !unsteady.contains(part));
+        (tolerances, unsteady)
     }
 }
 
 /// A session that both runs have, with the prefix directory of each run.
 struct Pair<'a> {
     session: &'a str,
+    how: &'a How<'a>,
     prefixes: [Prefix; 2],
 }
 
 impl<'a> Pair<'a> {
-    fn of(session: &'a str, dirs: (&Path, &Path)) -> Self {
+    fn of(session: &'a str, dirs: (&Path, &Path), how: &'a How<'a>) -> Self {
         Pair {
             session,
+            how,
             prefixes: [Prefix::new(dirs.0), Prefix::new(dirs.1)],
         }
     }
 
-    fn compare(&self, name: &str, found: &mut Checkpoints) -> Result<(), Failure> {
+    fn compare(&self, name: &str, launch: usize, found: &mut Checkpoints) -> Result<(), Failure> {
         let [a, b] = &self.prefixes;
         let files = (place::files(a), place::files(b));
         let name = Name::from(name);
-        // A checkpoint that was not flushed is missing in the prefix directory.
+        // One that was deleted in the cache, and was not flushed, is missing in the prefix directory.
         let (Ok(first), Ok(second)) = (
             dataset::find(&*files.0, a, &name),
             dataset::find(&*files.1, b, &name),
         ) else {
             return Ok(());
         };
-        found.count += 1;
         let session = match self.session {
             "" => String::new(),
             session => format!("{session}/"),
@@ -121,6 +161,8 @@ impl<'a> Pair<'a> {
         let mut parts = Parts {
             session: &session,
             checkpoint: format!("{session}{}", escaped(&name.to_string())),
+            launch,
+            how: self.how,
             found,
         };
         let fields = (
@@ -134,6 +176,13 @@ impl<'a> Pair<'a> {
             }
             _ => false,
         };
+        if self.how.same_ranks || with_fields && !parts.found.parts.is_empty() {
+            parts.found.compared.push(launch);
+        }
+        // Other ranks have other files.
+        if !self.how.same_ranks {
+            return Ok(());
+        }
         let one = Contents::of(&*files.0, a, &first, with_fields)?;
         let other = Contents::of(&*files.1, b, &second, with_fields)?;
         parts.files(&one, &other)
@@ -144,32 +193,42 @@ impl<'a> Pair<'a> {
 struct Parts<'a> {
     session: &'a str,
     checkpoint: String,
+    launch: usize,
+    how: &'a How<'a>,
     found: &'a mut Checkpoints,
 }
 
 impl Parts<'_> {
-    fn add(&mut self, part: &str, how: Option<String>) {
+    fn add(&mut self, part: &str, how: Option<(String, Option<Distance>)>) {
         let part = format!("{}{}", self.session, escaped(part));
         self.found.parts.insert(part.clone());
-        self.found.others.extend(how.map(|how| Other {
+        self.found.others.extend(how.map(|(how, greatest)| Other {
             checkpoint: self.checkpoint.clone(),
             part,
+            launch: self.launch,
             how,
+            greatest,
         }));
     }
 
     fn fields(&mut self, a: &SavedFields<'_>, b: &SavedFields<'_>) -> Result<(), Failure> {
+        let same_ranks = self.how.same_ranks;
         let names = |saved: &SavedFields<'_>| -> Result<Vec<String>, Failure> {
-            Ok(saved.list()?.into_iter().map(|field| field.name).collect())
+            let all = saved.list()?.into_iter();
+            // Other ranks have other fields of their own.
+            let alike = all.filter(|field| same_ranks || field.owner != Owner::EachRank);
+            Ok(alike.map(|field| field.name).collect())
         };
         let names = (names(a)?, names(b)?);
         for name in names.0.iter().chain(&names.1) {
             self.add(name, None);
         }
-        for_each_difference((a, b), &names, &Tolerance::default(), &mut |field| {
+        let given = self.how.given;
+        for_each_difference((a, b), &names, given, &mut |field| {
             let line = field.line();
             let how = line.strip_prefix(&format!("{}: ", field.name));
-            self.add(&field.name, Some(escaped(how.unwrap_or(&line)).to_string()));
+            let how = escaped(how.unwrap_or(&line)).to_string();
+            self.add(&field.name, Some((how, field.greatest())));
             Ok(())
         })
     }
@@ -182,7 +241,7 @@ impl Parts<'_> {
                 (None, _) => Some("only after the kill".to_string()),
                 (_, None) => Some("only undisturbed".to_string()),
             };
-            self.add(name, how);
+            self.add(name, how.map(|how| (how, None)));
         }
         Ok(())
     }
@@ -265,4 +324,63 @@ fn show(
         view.show_recorded(prefix.absolute(name)?, file.clone());
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::fields::value::distance_of_numbers;
+    use super::*;
+
+    fn found(parts: &[(&str, Option<(f64, f64)>)]) -> Checkpoints {
+        let other = |(part, numbers): &(&str, Option<(f64, f64)>)| Other {
+            checkpoint: "ck.1".into(),
+            part: part.to_string(),
+            launch: 1,
+            how: "differs".into(),
+            greatest: numbers.map(|(a, b)| distance_of_numbers(a, b)),
+        };
+        Checkpoints {
+            compared: vec![1],
+            parts: parts.iter().map(|(part, _)| part.to_string()).collect(),
+            others: parts.iter().map(other).collect(),
+        }
+    }
+
+    #[test]
+    fn what_differs_in_undisturbed_runs_is_the_tolerance() {
+        let near = 1.0 + 1e-9;
+        let struck = [
+            ("sum", Some((1.0, near))),
+            ("mean", Some((1.0, 1.1))),
+            ("step", Some((1.0, near))),
+            ("date", None),
+        ];
+        let again = [
+            ("sum", Some((1.0, near))),
+            ("mean", Some((1.0, near))),
+            ("date", None),
+        ];
+        let left = |found: &Checkpoints| -> Vec<String> {
+            found.others.iter().map(|one| one.part.clone()).collect()
+        };
+        let mut all = found(&struck);
+        let (tolerances, unsteady) = all.within(&found(&again), false);
+        assert_eq!(left(&all), ["mean", "step"]);
+        assert!(
+            all.others[0]
+                .how
+                .contains("two undisturbed runs differ by at most 1.000e-9")
+        );
+        assert_eq!(tolerances.keys().collect::<Vec<_>>(), ["mean", "sum"]);
+        assert_eq!(unsteady, BTreeSet::from(["date".to_string()]));
+        assert!(!all.parts.contains("date") && all.parts.contains("sum"));
+        // What exceeds a tolerance that is given has no other one.
+        let mut all = found(&struck);
+        let (tolerances, unsteady) = all.within(&found(&again), true);
+        assert_eq!(
+            (left(&all), tolerances.len()),
+            (vec!["step".to_string()], 0)
+        );
+        assert_eq!(unsteady.len(), 3);
+    }
 }

@@ -2,19 +2,27 @@
 
 use super::checkpoints::Other;
 use super::proof::{Proof, bad_restarts, proof, restarts_in_words};
-use super::rehearsal::{Comparison, Finding, Rehearsal, last_words};
+use super::rehearsal::{Comparison, Finding, Rehearsal, Verdict, last_words};
 use super::seen::Sessions;
+use super::spread::Spread;
 use super::stage::{Ending, Launch};
+use super::table;
 use scr_engine::text::{counted, excerpt};
 use std::path::PathBuf;
 
-/// One line about the end of a launch.
+/// A line about the end of a launch.
 pub(super) fn ended_in_words(launch: &Launch) -> String {
     let checkpoints = counted(launch.seen.completed().count(), "checkpoint");
     let seconds = launch.seconds;
     let how = match launch.ending {
         Ending::Code(code) => format!("ended with exit code {code} after {seconds:.1} s"),
-        Ending::Struck => format!("was struck after {seconds:.1} s"),
+        Ending::Struck if launch.seen.begun().next().is_none() => {
+            format!("was struck after {seconds:.1} s")
+        }
+        Ending::Struck => {
+            let phase = launch.seen.phase();
+            format!("was struck after {seconds:.1} s, {phase}")
+        }
         Ending::TooEarly(code) => {
             format!("ended with exit code {code} after {seconds:.1} s, before it was struck")
         }
@@ -34,7 +42,10 @@ pub(super) fn ended_in_words(launch: &Launch) -> String {
 
 /// True if it was seen that the program has recovered, and nothing is wrong.
 pub(super) fn recovered(rehearsal: &Rehearsal) -> bool {
-    proof(rehearsal) == Proof::WentOn && problems(rehearsal).is_empty()
+    matches!(
+        verdict(rehearsal),
+        Verdict::Recovered | Verdict::WithinTolerance
+    )
 }
 
 /// The report.
@@ -42,13 +53,12 @@ pub(super) fn lines(rehearsal: &Rehearsal) -> Vec<String> {
     let mut lines: Vec<String> = (0..rehearsal.launches.len())
         .flat_map(|place| restarts_in_words(rehearsal, place))
         .collect();
-    for Comparison { file, same } in &rehearsal.compared {
-        let how = if *same {
-            "as undisturbed"
-        } else {
-            "another result"
-        };
-        lines.push(format!("{}: {how}", file.display()));
+    for Comparison { file, other } in &rehearsal.compared {
+        let file = file.display();
+        lines.push(match other {
+            None => format!("{file}: as undisturbed"),
+            Some(other) => format!("{file}: another result: {}", other.how),
+        });
     }
     lines.extend(checkpoints_in_words(rehearsal));
     let undisturbed = &rehearsal.undisturbed;
@@ -57,27 +67,35 @@ pub(super) fn lines(rehearsal: &Rehearsal) -> Vec<String> {
             "nothing of SCR was seen: the program does not call SCR_Init, or it fails, or SCR_ENABLE=0".into(),
         );
     }
-    let ended = rehearsal.launches.last();
-    let nothing = rehearsal.compared.is_empty() && rehearsal.checkpoints.count == 0;
-    if nothing && ended.is_some_and(|last| last.ending == Ending::Code(0)) {
-        lines.push("no results were compared (--compare names files with results)".into());
-    }
-    let problems = problems(rehearsal);
-    let verdict = match (proof(rehearsal), problems.len()) {
-        (Proof::WentOn, 0) => "RECOVERED",
-        // The only problem is that nothing was seen.
-        (Proof::NothingSeen, 1) if ended.is_some_and(|last| last.ending == Ending::Code(0)) => {
-            "NOT PROVEN"
-        }
-        (Proof::WentOn, 1) if rehearsal.is_not_reproducible() => "NOT PROVEN",
-        _ => "NOT RECOVERED",
-    };
-    lines.push(verdict.into());
-    for Finding { what, remedy } in problems {
+    lines.extend(table::lines(rehearsal));
+    let alone = rehearsal.undisturbed.seconds;
+    lines.push(format!(
+        "the rehearsal took {:.1} s, {:.1} times the undisturbed run",
+        rehearsal.seconds,
+        rehearsal.seconds / alone.max(0.001)
+    ));
+    lines.push(verdict(rehearsal).words().into());
+    for Finding { what, remedy } in problems(rehearsal) {
         lines.push(format!("- {what}"));
         lines.push(format!("  {remedy}"));
     }
     lines
+}
+
+/// The verdict on all launches.
+pub(super) fn verdict(rehearsal: &Rehearsal) -> Verdict {
+    let ended = rehearsal.launches.last();
+    let ended = ended.is_some_and(|last| last.ending == Ending::Code(0));
+    let tolerant = rehearsal.tolerant || !rehearsal.unsteady.tolerances.is_empty();
+    match (proof(rehearsal), problems(rehearsal).len()) {
+        (Proof::WentOn, 0) if tolerant => Verdict::WithinTolerance,
+        (Proof::WentOn, 0) => Verdict::Recovered,
+        // The only problem is that nothing was seen.
+        (Proof::NothingSeen | Proof::NothingThere, 1) if ended => Verdict::NotProven,
+        (Proof::WentOn, 1) if rehearsal.is_not_reproducible() => Verdict::NotProven,
+        (Proof::WentOn, 1) if ended && rehearsal.compares_nothing() => Verdict::NotProven,
+        _ => Verdict::NotRecovered,
+    }
 }
 
 /// The report has at most so many lines about parts that differ in a checkpoint.
@@ -95,8 +113,14 @@ fn checkpoints_in_words(rehearsal: &Rehearsal) -> Vec<String> {
         let line = |one: &Other| format!("{}: {}: {}", one.checkpoint, one.part, one.how);
         lines.extend(of_first.map(line).take(MOST_PARTS));
     } else if !found.parts.is_empty() {
-        let count = counted(found.count, "checkpoint");
+        let count = counted(found.compared.len(), "checkpoint");
         lines.push(format!("{count} after a kill: as undisturbed"));
+    }
+    for (name, distance) in &rehearsal.unsteady.tolerances {
+        let spread = Spread::Numbers(*distance);
+        lines.push(format!(
+            "{name}: {spread}; ten times that is taken as the same"
+        ));
     }
     if !rehearsal.unsteady.parts.is_empty() {
         let parts: Vec<&str> = rehearsal
@@ -134,11 +158,17 @@ pub(super) fn problems(rehearsal: &Rehearsal) -> Vec<Finding> {
         }
     }
     found.extend(outside(&rehearsal.outside));
-    for place in 1..rehearsal.launches.len() {
-        found.extend(bad_restarts(rehearsal, place));
-    }
-    for (number, launch) in rehearsal.launches.iter().enumerate() {
-        found.extend(bad_end(number + 1, launch));
+    for (place, launch) in rehearsal.launches.iter().enumerate() {
+        let restarts = match place {
+            0 => Vec::new(),
+            place => bad_restarts(rehearsal, place),
+        };
+        // A launch that makes no restart cannot be killed in it.
+        let is_explained = !restarts.is_empty() && launch.ending == Ending::TooEarly(0);
+        found.extend(restarts);
+        if !is_explained {
+            found.extend(bad_end(place + 1, launch));
+        }
     }
     if let Some(first) = rehearsal.checkpoints.others.first() {
         found.push(Finding {
@@ -158,24 +188,32 @@ pub(super) fn problems(rehearsal: &Rehearsal) -> Vec<Finding> {
                 "the program is not reproducible: two undisturbed runs differ in {}",
                 excerpt(&all.join(" "), 300)
             ),
-            remedy: "Name a command that knows a tolerance (--compare-with), or a file that is the same in each run (--compare).",
+            remedy: "Give a tolerance (--tolerance), a command that knows one (--compare-with), or a file that is the same in each run \
+                (--compare).",
         });
     }
-    let others: Vec<String> = rehearsal
-        .compared
-        .iter()
-        .filter(|one| !one.same && !rehearsal.unsteady.files.contains(&one.file))
-        .map(|one| one.file.display().to_string())
-        .collect();
+    let unsteady = &rehearsal.unsteady.files;
+    let others = rehearsal.compared.iter().filter_map(|one| {
+        let other = one.other.as_ref()?;
+        let told = format!("{}: {}", one.file.display(), other.how);
+        (!unsteady.contains(&one.file)).then_some(told)
+    });
+    let others: Vec<String> = others.collect();
     if !others.is_empty() {
         let after = match proof(rehearsal) {
             Proof::WentOn => "after the restart",
             _ => "after the kill",
         };
         found.push(Finding {
-            what: format!("{after} the results are others: {}", others.join(" ")),
+            what: format!("{after} the results are others: {}", others.join("; ")),
             remedy: "A part of the state is not saved, or not read again: compare the variables that the main loop changes \
                 with those that a checkpoint has.",
+        });
+    }
+    if found.is_empty() && rehearsal.compares_nothing() {
+        found.push(Finding {
+            what: "nothing was compared, so it is not known whether the restart computes the same".into(),
+            remedy: "Name files with results (--compare), or keep the checkpoints for a comparison (SCR_FLUSH=1).",
         });
     }
     found
@@ -287,16 +325,26 @@ fn bad_end(number: usize, launch: &Launch) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::fields::compare::Tolerance;
     use super::super::checkpoints::Checkpoints;
+    use super::super::plan::{Awaited, Kill, Victim};
     use super::super::rehearsal::{Unsteady, telling_line};
-    use super::super::seen::{Checkpoint, Restart, Seen};
+    use super::super::results::difference;
+    use super::super::seen::{Checkpoint, Phase, Restart, Seen};
     use super::*;
 
     fn launch(ending: Ending, seen: Seen) -> Launch {
+        let kill = Kill {
+            victim: Victim::Rank(1),
+            awaited: Awaited::Complete(1),
+            delay: 0.5,
+        };
         Launch {
+            kill: (ending == Ending::Struck).then_some(kill),
             ending,
             started: 4,
             ranks: 4,
+            nodes: 2,
             seconds: 2.0,
             begun: 100.0,
             ended: 102.0,
@@ -311,6 +359,7 @@ mod tests {
             name: name.into(),
             begun: at - 0.5,
             at,
+            ..Checkpoint::default()
         }
     }
 
@@ -318,6 +367,7 @@ mod tests {
         Seen {
             begun: true,
             completed: vec![checkpoint("ck.1", 101.0)],
+            phase: (Phase::Writing("ck.2".into()), 101.5),
             ..Seen::default()
         }
     }
@@ -346,11 +396,13 @@ mod tests {
             launches: vec![launch(Ending::Struck, written()), last],
             compared: vec![Comparison {
                 file: "result".into(),
-                same,
+                other: (!same).then(|| difference(b"1", b"2", &Tolerance::default()).unwrap()),
             }],
             checkpoints: Checkpoints::default(),
             unsteady: Unsteady::default(),
+            tolerant: false,
             says: None,
+            seconds: 6.0,
         }
     }
 
@@ -368,9 +420,22 @@ mod tests {
             [
                 "launch 2 went on from ck.1 from the cache, 0.2 s after its begin; 1.0 s of work are done again",
                 "result: as undisturbed",
+                "MOMENT                           WENT ON FROM  COMPARED      VERDICT",
+                "launch 1: rank 1 killed in ck.2  ck.1          results same  recovered",
+                "launch again by scr run          -             -             not tried: the rehearsal launches by itself",
+                "repair in the running job        -             -             not tried: the rehearsal ends a launch with a kill",
+                "the rehearsal took 6.0 s, 3.0 times the undisturbed run",
                 "RECOVERED"
             ]
         );
+    }
+
+    #[test]
+    fn a_restart_of_which_nothing_is_compared_proves_nothing() {
+        let mut nothing = rehearsal(launch(Ending::Code(0), went_on()), true);
+        nothing.compared.clear();
+        assert!(first(&nothing).contains("nothing was compared"));
+        assert_eq!(verdict(&nothing), Verdict::NotProven);
     }
 
     #[test]
@@ -435,7 +500,8 @@ mod tests {
         };
         let mut early = rehearsal(launch(Ending::Code(0), written()), true);
         early.launches[0] = launch(Ending::Struck, none.clone());
-        assert!(first(&early).contains("began from the beginning: no checkpoint was complete"));
+        assert!(first(&early).contains("began from the beginning, as it must: no checkpoint"));
+        assert!(lines(&early).contains(&"NOT PROVEN".to_string()));
 
         // The launch between was killed before its restart, and the last launch makes no restart.
         let mut between = rehearsal(launch(Ending::Code(0), written()), true);

@@ -1,28 +1,40 @@
 //! `scr rehearse`: kills a program on emulated nodes, restarts it, and compares how it ends.
 //!
-//! [`plan`] says on which node each rank is and what is killed when, [`stage`] carries out one launch, [`seen`] reads what
-//! the event logs have of it, [`checkpoints`] compares those of two runs, [`proof`] finds out whether it went on from a
-//! checkpoint, and [`judge`] says whether the program has recovered, and if not, why.
+//! [`plan`] says on which node each rank is and what is killed, [`course`] draws the moments, [`stage`] carries out one
+//! launch, [`seen`] reads what the event logs have of it, [`caches`] saves checkpoints that are only there, [`checkpoints`] and
+//! [`results`] compare those of two runs, within the [`spread`] of undisturbed ones. [`proof`] finds out whether a launch went on
+//! from a checkpoint, [`judge`] says whether the program has recovered, and if not, why, and [`table`] says so of each kill.
 
 mod agent;
+mod caches;
 mod checkpoints;
+mod course;
+mod document;
 mod explain;
 mod judge;
 mod outside;
 mod plan;
 mod proof;
 mod rehearsal;
+mod results;
 mod seen;
+mod spread;
 mod stage;
+mod table;
 
 use super::call::{Failure, Invocation};
+use super::fields::compare::Tolerance;
 use super::run::Signals;
-use super::{Outcome, RunCommand, status};
+use super::{Outcome, RunCommand, json, status};
 use checkpoints::Checkpoints;
-use plan::{Placement, Strike, Victim};
+use course::Course;
+use plan::{Moment, Placement, Strike, Victim};
 use rehearsal::{Comparison, Rehearsal, Unsteady};
+use results::Difference;
 use scr_engine::job::Environment;
 use scr_engine::job::program::{self, find};
+use scr_engine::system::time::Instant;
+use spread::Spread;
 use stage::{Ending, Launch, Stage};
 use std::ffi::OsString;
 use std::io::Write;
@@ -32,8 +44,8 @@ use std::time::Duration;
 /// Try whether a program survives failures, before they happen
 ///
 /// Launches the program on emulated nodes of this machine: once undisturbed, and once more, where
-/// processes or nodes are killed after some checkpoints and the program is launched again. Then
-/// compares how both runs have ended, and says what was restored from where, how much time was lost,
+/// processes or nodes are killed at several moments and the program is launched again. Then
+/// compares results and checkpoints of both runs, and says what was restored from where, how much time was lost,
 /// and what to change if the program did not recover. docs/rehearsal.md shows a report.
 ///
 /// RECOVERED means that a launch after a kill was seen to go on from a checkpoint, and ended as the undisturbed run did. Of a program
@@ -52,19 +64,31 @@ pub(super) struct Options {
     /// Number of nodes
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=4096))]
     nodes: u32,
-    /// What to kill, and when: node, node=n2, rank or rank=5, then @3 for after the third checkpoint of a launch, or @20s for
-    /// after 20 seconds. Without a number it is drawn. Each one ends a launch; may be repeated
+    /// What to kill, and when: node, node=n2, rank or rank=5, then @ and a moment: 3 for between the third checkpoint of a launch
+    /// and the next one, 3+0.5s for half a second after it, start, checkpoint or checkpoint=3 for in it, restart, or 20s.
+    /// What is not said is drawn. Each one ends a launch; may be repeated
     #[arg(short, long, value_name = "WHAT", value_parser = Strike::parse)]
     kill: Vec<Strike>,
     /// Number of ranks of the last launch, for programs that restart on another number of ranks
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     restart_ranks: Option<u32>,
+    /// Number of nodes of the last launch
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    restart_nodes: Option<u32>,
+    /// One kill at most, between two checkpoints: for a test of the program that is run often
+    #[arg(long, conflicts_with = "kill")]
+    quick: bool,
     /// A file with results, relative to the current directory of the program; may be repeated
     #[arg(short, long, value_name = "FILE")]
     compare: Vec<PathBuf>,
     /// Compare these files by a command, to which the undisturbed file and the other one are added: exit code 0 for alike
     #[arg(long, value_name = "CMD", requires = "compare")]
     compare_with: Option<String>,
+    /// Take numbers in fields and in text files of --compare as the same if they differ by at most X, relative to the greater of
+    /// the two, as 1e-9, or also by an absolute number, as 1e-9,1e-12. Otherwise ten times the difference of two undisturbed
+    /// runs is taken, if they differ
+    #[arg(long, value_name = "X", value_parser = spread::parse)]
+    tolerance: Option<Tolerance>,
     /// What the program prints only when it goes on from a checkpoint, such as "restart from step". For programs without SCR
     #[arg(long, value_name = "TEXT", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     says: Option<String>,
@@ -88,8 +112,11 @@ pub(super) struct Options {
     html: Option<PathBuf>,
     /// If the restarted run differs, find the variables that its checkpoints lack: the program is restarted some more times, and
     /// looked at. Compile it with -g
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     explain: bool,
+    /// Print JSON, for programs; described in docs/formats/json.md
+    #[arg(long)]
+    json: bool,
     /// This process is a rank of the stage in this directory
     #[arg(long, value_name = "DIR", hide = true)]
     as_rank: Option<PathBuf>,
@@ -103,9 +130,16 @@ impl RunCommand for Options {
         if let Some(stage) = &self.as_rank {
             return Err(agent::become_rank(stage, &self.words));
         }
-        let rehearsal = self.rehearse(call)?;
-        for line in judge::lines(&rehearsal) {
-            writeln!(call.out, "{line}")?;
+        call.verbose = !self.json;
+        let begun = Instant::now();
+        let mut rehearsal = self.rehearse(call)?;
+        rehearsal.seconds = begun.elapsed().as_secs_f64();
+        if self.json {
+            json::print(call, "rehearse", document::document(&rehearsal))?;
+        } else {
+            for line in judge::lines(&rehearsal) {
+                writeln!(call.out, "{line}")?;
+            }
         }
         if self.explain && rehearsal.differs() {
             self.explain(&rehearsal, call)?;
@@ -119,17 +153,10 @@ impl RunCommand for Options {
 
 impl Options {
     fn rehearse(&self, call: &mut Invocation) -> Result<Rehearsal, Failure> {
-        if self.nodes > self.ranks {
-            return Err(Failure::said(format!(
-                "{} nodes need a rank each, and there are {} ranks (--ranks)",
-                self.nodes, self.ranks
-            )));
-        }
-        let program = self.program()?;
-        let launcher = self.launcher()?;
+        self.check()?;
+        let (program, launcher) = (self.program()?, self.launcher()?);
         let dir = self.directory()?;
         let mut signals = Signals::new()?;
-        let mut place = Placement::new(self.ranks as usize, self.nodes as usize);
         let new_stage = |name: &str| Stage::new(&dir.join(name), &launcher, &program, &self.copy);
 
         let mut whole = new_stage("whole")?;
@@ -138,8 +165,7 @@ impl Options {
             format_args!("undisturbed run in {}", whole.dir().display()),
         )?;
         let limit = self.limit.map(Duration::from_secs);
-        let undisturbed = whole.launch(&place, None, limit, &mut signals)?;
-        let count = undisturbed.seen.completed().count();
+        let undisturbed = whole.launch(&self.place(), None, limit, &mut signals)?;
         say(
             call,
             format_args!("{}", judge::ended_in_words(&undisturbed)),
@@ -151,7 +177,9 @@ impl Options {
             compared: Vec::new(),
             checkpoints: Checkpoints::default(),
             unsteady: Unsteady::default(),
+            tolerant: self.tolerance.is_some(),
             says: self.says.clone(),
+            seconds: 0.0,
         };
         if found.undisturbed.ending != Ending::Code(0) || found.undisturbed.started == 0 {
             return Ok(found);
@@ -160,65 +188,105 @@ impl Options {
         let seconds = found.undisturbed.seconds;
         let limit = limit.unwrap_or(Duration::from_secs_f64(60.0 + 10.0 * seconds));
         let mut struck = new_stage("struck")?;
-        let mut draw = plan::Draw::new(self.seed);
-        for strike in self.strikes() {
-            let strike = strike.settle(&place, count, seconds, &mut draw)?;
-            say(
-                call,
-                format_args!("launch {}: {strike}", found.launches.len() + 1),
-            )?;
-            let launch = struck.launch(&place, Some(&strike), Some(limit), &mut signals)?;
-            say(call, format_args!("{}", judge::ended_in_words(&launch)))?;
-            if let (Victim::Node(node), Ending::Struck) = (&strike.victim, &launch.ending) {
-                struck.lose(node)?;
-                place.replace(node);
-            }
-            let goes_on = launch.ending == Ending::Struck;
-            found.launches.push(launch);
-            if !goes_on {
-                return Ok(found);
-            }
+        if !self.strike(call, &mut struck, &mut found, (limit, &mut signals))? {
+            return Ok(found);
         }
-        if let Some(ranks) = self.restart_ranks {
-            place.spread(ranks as usize);
-        }
-        say(
-            call,
-            format_args!("launch {}: to the end", found.launches.len() + 1),
-        )?;
-        let last = struck.launch(&place, None, Some(limit), &mut signals)?;
-        say(call, format_args!("{}", judge::ended_in_words(&last)))?;
-        let ended = last.ending == Ending::Code(0);
-        found.launches.push(last);
-        // A launch that was ended has no results.
-        for file in self.compare.iter().filter(|_| ended) {
-            let same = self.same(&whole.dir().join(file), &struck.dir().join(file))?;
-            found.compared.push(Comparison {
-                file: file.clone(),
-                same,
-            });
-        }
-        // A tolerance for results does not apply to checkpoints. Other ranks have other files and fields of their
-        // own.
-        let as_many = self.restart_ranks.is_none_or(|ranks| ranks == self.ranks);
-        if ended && as_many && self.compare_with.is_none() {
-            let after = found.launches.get(1..).unwrap_or_default();
-            found.checkpoints = Checkpoints::compare(&whole, &struck, after)?;
-        }
+        self.compare(&whole, &struck, &mut found)?;
         if found.differs() {
             say(
                 call,
                 format_args!("once more undisturbed, since results differ"),
             )?;
             let mut again = new_stage("again")?;
-            let place = Placement::new(self.ranks as usize, self.nodes as usize);
-            let launch = again.launch(&place, None, Some(limit), &mut signals)?;
+            let launch = again.launch(&self.place(), None, Some(limit), &mut signals)?;
             say(call, format_args!("{}", judge::ended_in_words(&launch)))?;
             if launch.ending == Ending::Code(0) {
                 self.find_unsteady(&mut found, (&whole, &again), launch)?;
             }
         }
         Ok(found)
+    }
+
+    /// Launches the program, kills it, and launches it again, to its end. False if a launch had another end than it should.
+    fn strike(
+        &self,
+        call: &mut Invocation,
+        struck: &mut Stage,
+        found: &mut Rehearsal,
+        (limit, signals): (Duration, &mut Signals),
+    ) -> Result<bool, Failure> {
+        let mut place = self.place();
+        let course = Course::of(&found.undisturbed);
+        let strikes = match &self.kill[..] {
+            _ if self.quick => vec![Strike::new(Victim::AnyRank, Moment::Between(None))],
+            [] => course.plan(),
+            some => some.to_vec(),
+        };
+        let mut draw = plan::Draw::new(self.seed);
+        for (number, strike) in strikes.iter().enumerate() {
+            let so_far = (&place, &found.launches[..]);
+            let more = strikes.len() - number - 1;
+            let Some(kill) = course.settle(strike, so_far, more, &mut draw)? else {
+                let left_out = format_args!("kill {} is left out: its moment is past", number + 1);
+                say(call, left_out)?;
+                continue;
+            };
+            say(
+                call,
+                format_args!("launch {}: {kill}", found.launches.len() + 1),
+            )?;
+            let launch = struck.launch(&place, Some(&kill), Some(limit), signals)?;
+            say(call, format_args!("{}", judge::ended_in_words(&launch)))?;
+            if let (Victim::Node(node), Ending::Struck) = (&kill.victim, &launch.ending) {
+                struck.lose(node)?;
+                place.replace(node);
+            }
+            let goes_on = launch.ending == Ending::Struck;
+            found.launches.push(launch);
+            if !goes_on {
+                return Ok(false);
+            }
+        }
+        if found.launches.is_empty() {
+            return Err(Failure::said(
+                "nothing was killed: the program has no checkpoint of the number in --kill",
+            ));
+        }
+        let ranks = self.restart_ranks.unwrap_or(self.ranks) as usize;
+        let nodes = self.restart_nodes.unwrap_or(self.nodes) as usize;
+        place.spread(ranks, nodes);
+        say(
+            call,
+            format_args!("launch {}: to the end", found.launches.len() + 1),
+        )?;
+        let last = struck.launch(&place, None, Some(limit), signals)?;
+        say(call, format_args!("{}", judge::ended_in_words(&last)))?;
+        // A launch that was ended has no results.
+        let ended = last.ending == Ending::Code(0);
+        found.launches.push(last);
+        Ok(ended)
+    }
+
+    /// Compares the results and checkpoints of both runs.
+    fn compare(&self, whole: &Stage, struck: &Stage, found: &mut Rehearsal) -> Result<(), Failure> {
+        for file in &self.compare {
+            let other = self.other(&whole.dir().join(file), &struck.dir().join(file))?;
+            found.compared.push(Comparison {
+                file: file.clone(),
+                other,
+            });
+        }
+        // What a command takes as the same does not apply to checkpoints.
+        if self.compare_with.is_none() {
+            caches::bring(whole, [&found.undisturbed])?;
+            caches::bring(struck, &found.launches)?;
+            let how = checkpoints::How {
+                given: &self.tolerance.unwrap_or_default(),
+                same_ranks: self.restart_ranks.is_none_or(|ranks| ranks == self.ranks),
+            };
+            found.checkpoints = Checkpoints::compare((whole, struck), &found.launches, 1, &how)?;
+        }
+        Ok(())
     }
 
     /// Finds out which differences also exist between two undisturbed runs.
@@ -228,24 +296,59 @@ impl Options {
         (whole, again): (&Stage, &Stage),
         launch: Launch,
     ) -> Result<(), Failure> {
-        for one in found.compared.iter().filter(|one| !one.same) {
-            if !self.same(&whole.dir().join(&one.file), &again.dir().join(&one.file))? {
-                found.unsteady.files.push(one.file.clone());
+        let unsteady = &mut found.unsteady;
+        for one in &mut found.compared {
+            let Some(other) = &one.other else { continue };
+            let twin = self.other(&whole.dir().join(&one.file), &again.dir().join(&one.file))?;
+            let Some(twin) = twin else { continue };
+            match (Spread::of(twin.greatest), twin.greatest) {
+                (spread @ Spread::Numbers(_), Some(distance)) if self.tolerance.is_none() => {
+                    let name = one.file.display().to_string();
+                    unsteady.tolerances.insert(name, distance);
+                    if spread.allows(other.greatest) {
+                        one.other = None;
+                    }
+                }
+                _ => unsteady.files.push(one.file.clone()),
             }
         }
         if !found.checkpoints.others.is_empty() {
-            let others = Checkpoints::compare(whole, again, &[launch])?;
-            found.unsteady.parts = found.checkpoints.without(&others);
+            let given = &self.tolerance.unwrap_or_default();
+            let launches = [launch];
+            caches::bring(again, &launches)?;
+            let how = checkpoints::How {
+                given,
+                same_ranks: true,
+            };
+            let others = Checkpoints::compare((whole, again), &launches, 0, &how)?;
+            let is_given = self.tolerance.is_some();
+            let (tolerances, parts) = found.checkpoints.within(&others, is_given);
+            unsteady.tolerances.extend(tolerances);
+            unsteady.parts = parts;
         }
         Ok(())
     }
 
-    /// Without --kill: a rank, and then a node, each after a checkpoint that is drawn.
-    fn strikes(&self) -> Vec<Strike> {
-        match &self.kill[..] {
-            [] => vec![Strike::any(Victim::AnyRank), Strike::any(Victim::AnyNode)],
-            some => some.to_vec(),
+    /// Fails if the options do not fit together.
+    fn check(&self) -> Result<(), Failure> {
+        if self.nodes > self.ranks {
+            return Err(Failure::said(format!(
+                "{} nodes need a rank each, and there are {} ranks (--ranks)",
+                self.nodes, self.ranks
+            )));
         }
+        let first = self.kill.first();
+        if first.is_some_and(|first| first.moment == Moment::Restart) {
+            return Err(Failure::said(
+                "the first launch makes no restart: name another --kill before the one in the restart",
+            ));
+        }
+        Ok(())
+    }
+
+    /// The places of the ranks when nothing is lost.
+    fn place(&self) -> Placement {
+        Placement::new(self.ranks as usize, self.nodes as usize)
     }
 
     /// The program with its whole path, and its arguments.
@@ -279,8 +382,15 @@ impl Options {
             .map_err(|error| scr_engine::Error::io("resolve", &self.dir, error).into())
     }
 
-    /// True if the two files with results are alike.
-    fn same(&self, one: &Path, other: &Path) -> Result<bool, Failure> {
+    /// The difference of two files with results.
+    fn other(&self, one: &Path, other: &Path) -> Result<Option<Difference>, Failure> {
+        let told = |how: &str| {
+            let how = how.to_string();
+            Some(Difference {
+                how,
+                greatest: None,
+            })
+        };
         if let Some(command) = &self.compare_with {
             let words = super::run::split_words(command)?;
             let (word, rest) = words
@@ -290,8 +400,8 @@ impl Options {
             arguments.extend([one.into(), other.into()]);
             let done = program::run(&need(word)?, &arguments, &[], COMPARING)?;
             return match done.code {
-                Some(0) => Ok(true),
-                Some(1) => Ok(false),
+                Some(0) => Ok(None),
+                Some(1) => Ok(told(&format!("{word} says so"))),
                 _ => Err(Failure::said(format!("{word}: {}", done.why()))),
             };
         }
@@ -301,7 +411,11 @@ impl Options {
                 "the undisturbed run has not written {} (--compare)",
                 one.display()
             ))),
-            (one, other) => Ok(one == other),
+            (Some(_), None) => Ok(told("it was not written")),
+            (Some(one), Some(other)) => {
+                let given = self.tolerance.unwrap_or_default();
+                Ok(results::difference(&one, &other, &given))
+            }
         }
     }
 }
@@ -320,6 +434,9 @@ fn need(word: &str) -> Result<PathBuf, Failure> {
 
 /// Prints the progress at once, since launches take long.
 fn say(call: &mut Invocation, text: std::fmt::Arguments) -> std::io::Result<()> {
+    if !call.verbose {
+        return Ok(());
+    }
     writeln!(call.out, "{text}")?;
     call.out.flush()
 }

@@ -37,10 +37,19 @@ impl Placement {
         }
     }
 
-    /// Another number of ranks on the same nodes, or on the first of them if there are fewer ranks.
-    pub fn spread(&mut self, ranks: usize) {
-        self.nodes.truncate(ranks.max(1));
+    pub fn nodes(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Another number of ranks and nodes. The first nodes stay, and others that have nothing are added.
+    pub fn spread(&mut self, ranks: usize, nodes: usize) {
         self.ranks = ranks;
+        let nodes = nodes.min(ranks).max(1);
+        self.nodes.truncate(nodes);
+        while self.nodes.len() < nodes {
+            self.nodes.push(format!("spare{}", self.spares));
+            self.spares += 1;
+        }
     }
 }
 
@@ -53,18 +62,24 @@ pub(super) enum Victim {
     Rank(usize),
 }
 
-/// The moment at which it is killed.
+/// The moment at which it is killed, as the user names it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Moment {
-    /// After a checkpoint that is drawn.
-    Any,
-    /// After so many checkpoints of the launch.
-    Checkpoint(usize),
+    /// Between a checkpoint and the next one, after so many checkpoints of the launch. `None`: after a drawn number.
+    Between(Option<usize>),
+    /// After so many checkpoints of the launch and so many seconds.
+    After(usize, f64),
+    /// Before the first checkpoint.
+    Start,
+    /// In a checkpoint. `None`: in one that is drawn.
+    Checkpoint(Option<usize>),
+    /// While a checkpoint is brought back or read.
+    Restart,
     /// After so many seconds of the launch.
     Seconds(f64),
 }
 
-/// One failure.
+/// One failure, as the user names it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Strike {
     pub victim: Victim,
@@ -72,11 +87,8 @@ pub(super) struct Strike {
 }
 
 impl Strike {
-    pub fn any(victim: Victim) -> Self {
-        Strike {
-            victim,
-            moment: Moment::Any,
-        }
+    pub fn new(victim: Victim, moment: Moment) -> Self {
+        Strike { victim, moment }
     }
 
     /// Reads `node`, `node=n2@3`, `rank=5@20s` and the like.
@@ -94,26 +106,21 @@ impl Strike {
                     .map_err(|_| format!("`{rank}` is no number of a rank"))?,
             ),
             _ => {
-                return Err("it is node, node=NAME, rank or rank=NUMBER, with @ and a time".into());
+                return Err(
+                    "it is node, node=NAME, rank or rank=NUMBER, with @ and a moment".into(),
+                );
             }
         };
         let moment = match when {
-            None => Moment::Any,
+            None => Moment::Between(None),
             Some(when) => moment(when)?,
         };
         Ok(Strike { victim, moment })
     }
 
-    /// Chooses the processes to kill and the times by random numbers, if the user has not named them. `checkpoints`
-    /// and `seconds` are numbers of the undisturbed run.
-    pub fn settle(
-        &self,
-        place: &Placement,
-        checkpoints: usize,
-        seconds: f64,
-        draw: &mut Draw,
-    ) -> Result<Self, Failure> {
-        let victim = match &self.victim {
+    /// Chooses the processes to kill, if the user has not named them.
+    pub fn choose(&self, place: &Placement, draw: &mut Draw) -> Result<Victim, Failure> {
+        Ok(match &self.victim {
             Victim::AnyNode => Victim::Node(place.nodes[draw.below(place.nodes.len())].clone()),
             Victim::AnyRank => Victim::Rank(draw.below(place.ranks)),
             Victim::Node(node) if !place.nodes.contains(node) => {
@@ -129,50 +136,96 @@ impl Strike {
                 )));
             }
             known => known.clone(),
-        };
-        let moment = match self.moment {
-            // Without checkpoints of SCR nothing tells how far the program is.
-            Moment::Any | Moment::Checkpoint(_) if checkpoints == 0 => {
-                Moment::Seconds(seconds / 2.0)
-            }
-            // After a restart fewer checkpoints are left; the end may follow the last one at once.
-            Moment::Any => Moment::Checkpoint(1 + draw.below((checkpoints / 2).max(1))),
-            known => known,
-        };
-        Ok(Strike { victim, moment })
+        })
     }
 }
+
+/// The words for a moment after `@`.
+const MOMENTS: &str = "it is start, checkpoint, checkpoint=3, restart, 3 or 3+0.5s for after the third checkpoint, or 20s";
 
 fn moment(text: &str) -> Result<Moment, String> {
-    if let Some(seconds) = text.strip_suffix('s') {
-        let seconds = seconds.parse::<f64>().ok();
-        let seconds = seconds.filter(|seconds| (0.0..1e9).contains(seconds));
-        return seconds
-            .map(Moment::Seconds)
-            .ok_or_else(|| format!("`{text}` is no number of seconds, such as 20s"));
-    }
-    match text.parse() {
-        Ok(0) | Err(_) => Err(format!(
-            "`{text}` is no number of checkpoints from 1 on, nor of seconds, such as 20s"
-        )),
-        Ok(count) => Ok(Moment::Checkpoint(count)),
+    let wrong = |text: &str| format!("`{text}` is no moment: {MOMENTS}");
+    let seconds = |text: &str| {
+        let seconds = text.strip_suffix('s')?.parse::<f64>().ok()?;
+        (0.0..1e9).contains(&seconds).then_some(seconds)
+    };
+    let number = |text: &str| text.parse().ok().filter(|number| *number > 0);
+    let found = match (text, text.split_once(['=', '+'])) {
+        ("start", _) => Some(Moment::Start),
+        ("restart", _) => Some(Moment::Restart),
+        ("checkpoint", _) => Some(Moment::Checkpoint(None)),
+        (_, Some(("checkpoint", which))) if text.contains('=') => {
+            number(which).map(|which| Moment::Checkpoint(Some(which)))
+        }
+        (_, Some((which, after))) if text.contains('+') => number(which)
+            .zip(seconds(after))
+            .map(|(which, after)| Moment::After(which, after)),
+        (_, None) if text.ends_with('s') => seconds(text).map(Moment::Seconds),
+        (_, None) => number(text).map(|which| Moment::Between(Some(which))),
+        _ => None,
+    };
+    found.ok_or_else(|| wrong(text))
+}
+
+impl fmt::Display for Victim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Victim::AnyNode => f.write_str("a node"),
+            Victim::AnyRank => f.write_str("a rank"),
+            Victim::Node(node) => write!(f, "node {node}"),
+            Victim::Rank(rank) => write!(f, "rank {rank}"),
+        }
     }
 }
 
-impl fmt::Display for Strike {
+/// The event of a launch after which the time of a kill begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Awaited {
+    Launch,
+    /// The program has called SCR_Init.
+    Start,
+    /// This checkpoint of the launch has begun, from 1 on.
+    Begun(usize),
+    /// This checkpoint of the launch is complete. The kill comes before the next one.
+    Complete(usize),
+    /// This checkpoint of the launch is complete. The kill may also come after later ones.
+    After(usize),
+    /// A checkpoint is brought back, or read.
+    Restore,
+    /// A checkpoint is read.
+    Read,
+    /// A checkpoint was read.
+    Restarted,
+}
+
+/// A kill: its victim, and its moment.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Kill {
+    pub victim: Victim,
+    pub awaited: Awaited,
+    /// Seconds after the event.
+    pub delay: f64,
+}
+
+impl fmt::Display for Kill {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.victim {
-            Victim::AnyNode => f.write_str("a node")?,
-            Victim::AnyRank => f.write_str("a rank")?,
-            Victim::Node(node) => write!(f, "node {node}")?,
-            Victim::Rank(rank) => write!(f, "rank {rank}")?,
-        }
-        match self.moment {
-            Moment::Any => f.write_str(" is killed after a checkpoint"),
-            Moment::Checkpoint(count) => {
-                write!(f, " is killed after checkpoint {count} of the launch")
+        let Kill { victim, delay, .. } = self;
+        write!(f, "{victim} is killed ")?;
+        match self.awaited {
+            Awaited::Launch => write!(f, "after {delay:.2} s"),
+            Awaited::Start => write!(f, "{delay:.2} s after SCR_Init"),
+            Awaited::Begun(which) => {
+                write!(
+                    f,
+                    "in checkpoint {which} of the launch, {delay:.3} s after its begin"
+                )
             }
-            Moment::Seconds(seconds) => write!(f, " is killed after {seconds:.1} s"),
+            Awaited::Complete(which) | Awaited::After(which) => {
+                write!(f, "{delay:.2} s after checkpoint {which} of the launch")
+            }
+            Awaited::Restore => f.write_str("while a checkpoint is brought back"),
+            Awaited::Read => f.write_str("while a checkpoint is read"),
+            Awaited::Restarted => write!(f, "{delay:.2} s after its restart"),
         }
     }
 }
@@ -193,28 +246,37 @@ impl Draw {
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         (mixed ^ (mixed >> 31)) as usize % limit
     }
+
+    /// A number from 0 on, below 1.
+    pub fn fraction(&mut self) -> f64 {
+        self.below(1 << 20) as f64 / f64::from(1 << 20)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
 
     #[test]
     fn strikes_are_read_and_wrong_ones_refused() {
         let of = |victim, moment| Ok(Strike { victim, moment });
-        assert_eq!(Strike::parse("node"), of(Victim::AnyNode, Moment::Any));
-        assert_eq!(
-            Strike::parse("node=n2@3"),
-            of(Victim::Node("n2".into()), Moment::Checkpoint(3))
-        );
-        assert_eq!(
-            Strike::parse("rank=5@1.5s"),
-            of(Victim::Rank(5), Moment::Seconds(1.5))
-        );
-        assert_eq!(
-            Strike::parse("rank@2"),
-            of(Victim::AnyRank, Moment::Checkpoint(2))
-        );
+        let read = Strike::parse;
+        assert_eq!(read("node"), of(Victim::AnyNode, Moment::Between(None)));
+        let third = Moment::Between(Some(3));
+        assert_eq!(read("node=n2@3"), of(Victim::Node("n2".into()), third));
+        for (text, moment) in [
+            ("2", Moment::Between(Some(2))),
+            ("2+0.5s", Moment::After(2, 0.5)),
+            ("start", Moment::Start),
+            ("checkpoint", Moment::Checkpoint(None)),
+            ("checkpoint=3", Moment::Checkpoint(Some(3))),
+            ("restart", Moment::Restart),
+            ("1.5s", Moment::Seconds(1.5)),
+        ] {
+            let strike = read(&format!("rank=5@{text}"));
+            assert_eq!(strike, of(Victim::Rank(5), moment), "{text}");
+        }
         for wrong in [
             "",
             "nod",
@@ -225,31 +287,29 @@ mod tests {
             "node@-1s",
             "rank@s",
             "node@1e99s",
+            "rank@start=1",
+            "rank@checkpoint=0",
+            "rank@checkpoint+1s",
+            "rank@0+1s",
+            "rank@1+2",
+            "rank@1=2s",
         ] {
             assert!(Strike::parse(wrong).is_err(), "{wrong}");
         }
     }
 
     #[test]
-    fn what_is_not_said_is_drawn_and_what_is_not_there_refused() {
+    fn victims_that_are_not_named_are_drawn_and_those_that_are_not_there_refused() {
         let place = Placement::new(4, 2);
         let mut draw = Draw::new(1);
-        for _ in 0..50 {
-            let strike = Strike::any(Victim::AnyNode).settle(&place, 6, 1.0, &mut draw);
-            let Strike { victim, moment } = strike.unwrap();
-            assert!(matches!(&victim, Victim::Node(node) if place.nodes.contains(node)));
-            assert!(matches!(moment, Moment::Checkpoint(1..=3)), "{moment:?}");
-        }
-        let unlinked = Strike::parse("rank@3")
-            .unwrap()
-            .settle(&place, 0, 8.0, &mut draw);
-        assert_eq!(unlinked.unwrap().moment, Moment::Seconds(4.0));
+        let drawn: BTreeSet<String> = (0..50)
+            .map(|_| Strike::parse("node").unwrap().choose(&place, &mut draw))
+            .map(|victim| victim.unwrap().to_string())
+            .collect();
+        assert_eq!(drawn, BTreeSet::from(["node n0".into(), "node n1".into()]));
         for absent in ["node=n2", "rank=4"] {
             let strike = Strike::parse(absent).unwrap();
-            assert!(
-                strike.settle(&place, 6, 1.0, &mut draw).is_err(),
-                "{absent}"
-            );
+            assert!(strike.choose(&place, &mut draw).is_err(), "{absent}");
         }
     }
 
@@ -265,7 +325,9 @@ mod tests {
         place.replace("n0");
         place.replace("spare0");
         assert_eq!(nodes(&place), ["spare1", "spare1", "spare1", "n1", "n1"]);
-        place.spread(1);
+        place.spread(4, 3);
+        assert_eq!(nodes(&place), ["spare1", "spare1", "n1", "spare2"]);
+        place.spread(1, 3);
         assert_eq!(nodes(&place), ["spare1"]);
     }
 }

@@ -15,6 +15,8 @@ pub(super) enum Proof {
     Not,
     /// The program does not use SCR, so nothing could be seen.
     NothingSeen,
+    /// No checkpoint was complete before a kill, so that it was right to begin from the beginning.
+    NothingThere,
 }
 
 /// The proof for the last launch, which nothing has killed.
@@ -30,6 +32,7 @@ pub(super) fn proof(rehearsal: &Rehearsal) -> Proof {
         let mut restarts = last.seen.begun().filter_map(|(_, seen)| went_on(seen));
         return match restarts.next() {
             Some(_) => Proof::WentOn,
+            None if nothing_was_there(before) => Proof::NothingThere,
             None => Proof::Not,
         };
     }
@@ -40,10 +43,24 @@ pub(super) fn proof(rehearsal: &Rehearsal) -> Proof {
     }
 }
 
+/// True if no launch that was killed had completed a checkpoint.
+pub(super) fn nothing_was_there(before: &[Launch]) -> bool {
+    before.iter().all(|launch| {
+        launch.seen.completed().next().is_none()
+            && launch.seen.begun().all(|(_, seen)| seen.restart.is_none())
+    })
+}
+
 /// The checkpoint that all ranks have read.
 fn went_on(seen: &Seen) -> Option<&Restart> {
     let restart = seen.restart.as_ref();
     restart.filter(|restart| restart.why_not.is_none())
+}
+
+/// The name of a checkpoint that a launch went on from.
+pub(super) fn restart_of(launch: &Launch) -> Option<&str> {
+    let restart = launch.seen.begun().find_map(|(_, seen)| went_on(seen))?;
+    Some(&restart.name)
 }
 
 /// `launch 2`, or `launch 2: session ocean`.
@@ -70,8 +87,12 @@ pub(super) fn restarts_in_words(rehearsal: &Rehearsal, place: usize) -> Vec<Stri
         // A name may be used again: the last checkpoint of the name before the strike counts.
         let mut written = before.seen.of(session)?.completed.iter().rev();
         let written = written.find(|one| one.name == restart.name);
-        let lost =
-            written.map(|one| format!("; {:.1} s of work are done again", before.ended - one.at));
+        let lost = written.map(|one| {
+            format!(
+                "; {:.1} s of work are done again",
+                (before.ended - one.at).max(0.0)
+            )
+        });
         let from = match restart.from.as_str() {
             "" => String::new(),
             how => format!(" {how}"),
@@ -236,6 +257,12 @@ fn unproven(rehearsal: &Rehearsal, number: usize, before: &[Launch]) -> Option<F
             ),
             remedy: "Name with --says the text that the program prints when it goes on from a checkpoint of its own.",
         }),
+        Proof::NothingThere => Some(Finding {
+            what: format!(
+                "launch {number} began from the beginning, as it must: no checkpoint was complete ({ran})"
+            ),
+            remedy: "Kill later (--kill), or have checkpoints written earlier (SCR_CHECKPOINT_INTERVAL).",
+        }),
         Proof::Not => Some(match &rehearsal.says {
             Some(text) if rehearsal.undisturbed.seen.begun().next().is_none() => Finding {
                 what: format!(
@@ -244,20 +271,12 @@ fn unproven(rehearsal: &Rehearsal, number: usize, before: &[Launch]) -> Option<F
                 ),
                 remedy: "See its output, and whether a checkpoint of its own was there when it was killed (--kill rank@20s).",
             },
-            _ => {
-                let complete = before
-                    .iter()
-                    .any(|launch| launch.seen.completed().next().is_some());
-                let why = if complete {
-                    "no session has read a checkpoint"
-                } else {
-                    "no checkpoint was complete"
-                };
-                Finding {
-                    what: format!("launch {number} began from the beginning: {why} ({ran})"),
-                    remedy: "Kill later (--kill), or have checkpoints written earlier (SCR_CHECKPOINT_INTERVAL).",
-                }
-            }
+            _ => Finding {
+                what: format!(
+                    "launch {number} began from the beginning: no session has read a checkpoint ({ran})"
+                ),
+                remedy: "See what each session asks SCR_Have_restart.",
+            },
         }),
     }
 }

@@ -1,22 +1,28 @@
 //! Both runs of a rehearsal, their mistakes, and the output of the program.
 
+use super::super::fields::value::Distance;
 use super::checkpoints::{Checkpoints, Part};
+use super::results::Difference;
 use super::stage::Launch;
 use scr_engine::text::excerpt;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 /// A file with results in both runs.
 pub(super) struct Comparison {
     pub file: PathBuf,
-    pub same: bool,
+    /// The difference that counts, if there is one.
+    pub other: Option<Difference>,
 }
 
-/// Results and parts of checkpoints that differ in two undisturbed runs.
+/// The differences of two undisturbed runs, in what also differs after the kills.
 #[derive(Default)]
 pub(super) struct Unsteady {
+    /// Files and parts that cannot be compared.
     pub files: Vec<PathBuf>,
     pub parts: BTreeSet<Part>,
+    /// The distances of files and parts in which only numbers differ.
+    pub tolerances: BTreeMap<String, Distance>,
 }
 
 /// Both runs.
@@ -31,20 +37,50 @@ pub(super) struct Rehearsal {
     pub checkpoints: Checkpoints,
     /// The differences of two undisturbed runs.
     pub unsteady: Unsteady,
+    /// A tolerance was given by hand.
+    pub tolerant: bool,
     /// The text that the program prints when it goes on from a checkpoint of its own.
     pub says: Option<String>,
+    /// Seconds of the whole rehearsal.
+    pub seconds: f64,
 }
 
 impl Rehearsal {
     /// True if the restarted run has computed something else.
     pub fn differs(&self) -> bool {
-        self.compared.iter().any(|one| !one.same) || !self.checkpoints.others.is_empty()
+        self.compared.iter().any(|one| one.other.is_some()) || !self.checkpoints.others.is_empty()
     }
 
     /// True if a file or checkpoint that was to be compared differs whenever the program is run.
     pub fn is_not_reproducible(&self) -> bool {
-        let nothing_else = self.compared.is_empty() && self.checkpoints.parts.is_empty();
-        !self.unsteady.files.is_empty() || !self.unsteady.parts.is_empty() && nothing_else
+        let without_parts = !self.unsteady.parts.is_empty() && self.compares_nothing();
+        !self.unsteady.files.is_empty() || without_parts
+    }
+
+    /// True if neither results nor checkpoints could be compared.
+    pub fn compares_nothing(&self) -> bool {
+        self.compared.is_empty() && self.checkpoints.parts.is_empty()
+    }
+}
+
+/// The verdict on all launches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Recovered,
+    /// Numbers differ no more than in two undisturbed runs, or than the user allows.
+    WithinTolerance,
+    NotProven,
+    NotRecovered,
+}
+
+impl Verdict {
+    pub fn words(self) -> &'static str {
+        match self {
+            Verdict::Recovered => "RECOVERED",
+            Verdict::WithinTolerance => "RECOVERED within a tolerance",
+            Verdict::NotProven => "NOT PROVEN",
+            Verdict::NotRecovered => "NOT RECOVERED",
+        }
     }
 }
 

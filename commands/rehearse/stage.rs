@@ -4,7 +4,7 @@ use super::super::call::Failure;
 use super::super::place;
 use super::super::run::Signals;
 use super::super::stacks::Stacks;
-use super::plan::{Moment, Placement, Strike, Victim};
+use super::plan::{Awaited, Kill, Placement, Victim};
 use super::seen::{Seen, Sessions};
 use rustix::process::{Pid, Signal, kill_process};
 use scr_engine::Error;
@@ -34,28 +34,37 @@ pub(super) const STOPS: &str = "stops";
 /// Time between two looks whether the moment has come.
 const TICK: Duration = Duration::from_millis(20);
 
+/// Time between two looks for a moment in a call of SCR, which may be short.
+const SHORT_TICK: Duration = Duration::from_millis(1);
+
 /// Time that a launcher may take to end when a rank has gone.
 const TO_END: Duration = Duration::from_secs(20);
+
+/// Time that a launcher has for its end after a signal.
+const BETWEEN_SIGNALS: Duration = Duration::from_millis(500);
 
 /// The end of a launch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Ending {
-    /// It ended by itself, with this exit code.
+    /// The launch ended by itself, with this exit code.
     Code(i32),
     /// The launch was struck.
     Struck,
     /// The launch was over before the moment of the strike came.
     TooEarly(i32),
-    /// Its time was over.
+    /// The time of the launch was over.
     Hung,
 }
 
 /// One launch.
 pub(super) struct Launch {
     pub ending: Ending,
+    /// The kill that should end it.
+    pub kill: Option<Kill>,
     /// Number of ranks that the launcher has started, and number that it was asked for.
     pub started: usize,
     pub ranks: usize,
+    pub nodes: usize,
     pub seconds: f64,
     /// Times at which it began, and ended or was struck: seconds since the epoch.
     pub begun: f64,
@@ -64,7 +73,7 @@ pub(super) struct Launch {
     pub stacks: Vec<String>,
     /// The file with the output of the program.
     pub log: PathBuf,
-    /// Its events in the event logs.
+    /// The events of the launch in the event logs.
     pub seen: Sessions,
 }
 
@@ -119,6 +128,25 @@ impl Stage {
         &self.behind
     }
 
+    /// The job id of its launches.
+    pub fn job(&self) -> &str {
+        &self.job
+    }
+
+    /// The nodes that are left: names, and directories of their own files.
+    pub fn nodes(&self) -> Vec<(String, PathBuf)> {
+        let entries = std::fs::read_dir(self.behind.join(NODES));
+        let entries = entries.into_iter().flatten().flatten();
+        let mut nodes: Vec<_> = entries
+            .map(|entry| {
+                let name = entry.file_name().to_string_lossy().into_owned();
+                (name, entry.path())
+            })
+            .collect();
+        nodes.sort();
+        nodes
+    }
+
     /// The sessions that the program has had in this directory: names, and prefix directories.
     pub fn sessions(&self) -> Vec<(String, PathBuf)> {
         let mut all = vec![(String::new(), self.dir.clone())];
@@ -158,11 +186,11 @@ impl Stage {
         ))
     }
 
-    /// Launches the program, strikes it when the moment comes, and waits for its end.
+    /// Launches the program, kills when the moment comes, and waits for its end.
     pub fn launch(
         &mut self,
         place: &Placement,
-        strike: Option<&Strike>,
+        kill: Option<&Kill>,
         limit: Option<Duration>,
         signals: &mut Signals,
     ) -> Result<Launch, Failure> {
@@ -170,14 +198,14 @@ impl Stage {
         let log = self.behind.join(format!("output.{}", self.launches));
         let logs = self.read_logs(&Counts::new())?.into_iter();
         let from: Counts = logs.map(|(name, records)| (name, records.len())).collect();
-        let (mut size, mut strikes) = (0, false);
         let mut child = self.start(place, &log)?;
         let (start, begun) = (Instant::now(), now());
+        let mut watch = kill.map(|kill| Watch::new(kill, begun));
         let ending = loop {
             let status = child.try_wait();
             let status = status.map_err(|error| Error::io("wait for", &self.command[0], error))?;
             if let Some(status) = status {
-                break match strike {
+                break match kill {
                     None => Ending::Code(code(status)),
                     Some(_) => Ending::TooEarly(code(status)),
                 };
@@ -185,19 +213,12 @@ impl Stage {
             if limit.is_some_and(|limit| start.elapsed() > limit) {
                 break Ending::Hung;
             }
-            if let Some(strike) = strike
-                && (strikes || self.has_come(strike.moment, start, &from, &mut size)?)
+            // The process may not have begun yet, or have just ended.
+            if let Some(watch) = &mut watch
+                && watch.has_come(self, &from)?
+                && self.kill(|rank, node| watch.hits(rank, node)) > 0
             {
-                let killed = self.kill(|rank, node| match &strike.victim {
-                    Victim::Node(name) => node == name,
-                    Victim::Rank(number) => rank == *number,
-                    _ => false,
-                });
-                if killed > 0 {
-                    break Ending::Struck;
-                }
-                // The process has not begun yet, or has just ended.
-                strikes = true;
+                break Ending::Struck;
             }
             if let Some((_, name)) = signals.end() {
                 self.kill(|_, _| true);
@@ -206,7 +227,7 @@ impl Stage {
                     "{name} was received, so the launch was ended"
                 )));
             }
-            signals.wait(TICK);
+            signals.wait(watch.as_ref().map_or(TICK, Watch::tick));
         };
         let ended = now();
         let seconds = start.elapsed().as_secs_f64();
@@ -217,8 +238,10 @@ impl Stage {
         self.bury(&mut child)?;
         Ok(Launch {
             ending,
+            kill: kill.cloned(),
             started: std::fs::read_dir(self.behind.join(PIDS)).map_or(0, Iterator::count),
             ranks: place.ranks(),
+            nodes: place.nodes(),
             seconds,
             begun,
             ended,
@@ -282,31 +305,6 @@ impl Stage {
             .map_err(|error| Error::io("run", &self.command[0], error).into())
     }
 
-    /// True if it is time to strike. `from` counts the records of earlier launches in the event logs, and `size` is the size that
-    /// these had when they were read last.
-    fn has_come(
-        &self,
-        moment: Moment,
-        start: Instant,
-        from: &Counts,
-        size: &mut u64,
-    ) -> Result<bool, Failure> {
-        let count = match moment {
-            Moment::Seconds(seconds) => return Ok(start.elapsed().as_secs_f64() >= seconds),
-            Moment::Any => return Ok(true),
-            Moment::Checkpoint(count) => count,
-        };
-        let logs = self.sessions();
-        let logs = logs
-            .iter()
-            .map(|(_, dir)| std::fs::metadata(event_log(dir)));
-        let now = logs.flatten().map(|log| log.len()).sum();
-        if std::mem::replace(size, now) == now {
-            return Ok(false);
-        }
-        Ok(self.seen(from)?.completed().count() >= count)
-    }
-
     /// Kills ranks, and returns how many. A rank that has ended meanwhile does not count.
     pub fn kill(&self, which: impl Fn(usize, &str) -> bool) -> usize {
         let chosen = self.ranks().into_iter();
@@ -362,12 +360,14 @@ impl Stage {
     pub fn bury(&self, child: &mut Child) -> Result<(), Failure> {
         let end = Instant::now() + TO_END;
         let mut signals = [libc::SIGTERM, libc::SIGKILL].into_iter();
+        let mut next = Instant::now();
         while let Ok(None) = child.try_wait() {
-            if self.ranks().is_empty() || Instant::now() > end {
+            let now = Instant::now();
+            if now >= next && (now > end || self.ranks().is_empty()) {
                 if let Some(number) = signals.next() {
                     signal(child.id(), number);
                 }
-                sleep(Duration::from_millis(500));
+                next = now + BETWEEN_SIGNALS;
             }
             // The launcher ends the other ranks when one has gone; a hung launch has lost none.
             if Instant::now() > end {
@@ -377,6 +377,90 @@ impl Stage {
         }
         self.kill(|_, _| true);
         Ok(())
+    }
+}
+
+/// Waits for the moment of a kill.
+struct Watch<'a> {
+    kill: &'a Kill,
+    begun: f64,
+    /// The time of the kill, when its event has come: seconds since the epoch.
+    due: Option<f64>,
+    /// Size of the event logs when they were read last.
+    size: u64,
+}
+
+impl<'a> Watch<'a> {
+    fn new(kill: &'a Kill, begun: f64) -> Self {
+        let due = (kill.awaited == Awaited::Launch).then_some(begun + kill.delay);
+        Watch {
+            kill,
+            begun,
+            due,
+            size: 0,
+        }
+    }
+
+    fn tick(&self) -> Duration {
+        match self.kill.awaited {
+            Awaited::Begun(_) | Awaited::Restore | Awaited::Read => SHORT_TICK,
+            _ => TICK / 4,
+        }
+    }
+
+    fn hits(&self, rank: usize, node: &str) -> bool {
+        match &self.kill.victim {
+            Victim::Node(name) => node == name,
+            Victim::Rank(number) => rank == *number,
+            _ => false,
+        }
+    }
+
+    /// True if it is time to kill. `from` counts the records of earlier launches in the event logs.
+    fn has_come(&mut self, stage: &Stage, from: &Counts) -> Result<bool, Failure> {
+        if self.due.is_none_or(|due| now() < due) && self.kill.awaited != Awaited::Launch {
+            let logs = stage.sessions();
+            let logs = logs
+                .iter()
+                .map(|(_, dir)| std::fs::metadata(event_log(dir)));
+            let size = logs.flatten().map(|log| log.len()).sum();
+            if std::mem::replace(&mut self.size, size) != size {
+                let seen = stage.seen(from)?;
+                let event = self.event(&seen);
+                self.due = match event {
+                    Some(_) if self.is_over(&seen) => Some(0.0),
+                    event => event.map(|at| at + self.kill.delay),
+                };
+            }
+        }
+        Ok(self.due.is_some_and(|due| now() >= due))
+    }
+
+    /// True if the interval of the kill has ended, since the launch is faster than the undisturbed run was.
+    fn is_over(&self, seen: &Sessions) -> bool {
+        match self.kill.awaited {
+            Awaited::Start => seen.begin_of(1).is_some(),
+            Awaited::Begun(number) => seen.end_of(number).is_some(),
+            Awaited::Complete(number) => seen.begin_of(number + 1).is_some(),
+            _ => false,
+        }
+    }
+
+    /// The time of the event after which the time of the kill begins.
+    fn event(&self, seen: &Sessions) -> Option<f64> {
+        let first = |time: fn(&Seen) -> Option<f64>| {
+            let times = seen.0.values().filter_map(time);
+            times.min_by(f64::total_cmp)
+        };
+        match self.kill.awaited {
+            Awaited::Launch => Some(self.begun),
+            Awaited::Start => first(|seen| seen.begun.then_some(seen.begun_at)),
+            Awaited::Begun(number) => seen.begin_of(number),
+            Awaited::Complete(number) | Awaited::After(number) => seen.end_of(number),
+            Awaited::Restore => first(|seen| seen.bringing_back.or(seen.reading)),
+            Awaited::Read => first(|seen| seen.reading),
+            Awaited::Restarted => first(|seen| Some(seen.restart.as_ref()?.at)),
+        }
     }
 }
 

@@ -33,16 +33,16 @@ pub(super) struct Dataset {
     pub name: Option<String>,
     /// The number of the run, from 0.
     pub run: usize,
-    /// The time of its first record, seconds since 1970.
+    /// The time of the first record of the dataset, seconds since 1970.
     pub time: i64,
     pub is_output: bool,
     pub files: Option<u64>,
     pub bytes: Option<f64>,
-    /// The program has written its files, without the work of SCR.
+    /// The program's own writing of the files, without the time that SCR took.
     pub program: Option<Moved>,
-    /// The program has written it, with its redundancy.
+    /// The writing of the dataset, with its redundancy.
     pub written: Option<Moved>,
-    /// Its redundancy was made.
+    /// The making of the redundancy.
     pub encoded: Option<Moved>,
     /// The redundancy scheme.
     pub scheme: Option<String>,

@@ -15,7 +15,7 @@ pub(super) struct Advice {
     pub name: &'static str,
     /// The best interval for the mean time between failures.
     pub best: Option<f64>,
-    /// With its limits.
+    /// The best intervals for the limits of that mean time.
     pub low: Option<f64>,
     pub high: Option<f64>,
 }
@@ -28,9 +28,9 @@ pub(super) struct Estimate {
     pub observed: f64,
     /// Mean time between failures; `None` without a failure, unless the user has given one.
     pub between: Option<f64>,
-    /// The user has given it. Then it has no limits.
+    /// True if the user has given the mean time, which then has no limits.
     pub assumed: bool,
-    /// Its limits; no upper one without a failure.
+    /// The limits of the mean time; no upper limit without a failure.
     pub between_low: Option<f64>,
     pub between_high: Option<f64>,
     /// Time that the program waits for a checkpoint and its flush; `None` without a checkpoint.
@@ -41,8 +41,8 @@ pub(super) struct Estimate {
 }
 
 impl Estimate {
-    /// From the runs. `every` is a mean time between failures that the user knows, in place of the observed
-    /// one.
+    /// The estimate from the runs. `every` is a mean time between failures that the user knows, in place of the observed
+    /// time.
     pub fn of(runs: &[Run], failures: u64, every: Option<f64>) -> Self {
         let observed: f64 = runs.iter().map(Run::seconds).sum();
         let (fewest, most) = expected_failures(failures);

@@ -17,7 +17,7 @@ pub(super) struct FailedOperation {
 }
 
 impl FailedOperation {
-    /// From a record of the run with this number; `None` if it tells of no failure.
+    /// The operation in a record of the run with this number; `None` if the record tells of no failure.
     pub fn of(run: usize, record: &Record) -> Option<Self> {
         let what = match record.event {
             Event::FlushFail => "flush",
@@ -43,7 +43,7 @@ impl FailedOperation {
         self.what.starts_with("flush")
     }
 
-    /// Its dataset, in words.
+    /// The dataset of the operation, in words.
     pub fn dataset(&self) -> String {
         match (self.id, &self.name) {
             (Some(id), Some(name)) => format!("{id} ({name})"),

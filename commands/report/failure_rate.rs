@@ -14,7 +14,7 @@ pub fn expected_failures(seen: u64) -> (f64, f64) {
         0 => (0.0, -outside.ln()),
         _ => {
             let half = outside / 2.0;
-            // With the upper mean, at most `seen` failures come with probability `half`. With the
+            // If the mean is the upper one, at most `seen` failures come with probability `half`. If it is the
             // lower mean, at least `seen` failures come with probability `half`, so at most `seen -
             // 1` come with probability `1 - half`.
             let upper = mean_where(seen, half);

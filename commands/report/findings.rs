@@ -27,7 +27,7 @@ pub(super) struct TimeUse {
     pub lost: f64,
     /// The rest: start and end of SCR, waiting for flushes in the background.
     pub other: f64,
-    /// From failures to the next starts, within a job.
+    /// The time from failures to the next starts, within a job.
     pub down: f64,
 }
 
@@ -128,9 +128,9 @@ pub(super) struct Failure {
     /// Time without progress, if the run was ended for that.
     pub hang: Option<f64>,
     pub lost: Option<f64>,
-    /// Until the next run began.
+    /// The time until the next run began.
     pub down: Option<f64>,
-    /// Rebuilding, fetching and reading the checkpoint in the next run.
+    /// The time for rebuilding, fetching and reading the checkpoint in the next run.
     pub recovery: Option<f64>,
 }
 
@@ -188,7 +188,7 @@ impl Level {
     }
 }
 
-/// All that the report has.
+/// The content of the report.
 pub(super) struct Findings {
     /// The event log: a file, or a database.
     pub source: String,
@@ -218,7 +218,7 @@ pub(super) struct Findings {
 }
 
 impl Findings {
-    /// From the history of a log. `every`: see [`Estimate::of`].
+    /// The findings from the history of a log. `every`: see [`Estimate::of`].
     pub fn of(
         mut history: History,
         source: String,
@@ -322,7 +322,7 @@ fn failures(runs: &[Run], unknown: &[usize]) -> Vec<Failure> {
     failures
 }
 
-/// From failures to the next starts in the same job: the allocation was held.
+/// The time from failures to the next starts in the same job, while the allocation was held.
 fn downtime(runs: &[Run]) -> f64 {
     let times = runs.windows(2).filter_map(|pair| match pair {
         [run, next] if run.job == next.job && run.ending?.is_failure() => {

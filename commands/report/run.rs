@@ -1,4 +1,4 @@
-//! One run, by its records in the log.
+//! A run, as its records in the log tell it.
 
 use scr_engine::events::{Event, EventKind};
 use scr_engine::log::Record;
@@ -27,7 +27,7 @@ pub(super) struct Phase {
     pub activity: Activity,
     pub begin: f64,
     pub end: f64,
-    /// Its duration, without phases inside of it.
+    /// The duration of the phase, without phases inside of it.
     pub seconds: f64,
     pub dataset: Option<u64>,
     /// A flush between the beginning of a checkpoint and the computation after it.
@@ -68,10 +68,10 @@ pub(super) struct Done {
 pub(super) struct Run {
     pub job: String,
     pub begin: f64,
-    /// The time of its last record, or of its end.
+    /// The time of the last record of the run, or of its end.
     pub end: f64,
     pub ending: Option<Ending>,
-    /// Its duration, if `END` has it.
+    /// The duration of the run, if the record `END` has it.
     seconds: Option<f64>,
     pub procs: Option<u64>,
     pub nodes: Option<u64>,
@@ -131,7 +131,7 @@ impl Run {
         }
     }
 
-    /// Its duration, seconds.
+    /// The duration of the run, seconds.
     pub fn seconds(&self) -> f64 {
         self.seconds.unwrap_or((self.end - self.begin).max(0.0))
     }
@@ -244,7 +244,7 @@ impl Run {
             }
             Event::ComputeStart => {
                 self.in_checkpoint = false;
-                // Nothing else goes on any more, even if the log lacks its end.
+                // No other phase goes on any more, even if the log lacks its end.
                 while let Some(last) = self.open.pop() {
                     if last.activity == Activity::Compute {
                         self.finish(&last, record.at(), None);

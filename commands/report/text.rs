@@ -8,7 +8,7 @@ use crate::terminal::{HEADING, Line};
 use clap::builder::styling::Style;
 use scr_engine::text::{counted, escaped};
 
-/// A table has at most so many rows. A longer table shows only its newest rows.
+/// The most rows of a table. A longer table shows only its newest rows.
 const MOST_ROWS: usize = 20;
 
 pub(super) fn lines(findings: &Findings) -> Vec<Line> {

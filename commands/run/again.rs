@@ -18,13 +18,13 @@ pub(super) fn too_little_time(job: &Job, end: Option<i64>) -> Option<TooLittleTi
         costs.add(&record.event, record.at());
         Ok::<(), Failure>(())
     });
-    // Without a log nothing is known.
+    // Without a log, the cost of a launch is not known.
     read.ok().and_then(|_| costs.too_little(left))
 }
 
 /// Puts the job into the queue of its scheduler again, if another allocation can bring the program further. Returns a
-/// line that says what was done, or why nothing was done. The scheduler ends this process then, too, perhaps before the
-/// line can be printed. So `say` is called before.
+/// line that says what was done, or why nothing was done. With the job, the scheduler also ends this process, perhaps
+/// before the line can be printed. So `say` is called first.
 pub(super) fn put_into_queue(
     job: &Job,
     state: &LoopState,

@@ -1,5 +1,5 @@
 //! Checks whether the prefix directory answers. A parallel file system may hang for minutes, and a process that
-//! asks it then hangs, too.
+//! asks it hangs with it.
 
 use super::signals::Signals;
 use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW, utimensat};
@@ -10,7 +10,7 @@ use scr_engine::system::time::Instant;
 use std::path::Path;
 use std::time::Duration;
 
-/// After this time without an answer the user is told.
+/// The user is told after this time without an answer.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Pause between two looks at the answer.

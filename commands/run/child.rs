@@ -1,4 +1,4 @@
-//! One launch: the process of the launcher.
+//! The process of the launcher in one launch.
 
 use super::super::call::Failure;
 use super::super::watch::{Ending, Ladder, LadderStep, Lookout};
@@ -59,7 +59,7 @@ pub(super) struct Launch<'a> {
     pub environment: &'a Environment,
     pub prefix: &'a Prefix,
     pub watch: Option<Watch>,
-    /// Other signs of its progress.
+    /// Other signs of the launch's progress.
     pub lookout: Option<Lookout>,
     pub ladder: Ladder,
 }

@@ -17,7 +17,7 @@ pub(super) struct EndedLaunch {
     pub code: i32,
     pub hung: bool,
     pub seconds: f64,
-    /// The newest dataset when it began.
+    /// The newest dataset when the launch began.
     pub before: u64,
     pub no_progress: Option<NoProgress>,
     /// Nodes that did not answer when the ranks were looked at.
@@ -25,7 +25,7 @@ pub(super) struct EndedLaunch {
 }
 
 impl EndedLaunch {
-    /// Its end for the event log, with the time of now.
+    /// The records of the launch's end for the event log, with the time of now.
     pub fn records(&self) -> Vec<Record> {
         let hang = self.no_progress.as_ref().map(|NoProgress { why, pause }| {
             let mut hang = Record::now(Event::Hang).note(why.as_str());

@@ -21,7 +21,7 @@ use super::{Outcome, RunCommand, mpi, prerun};
 use scr_engine::Error;
 use scr_engine::job::node_name;
 use scr_jobs::hostlist::compress;
-use scr_jobs::launcher::Launcher;
+use scr_jobs::launcher::{Launcher, MpiProgram};
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -102,7 +102,9 @@ impl RunCommand for Options {
         }
         let (word, _) = self.launch();
         let launcher = Launcher::named(&word.to_string_lossy(), &job.environment)?;
-        if let Some(difference) = mpi::difference(&launcher) {
+        // Only a warning: what the user calls a launcher may be a script that starts another one.
+        let program = self.program(&job);
+        if let Some(difference) = mpi::difference(&launcher, program.as_ref()) {
             call.warn(&difference);
         }
         // A job that has waited for its turn is not given up for a program that it may not need.
@@ -138,6 +140,15 @@ impl Options {
             Some((word, rest)) => (word.clone(), rest),
             None => (OsString::new(), &[]),
         }
+    }
+
+    /// The program among the words, if it names its MPI.
+    fn program(&self, job: &Job) -> Option<MpiProgram> {
+        let commands = [&self.run_cmd, &self.restart_cmd].into_iter().flatten();
+        let words = commands.filter_map(|command| words::split(command).ok());
+        let mut words: Vec<OsString> = words.flatten().map(OsString::from).collect();
+        words.extend_from_slice(self.launch().1);
+        MpiProgram::among(&words, &job.environment)
     }
 
     /// The arguments of a launch from the checkpoint `name`, or from the beginning.

@@ -25,7 +25,7 @@ use scr_jobs::health::{Down, EXCLUDED, HealthReport};
 use scr_jobs::hostlist::{compress, minus, named_in};
 use scr_jobs::launcher::{self, Launcher};
 use scr_jobs::relaunch::run::{
-    LaunchEnd, LoopState, NextStep, NodeCount, StopReason, limit, next_step, pause,
+    LaunchEnd, LoopState, NextStep, NodeCount, Pause, StopReason, limit, next_step,
 };
 use std::cell::RefCell;
 use std::ffi::OsString;
@@ -42,23 +42,18 @@ pub(super) struct Steps<'a> {
     nodes: Vec<String>,
     /// The node of this process, if it is one of the job's.
     own: Option<String>,
-    /// Transfer daemons were started.
+    /// True once transfer daemons were started.
     daemons: bool,
     /// Nodes that were down once.
     down: Vec<Down>,
     /// Nodes that failed often, and are left out while others are there.
     avoided: Vec<Down>,
-    /// True if nodes went down since the last launch.
-    lost: bool,
     /// The newest dataset of the cache or the index before the first launch.
     first_newest: u64,
-    /// The prefix directory does not answer.
+    /// True if the prefix directory does not answer.
     hangs: bool,
-    /// At the end the job is put into the queue again.
+    /// True if the job is put into the queue again at the end.
     requeue: bool,
-    /// Launches in a row without a new dataset.
-    fruitless: u32,
-    settle: u64,
     watchdog: Option<Limits>,
     watch: Option<WatchSettings>,
     ladder: Ladder,
@@ -96,17 +91,15 @@ impl<'a> Steps<'a> {
                 most_alike: job
                     .number("SCR_SAME_FAILURES")?
                     .map_or(SAME_FAILURES, |most| most.unsigned_abs()),
+                settle: settle.and_then(|n| u64::try_from(n).ok()).unwrap_or(SETTLE),
                 ..LoopState::default()
             },
             daemons: false,
             down: Vec::new(),
             avoided: Vec::new(),
-            lost: false,
             first_newest: 0,
             hangs: false,
             requeue: options.requeue || job.is_on("SCR_REQUEUE")?,
-            fruitless: 0,
-            settle: settle.and_then(|n| u64::try_from(n).ok()).unwrap_or(SETTLE),
             watchdog,
             watch: options.watch.settings(job)?,
             ladder: options.watch.ladder(job)?,
@@ -173,7 +166,6 @@ impl<'a> Steps<'a> {
 
     /// Launches the program until there is a reason not to, which is returned.
     fn launches(&mut self) -> Result<StopReason, Failure> {
-        let mut waited = false;
         loop {
             self.wait_for_prefix()?;
             let seconds = halt_seconds(self.job)?;
@@ -186,14 +178,8 @@ impl<'a> Steps<'a> {
             }
             match step {
                 NextStep::Test => self.test()?,
-                NextStep::Launch if !waited => {
-                    self.rest();
-                    waited = true;
-                }
-                NextStep::Launch => {
-                    self.launch()?;
-                    waited = false;
-                }
+                NextStep::Wait(pause) => self.wait(pause),
+                NextStep::Launch => self.launch()?,
                 NextStep::Stop(why) => {
                     if let StopReason::SameFailure(_) = why {
                         self.tell_alike();
@@ -209,6 +195,7 @@ impl<'a> Steps<'a> {
     fn explain(&mut self, step: &NextStep) {
         let what = match step {
             NextStep::Test => "the nodes are tested",
+            NextStep::Wait(_) => "there is a pause before the launch",
             NextStep::Launch => "the program is launched",
             NextStep::Stop(_) => "the loop ends",
         };
@@ -267,9 +254,9 @@ impl<'a> Steps<'a> {
         let HealthReport { down, .. } = report;
         let usable = minus(&left, &names(&down));
         self.avoid(failed_nodes::avoided(job, &usable, self.nodes.len())?);
-        self.lost = !first && !down.is_empty();
+        self.state.node_lost = !first && !down.is_empty();
         if let Some(end) = self.state.ends.last_mut() {
-            end.node_lost |= self.lost;
+            end.node_lost |= self.state.node_lost;
         }
         let up = usable.len() - self.avoided.len().min(usable.len());
         self.down.extend(down);
@@ -288,18 +275,11 @@ impl<'a> Steps<'a> {
         self.avoided = nodes;
     }
 
-    /// Waits before a launch, if there is reason to.
-    fn rest(&mut self) {
-        let seconds = pause(self.lost, self.settle, self.fruitless);
-        if seconds == 0 {
-            return;
-        }
-        let why = match (self.lost, self.fruitless) {
-            (_, 2..) => format!("{} launches in a row made no progress", self.fruitless),
-            _ => "so that the resource manager can settle (SCR_SETTLE_SECONDS)".to_string(),
-        };
-        self.say(&format!("waiting {seconds} s: {why}"));
-        let end = Instant::now() + Duration::from_secs(seconds);
+    /// Waits before a launch, or until a signal ends the loop.
+    fn wait(&mut self, pause: Pause) {
+        self.say(&pause.to_string());
+        self.state.waited = true;
+        let end = Instant::now() + Duration::from_secs(pause.seconds);
         while self.signals.end().is_none() {
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -310,7 +290,7 @@ impl<'a> Steps<'a> {
         }
     }
 
-    /// Starts the transfer daemons, if they are wanted. The program runs without them, too.
+    /// Starts the transfer daemons, if they are wanted. The program also runs without them.
     fn start_daemons(&mut self, nodes: &[String]) {
         if !self.daemons && daemons::are_wanted(self.job) {
             self.daemons = true;
@@ -322,7 +302,7 @@ impl<'a> Steps<'a> {
 
     fn launch(&mut self) -> Result<(), Failure> {
         let job = self.job;
-        // Without --restart-cmd an error does not matter here: the library reports it.
+        // Without --restart-cmd, an error does not matter here: the library reports it.
         let from = match (have_restart::next(job), &self.options.restart_cmd) {
             (Err(error), Some(_)) => return Err(error.into()),
             (found, _) => found.ok().flatten().map(|name| escaped(&name)),
@@ -365,6 +345,7 @@ impl<'a> Steps<'a> {
             prefix: &job.prefix,
         };
         self.state.launches = number;
+        self.state.waited = false;
         let call = &mut *self.call;
         let (lost, no_progress) = (RefCell::new(Vec::new()), RefCell::new(None));
         let look = |hang: &NoProgress| {
@@ -399,7 +380,7 @@ impl<'a> Steps<'a> {
         ];
         set.extend(from.map(|name| (words::NAME, name.into())));
         if self.launcher.kind() == launcher::LauncherKind::Srun {
-            // Without it, a run that has lost a process may hang until the allocation ends.
+            // Without this variable, a run that has lost a process may hang until the allocation ends.
             set.push(("SLURM_KILL_BAD_EXIT", "1".into()));
             // When a node leaves the job while a step ends, Slurm may count the processors of that
             // step as used, and the next step would wait for them for ever.
@@ -440,6 +421,7 @@ impl<'a> Steps<'a> {
             number,
             code,
             hung,
+            before: launch.before,
             newest,
             node_lost: !lost.is_empty(),
             seconds,
@@ -453,11 +435,6 @@ impl<'a> Steps<'a> {
             });
             self.down.push(Down { node, reason });
         }
-        self.fruitless = if newest > launch.before {
-            0
-        } else {
-            self.fruitless.saturating_add(1)
-        };
         Ok(())
     }
 
@@ -503,7 +480,7 @@ impl<'a> Steps<'a> {
         record.datasets.keys().next_back().copied().unwrap_or(0)
     }
 
-    /// Before anything that reads or writes the prefix directory: it may hang.
+    /// Waits until the prefix directory answers. Called before anything that reads or writes it, since it may hang.
     fn wait_for_prefix(&mut self) -> Result<(), Failure> {
         let (prefix, call) = (&self.job.prefix, &mut *self.call);
         let lock = prefix.file(super::LOCK);
@@ -523,8 +500,8 @@ impl<'a> Steps<'a> {
     }
 }
 
-/// True if processes start from the node of this command. Within Slurm and LSF mpirun has the resource
-/// manager start its daemons, also from a login node, as in a shell of salloc.
+/// True if processes start from the node of this command. Under Slurm and LSF, mpirun asks the resource
+/// manager to start its daemons, even when it runs on a login node, as in a shell of salloc.
 pub(super) fn starts_from_here(job: &Job, launcher: &Launcher) -> bool {
     let asks_manager = ["SLURM", "LSF"].contains(&job.manager.name());
     launcher.kind().starts_from_here() && !asks_manager

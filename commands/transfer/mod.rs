@@ -221,7 +221,7 @@ fn report(call: &mut Invocation, file: &Transfer) -> Result<bool, Failure> {
     Ok(failed)
 }
 
-/// One part in one line.
+/// The line for a part.
 fn line(at: PartId, part: &TransferPart) -> String {
     let name = escaped(&part.dataset.name);
     let count = |number: Option<u64>| number.map_or("?".to_string(), |n| n.to_string());

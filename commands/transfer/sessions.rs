@@ -77,7 +77,7 @@ impl Sessions {
                     });
                 }
             }
-            // The daemon of the job has ended, so this process must end, too.
+            // The daemon of the job has ended, so this process must also end.
             if ended.recv_timeout(TICK) != Err(RecvTimeoutError::Timeout) {
                 return;
             }

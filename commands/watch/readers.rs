@@ -49,9 +49,9 @@ pub(in super::super) struct Lookout {
 /// The places in which processes and nodes are looked for.
 #[derive(Clone)]
 pub(super) enum Where {
-    /// On these nodes of a job.
+    /// These nodes of a job.
     Nodes(Box<Remote>, Vec<String>, RemoteCommand),
-    /// On this node, a process and those below it.
+    /// A process on this node, and the processes below it.
     Here(u32, PathBuf),
 }
 
@@ -131,10 +131,10 @@ struct Reader {
     place: Where,
     interval: Duration,
     begun: Instant,
-    /// The time for which the job had run then.
+    /// The time for which the job had run at `begun`.
     age: Duration,
     send: Sender<Read>,
-    /// It could be read the last time.
+    /// True if the source could be read the last time.
     was_read: Cell<bool>,
 }
 
@@ -170,7 +170,7 @@ impl Reader {
         self.send.send((self.number, times, reading)).is_ok()
     }
 
-    /// Nothing is reported while the launch begins and the nodes show nothing yet; later `nothing` is the
+    /// Reads the nodes. While the launch begins, it is not reported that they show nothing; later `nothing` is the
     /// reason.
     fn read_nodes(
         &self,

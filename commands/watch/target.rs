@@ -13,9 +13,9 @@ use std::time::Duration;
 pub(super) enum Target {
     /// A launcher or any other process, with all that it has started.
     Process {
-        /// Its id.
+        /// The id of the process.
         pid: u32,
-        /// When it was started, since another process may get its id.
+        /// The time at which the process was started, since another process may get its id.
         started: u64,
         /// The processes that are ended with it.
         tree: RefCell<ProcessTree>,

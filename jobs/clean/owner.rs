@@ -25,7 +25,7 @@ pub struct JobDirectory {
 /// directory that is not the user's or cannot be looked at.
 ///
 /// # Errors
-/// The user's directory is not his, or cannot be looked at.
+/// The directory with the user's name belongs to somebody else, or cannot be looked at.
 pub fn directories(
     files: &dyn Files,
     base: &Path,

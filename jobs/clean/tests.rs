@@ -103,7 +103,7 @@ fn without_locks_nothing_is_removed() {
 #[test]
 fn what_cannot_be_looked_at_is_kept_and_told() {
     let mut reads = 0;
-    // In each turn another read fails for good, until the turn is beyond the last read.
+    // In turn n, the n-th read and all later reads of its path fail. The loop ends once there is no n-th read.
     loop {
         reads += 1;
         let base = Base::new();

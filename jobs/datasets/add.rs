@@ -14,22 +14,22 @@ use std::path::{Path, PathBuf};
 
 /// A dataset's directory in `.scr`.
 pub struct Found {
-    /// Its id.
+    /// The id of the dataset.
     pub id: u64,
-    /// Its description.
+    /// The description of the dataset.
     pub dataset: Dataset,
-    /// The steps that it needs.
+    /// The steps that the dataset needs.
     pub state: State,
 }
 
 /// The steps that a dataset needs before it can be entered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// Nothing: its summary says that it is complete.
+    /// The dataset needs no step: it has a summary, which says that the dataset is complete.
     Complete,
-    /// Its summary, which is missing, or was written when the flush began.
+    /// The dataset needs an end of its summary, which was written when the flush began.
     Unfinished,
-    /// A summary. The dataset was scavenged, or only its rank2file is there.
+    /// The dataset needs a summary: it has none that can be read. It was scavenged, or has only its rank2file.
     NoSummary,
 }
 

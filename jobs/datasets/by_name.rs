@@ -2,7 +2,7 @@
 
 use scr_engine::comm::solo::Solo;
 use scr_engine::format::Name;
-use scr_engine::format::index::Index;
+use scr_engine::format::index::{Index, IndexEntry};
 use scr_engine::format::print::escaped;
 use scr_engine::prefix::access::PrefixAccess;
 use scr_engine::prefix::delete::{self, Deleted, DeletionPlan};
@@ -62,13 +62,17 @@ fn change(
     })
 }
 
-/// Makes a checkpoint the one that the next run tries first.
+/// Makes a checkpoint the one that the next run tries first. True if the checkpoint is good: it is complete, and no
+/// restart from it has failed.
 ///
 /// # Errors
 /// No checkpoint has that name.
-pub fn make_current(files: &dyn Files, prefix: &Prefix, name: &Name) -> Result<()> {
+pub fn make_current(files: &dyn Files, prefix: &Prefix, name: &Name) -> Result<bool> {
+    let mut good = false;
     index::update(files, prefix, |index| {
         if index.set_current(name) {
+            let entry = index.id(name).and_then(|id| index.get(id));
+            good = entry.is_some_and(IndexEntry::is_good);
             return Ok(());
         }
         Err(match index.id(name) {
@@ -79,7 +83,8 @@ pub fn make_current(files: &dyn Files, prefix: &Prefix, name: &Name) -> Result<(
             ),
             None => no_such_dataset(prefix, index, name, "a checkpoint"),
         })
-    })
+    })?;
+    Ok(good)
 }
 
 /// The deletion of a dataset by one process.
@@ -134,16 +139,16 @@ impl<'a> Deletion<'a> {
         work(&access, &self.plan)
     }
 
-    /// The files that it will remove.
+    /// The files that the deletion will remove.
     ///
     /// # Errors
-    /// They cannot be listed.
+    /// The files cannot be listed.
     pub fn files(&self) -> Result<BTreeSet<PathBuf>> {
         self.with(delete::files)
     }
 
     /// Deletes the dataset; see [`delete()`](scr_engine::prefix::delete::delete). Datasets that became complete since
-    /// the plan count, too: the user may have taken long to agree.
+    /// the plan also count: the user may have taken long to agree.
     ///
     /// # Errors
     /// The dataset is gone, it was refused, or a part of it could not be removed.

@@ -21,9 +21,9 @@ pub struct NodeDataset {
     pub ranks: usize,
     /// The ranks whose records are on this node.
     pub here: BTreeSet<usize>,
-    /// The number of their files.
+    /// The number of files of these ranks.
     pub files: u64,
-    /// Of how many of them the checksum is recorded.
+    /// The number of these files whose checksum is recorded.
     pub checksums: u64,
 }
 

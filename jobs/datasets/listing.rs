@@ -9,13 +9,13 @@ use scr_engine::format::print::escaped;
 pub struct Row {
     /// Dataset id.
     pub id: u64,
-    /// Complete and not failed.
+    /// True if the dataset is complete, and no restart from it has failed.
     pub valid: bool,
-    /// When it was flushed.
+    /// The time at which the dataset was flushed.
     pub flushed: Option<Name>,
-    /// The next restart begins with it.
+    /// True if the next restart begins with this dataset.
     pub current: bool,
-    /// Its name.
+    /// The name of the dataset.
     pub name: Name,
 }
 

@@ -15,7 +15,7 @@ pub fn left_behind(record: &FlushFile) -> Vec<u64> {
 }
 
 /// Notes datasets as flushed that are complete now, and takes the permits of daemons that could not be
-/// reached. Call [`finish::finish_ended`] before. Local: one process calls it.
+/// reached. Call [`finish::finish_ended`] first. Local: one process calls this.
 ///
 /// # Errors
 /// The index cannot be read, or a record not be written.

@@ -257,7 +257,7 @@ impl Watched {
         }
     }
 
-    /// Takes a reading, `passed` after the reading before. True if the source has moved. The first text of a source
+    /// Takes a reading, `passed` after the last reading. True if the source has moved. The first text of a source
     /// is progress only if the text was made since the launch began.
     fn take(&mut self, reading: Reading, passed: Duration) -> bool {
         self.trouble = None;

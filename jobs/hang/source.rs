@@ -76,7 +76,7 @@ impl fmt::Display for Source {
 /// Time that a job may go without progress after its first progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum After {
-    /// So long.
+    /// The limit is this time.
     Fixed(Duration),
     /// A multiple of the longest pause so far, see [`AUTO_TIMES`] and [`AUTO_FLOOR`].
     Auto,
@@ -95,7 +95,7 @@ impl After {
     /// A time, or `auto`.
     ///
     /// # Errors
-    /// As of [`time`].
+    /// The errors of [`time`].
     pub fn parse(text: &str) -> Result<After, String> {
         match text.trim() {
             "auto" => Ok(After::Auto),

@@ -4,7 +4,10 @@
 //! is added in front.
 
 mod line;
+mod mpi;
 mod step;
+
+pub use mpi::{MpiFamily, MpiProgram};
 
 use crate::hostlist;
 use scr_engine::Result;
@@ -60,6 +63,8 @@ pub const WORDS: &str = "srun, mpirun, mpiexec, flux, jsrun, lrun, aprun";
 pub struct Launcher {
     kind: LauncherKind,
     word: String,
+    /// What the launcher of an MPI calls its release; empty if it names none.
+    version: String,
 }
 
 impl Launcher {
@@ -72,13 +77,18 @@ impl Launcher {
     pub fn named(word: &str, environment: &Environment) -> Result<Self> {
         let file = Path::new(word).file_name().and_then(OsStr::to_str);
         let stem = file.and_then(|file| file.split('.').next()).unwrap_or("");
+        let mut version = String::new();
         let kind = match stem {
             "srun" => LauncherKind::Srun,
             "flux" => LauncherKind::Flux,
             "jsrun" => LauncherKind::Jsrun,
             "lrun" => LauncherKind::Lrun,
             "aprun" => LauncherKind::Aprun,
-            "mpirun" | "mpiexec" | "prterun" | "orterun" => whose(word, environment)?,
+            "mpirun" | "mpiexec" | "prterun" | "orterun" => {
+                let said = version_text(word, environment)?;
+                version = release(&said.text).unwrap_or_default();
+                whose(word, &said)?
+            }
             _ => {
                 return Err(failed(
                     word,
@@ -90,10 +100,18 @@ impl Launcher {
         Ok(Launcher {
             kind,
             word: word.to_string(),
+            version,
         })
     }
 
-    /// Its family.
+    /// The software of the launcher and, if the launcher of an MPI tells it, the release, as in `Open MPI 4.1.4`.
+    pub fn title(&self) -> String {
+        format!("{} {}", self.kind.name(), self.version)
+            .trim_end()
+            .to_string()
+    }
+
+    /// The family of the launcher.
     pub fn kind(&self) -> LauncherKind {
         self.kind
     }
@@ -159,7 +177,7 @@ impl Launcher {
     /// process id of the launcher.
     ///
     /// # Errors
-    /// As of [`Launcher::kill`].
+    /// The errors of [`Launcher::kill`].
     pub fn signal(&self, environment: &Environment, step: &str, signal: &str) -> Result<()> {
         step::send_signal(self.kind, environment, step, signal)
     }
@@ -173,12 +191,25 @@ impl Launcher {
     }
 }
 
-/// The MPI that an mpirun belongs to.
-fn whose(word: &str, environment: &Environment) -> Result<LauncherKind> {
+/// What an mpirun says about itself.
+struct VersionText {
+    text: String,
+    /// How the program ended, for messages.
+    end: String,
+}
+
+fn version_text(word: &str, environment: &Environment) -> Result<VersionText> {
     let program = need(environment, word)?;
     let finished = run(&program, &["--version".into()], &[], PATIENCE)?;
-    let said = format!("{}{}", finished.out, finished.err);
-    let says = |names: &[&str]| names.iter().any(|name| said.contains(name));
+    Ok(VersionText {
+        text: format!("{}{}", finished.out, finished.err),
+        end: finished.why(),
+    })
+}
+
+/// The MPI that an mpirun belongs to.
+fn whose(word: &str, said: &VersionText) -> Result<LauncherKind> {
+    let says = |names: &[&str]| names.iter().any(|name| said.text.contains(name));
     if says(&["Open MPI", "OpenRTE", "PRRTE", "prterun"]) {
         Ok(LauncherKind::OpenMpi)
     } else if says(&["HYDRA", "Hydra", "Intel(R) MPI"]) {
@@ -186,8 +217,20 @@ fn whose(word: &str, environment: &Environment) -> Result<LauncherKind> {
     } else {
         let what = "its --version names neither Open MPI nor Hydra, so SCR does not know its \
                     option to leave nodes out; use another launcher";
-        Err(failed(word, format!("{what} ({})", finished.why())))
+        Err(failed(word, format!("{what} ({})", said.end)))
     }
+}
+
+/// The first word that is a number with a point in it, as in `mpirun (Open MPI) 4.1.4` and `Version: 4.0.2`.
+fn release(text: &str) -> Option<String> {
+    let is_release = |word: &&str| {
+        word.starts_with(|first: char| first.is_ascii_digit())
+            && word.contains('.')
+            && word.len() < 32
+    };
+    text.split([' ', '\t', '\n', ','])
+        .find(is_release)
+        .map(String::from)
 }
 
 #[cfg(test)]

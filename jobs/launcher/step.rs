@@ -119,7 +119,7 @@ pub(super) fn kill(kind: LauncherKind, environment: &Environment, step: &str) ->
             format!("'{step}' is a whole job; name a step as {step}.0"),
         )),
         LauncherKind::Flux => ask(environment, "flux", &["cancel", step], &[])
-            // Its name in older releases.
+            // The name of the command in older releases.
             .or_else(|_| ask(environment, "flux", &["job", "cancel", step], &[]))
             .map(drop),
         _ => end_process(step),

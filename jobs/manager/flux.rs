@@ -6,7 +6,7 @@ use scr_engine::job::Environment;
 use scr_engine::job::manager::ManagerKind;
 use scr_engine::job::program::ask;
 
-/// In an instance of Flux.
+/// The manager of an instance of Flux.
 pub(super) struct Flux(pub Environment);
 
 impl Manager for Flux {

@@ -9,7 +9,7 @@ use scr_engine::{Error, Result};
 use std::collections::HashMap;
 use std::path::Path;
 
-/// In a job of LSF.
+/// The manager of a job of LSF.
 pub(super) struct Lsf(pub Environment);
 
 /// Largest host file that is read, bytes.

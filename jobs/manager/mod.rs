@@ -17,10 +17,10 @@ use std::path::Path;
 /// `Result` may run a program of the manager, at most for
 /// [`PATIENCE`](scr_engine::job::program::PATIENCE), and fail if there is no such program or it fails.
 pub trait Manager: Send + Sync {
-    /// Its kind, which also knows when the allocation ends.
+    /// The kind of the manager, which also knows when the allocation ends.
     fn kind(&self) -> ManagerKind;
 
-    /// Its name: "SLURM", "FLUX", "LSF", "PBS", "PMIX" or "NONE".
+    /// The name of the manager: "SLURM", "FLUX", "LSF", "PBS", "PMIX" or "NONE".
     fn name(&self) -> &'static str {
         self.kind().name()
     }

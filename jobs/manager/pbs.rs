@@ -8,7 +8,7 @@ use scr_engine::job::program::ask;
 use scr_engine::{Error, Result};
 use std::path::Path;
 
-/// In a job of PBS.
+/// The manager of a job of PBS.
 pub(super) struct Pbs(pub Environment);
 
 impl Manager for Pbs {

@@ -5,7 +5,7 @@ use super::Manager;
 use scr_engine::job::manager::ManagerKind;
 use scr_engine::{Error, Result};
 
-/// In a job whose environment names only PMIx.
+/// The manager of a job whose environment names only PMIx.
 pub(super) struct Pmix;
 
 impl Manager for Pmix {
@@ -13,7 +13,7 @@ impl Manager for Pmix {
         ManagerKind::Pmix
     }
 
-    /// Its namespaces belong to single launches, so no namespace names the allocation.
+    /// The namespaces of PMIx belong to single launches, so no namespace names the allocation.
     fn job_id(&self) -> Result<Option<String>> {
         Ok(None)
     }

@@ -8,7 +8,7 @@ use scr_engine::job::identity::variable;
 use scr_engine::job::manager::{ManagerKind, job_of_slurm};
 use scr_engine::job::program::ask;
 
-/// In a job of Slurm.
+/// The manager of a job of Slurm.
 pub(super) struct Slurm(pub Environment);
 
 /// True if a node in a state, as `sinfo` prints it in long form, cannot be used. Flags follow the

@@ -6,10 +6,10 @@ use scr_engine::text::{self, counted, escaped, plural};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-/// A line of the summary shows at most so many functions.
+/// The most functions that a line of the summary shows.
 const SHOWN: usize = 4;
 
-/// A line of the summary shows at most so many ranges of ranks.
+/// The most ranges of ranks that a line of the summary shows.
 const RANGES: usize = 8;
 
 /// Ranks that do the same.
@@ -98,7 +98,7 @@ fn call_in(stack: &[Frame]) -> Option<(&str, &[Frame])> {
 }
 
 /// The call of another thread, if it tells more than the call of the first thread. The call of another thread tells
-/// more if it is a call of this library. If the first thread is in no call, a call of MPI tells more, too.
+/// more if it is a call of this library. If the first thread is in no call, a call of MPI also tells more.
 fn telling_thread(one: &RankProcess) -> Option<(&str, &[Frame])> {
     let first = call_in(&one.stack);
     if first.is_some_and(|(call, _)| is_call_of_scr(call)) {
@@ -227,7 +227,7 @@ pub fn summary(processes: &[RankProcess], silent: &[(String, String)], most: usi
         counted(all.len(), "group")
     )];
     let shown = if all.len() > room { room - 1 } else { room };
-    // With two largest groups nothing tells which group is right.
+    // If two groups are the largest, it is not known which of them is right.
     let size = |place: usize| all.get(place).map_or(0, |group| group.members.len());
     let one_largest = size(0) > size(1);
     for (place, group) in all.iter().enumerate().take(shown) {

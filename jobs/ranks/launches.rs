@@ -23,9 +23,9 @@ pub enum Belongs {
     /// The process does not tell its job.
     #[default]
     Untold,
-    /// It, or another one of its launcher, uses the prefix directory of the job.
+    /// The process, or another process of its launcher, uses the prefix directory of the job.
     ByPrefix,
-    /// It tells the id of the job.
+    /// The process tells the id of the job.
     ById,
 }
 

@@ -28,7 +28,7 @@ pub const PATIENCE: Duration = Duration::from_secs(40);
 /// The processes of a job on one node, and the free resources of the node.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct NodeReport {
-    /// Its name in SCR.
+    /// The name of the node in SCR.
     pub node: String,
     /// The load averages of the last 1, 5 and 15 minutes.
     pub load: String,
@@ -41,17 +41,17 @@ pub struct NodeReport {
 /// One rank.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RankProcess {
-    /// Its rank; `None` if it is not known.
+    /// The rank; `None` if it is not known.
     pub rank: Option<usize>,
     /// Number of ranks that the launcher has started; `None` if no process tells it.
     pub ranks: Option<usize>,
     /// The name of its node in SCR.
     pub node: String,
-    /// Its process id.
+    /// The process id.
     pub pid: u32,
-    /// The name of its program, as the kernel has it.
+    /// The name of the program, as the kernel has it.
     pub program: String,
-    /// Its state, as in /proc: R, S, D, T, t, Z, X.
+    /// The state of the process, as in /proc: R, S, D, T, t, Z, X.
     pub state: char,
     /// Number of its threads.
     pub threads: u64,

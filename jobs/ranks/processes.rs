@@ -42,13 +42,13 @@ pub struct Wanted {
     /// Only processes of this job. If no process names the job, those that do not tell their job are used; among them,
     /// those of another prefix directory are left out.
     pub job: Option<String>,
-    /// The names of its prefix directory.
+    /// The names of the prefix directory of the job.
     pub prefixes: Vec<PathBuf>,
     /// Only processes on the node of this name.
     pub node: String,
-    /// These processes, whatever their job and rank. Empty: all ranks.
+    /// Only these processes, whatever their job and rank. If there are none, all ranks.
     pub pids: Vec<u32>,
-    /// This process and those below it, whatever their job and node.
+    /// Only this process and the processes below it, whatever their job and node.
     pub below: Option<u32>,
 }
 
@@ -142,7 +142,7 @@ fn programs_below(top: u32, mut all: Vec<Candidate>) -> Vec<Candidate> {
 pub fn rank_in(environment: &Environment) -> Option<(usize, Option<usize>)> {
     let number = |name: &str| environment.get(name)?.parse::<usize>().ok();
     RANK.iter().find_map(|(rank, size)| {
-        // In a batch script it is 0, which is not a rank.
+        // In a batch script SLURM_PROCID is 0, which is not a rank.
         let in_step = *rank != "SLURM_PROCID" || environment.get("SLURM_STEP_ID").is_some();
         let rank = number(rank).filter(|_| in_step)?;
         Some((rank, number(size)))
@@ -191,8 +191,8 @@ impl Candidate {
     }
 }
 
-/// For each rank the process of the program: the first one below shells and launchers. A process that the program has
-/// started has its rank, too.
+/// For each rank the process of the program: the first process below shells and launchers. A process that the program
+/// has started has the same rank.
 fn without_starters(all: Vec<Candidate>) -> Vec<Candidate> {
     let mut by_pid: BTreeMap<u32, Candidate> =
         all.into_iter().map(|one| (one.process.pid, one)).collect();

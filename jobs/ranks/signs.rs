@@ -14,30 +14,30 @@ use std::time::Duration;
 /// The signs of one node.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeSigns {
-    /// Its name in SCR.
+    /// The name of the node in SCR.
     pub node: String,
     /// Number of calls that a rank there has made; `None` before the first report.
     pub calls: Option<u64>,
     /// Age of that number, by the clock of the node.
     #[serde(default)]
     pub age: Option<Duration>,
-    /// Its ranks.
+    /// The ranks of the node.
     pub processes: Vec<UsedTime>,
 }
 
 /// The processor time of a process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UsedTime {
-    /// Its process id.
+    /// The process id.
     pub pid: u32,
     /// Processor time of all its threads, in ticks.
     pub ticks: u64,
-    /// Its state, as in /proc: R, S, D, T, t, Z, X.
+    /// The state of the process, as in /proc: R, S, D, T, t, Z, X.
     pub state: char,
 }
 
 impl UsedTime {
-    /// Of this process; `None` if it does not run.
+    /// The time that process `pid` has used until now; `None` if the process does not run.
     pub(super) fn now(pid: u32) -> Option<Self> {
         let stat = Stat::read(pid)?;
         Some(UsedTime {

@@ -17,7 +17,7 @@ const AT_A_TIME: usize = 4;
 /// Time that one stack may take.
 const LONGEST: Duration = Duration::from_secs(20);
 
-/// Most frames of a stack that are kept.
+/// The most frames of a stack that are kept.
 const DEEPEST: usize = 64;
 
 /// Most threads of a process that are kept beside the first one.
@@ -43,7 +43,7 @@ impl Tracer {
     fn read(&self, process: &RankProcess, limit: Duration) -> Result<Vec<Vec<Frame>>, String> {
         let pid = process.pid.to_string();
         let (path, arguments): (_, Vec<&str>) = match (self, &process.stuck_thread) {
-            // It attaches to the first thread only.
+            // With -1, eu-stack attaches to the first thread only.
             (Tracer::EuStack(path), Some(_)) => (path, vec!["-1", "-s", "-p", &pid]),
             (Tracer::Gdb(_), Some(why)) => return Err(format!("a thread of it: {why}")),
             (Tracer::EuStack(path), None) => (path, vec!["-s", "-p", &pid]),

@@ -10,12 +10,12 @@ use std::collections::BTreeMap;
 /// Programs that wait for others, and pass no signal on.
 const SHELLS: &str = " sh bash dash zsh ksh csh tcsh time ";
 
-/// A process with all that it has started, and with its process group if it leads one. Whoever looks belongs to it never, though the
-/// script that is watched may have started the watch.
+/// A process with all that it has started, and with its process group if it leads one. The process that looks never
+/// belongs to the tree, though the script that is watched may have started it.
 #[derive(Debug)]
 pub struct ProcessTree {
     top: u32,
-    /// Those that were found so far, and when each was started: another process may get its number later.
+    /// The processes that were found so far, and when each was started: another process may get its number later.
     known: BTreeMap<u32, u64>,
 }
 
@@ -109,7 +109,7 @@ mod tests {
     use std::process::Command;
     use std::time::Duration;
 
-    /// Waits until the tree has so many processes.
+    /// Waits until the tree has `count` processes.
     fn with(tree: &mut ProcessTree, count: usize) -> Vec<u32> {
         loop {
             let all = tree.look();
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_script_is_ended_with_all_that_it_has_started() {
-        // One of them in a session of its own, as launchers start ranks, and one whose parent has ended.
+        // One process has a session of its own, as launchers start ranks, and the parent of another one has ended.
         let script = "setsid sleep 600 & sh -c 'sleep 600 & sleep 600' & wait";
         let mut shell = Command::new("sh");
         shell.args(["-c", script]).process_group(0);

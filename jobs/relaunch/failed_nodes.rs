@@ -24,7 +24,7 @@ pub struct FailedOften {
     pub node: String,
     /// Number of jobs in which the node failed.
     pub jobs: usize,
-    /// Its last failure.
+    /// The last failure of the node.
     pub last: NodeFailure,
 }
 

@@ -4,7 +4,7 @@
 use super::run::{LoopState, StopReason};
 use scr_engine::policy::halt::TIME_LIMIT;
 
-/// An allocation is taken as at its end for so long before it, seconds: schedulers send SIGTERM then.
+/// An allocation with at most this many seconds left is taken as at its end: schedulers send SIGTERM before the end.
 const AT_END: i64 = 180;
 
 /// `Ok` if another allocation can bring the program further; else why not. `progress`: this allocation has brought a new

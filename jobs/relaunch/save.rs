@@ -93,7 +93,7 @@ pub fn candidates(
     let mut items = recorded(record, index);
     let new = |id: &u64| !record.datasets.contains_key(id);
     for (id, held) in held.into_iter().filter(|(id, _)| new(id)) {
-        // With all nodes up, ranks without a record have never completed the dataset.
+        // If all nodes are up, ranks without a record have never completed the dataset.
         let unfinished = all_up && held.here < held.ranks;
         if !unfinished {
             items.insert(id, held.item);

@@ -53,8 +53,8 @@ impl LaunchCosts {
         }
     }
 
-    /// The reason why another launch is of no use with so many seconds left, if that is so. With less than a restart
-    /// and a checkpoint take, nothing that it computes would be kept.
+    /// The reason why another launch is of no use with `left` seconds left; `None` if it is of use. If a restart and a
+    /// checkpoint take longer than that, nothing that the launch computes would be kept.
     pub fn too_little(&self, left: i64) -> Option<TooLittleTime> {
         let (restart, checkpoint) = (median(&self.restarts)?, median(&self.checkpoints)?);
         let needed = (restart + checkpoint) * SHARE;

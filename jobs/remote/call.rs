@@ -4,8 +4,8 @@
 //! script that prints the node and the exit code of the command.
 
 use super::{
-    Environment, LauncherKind, NodeResult, RemoteCommand, RemoteShell, failed, hostlist, lost,
-    parse, program,
+    Environment, LauncherKind, NodeResult, Remote, RemoteCommand, RemoteShell, failed, hostlist,
+    lost, parse, program,
 };
 use scr_engine::job::program::{Heard, ask as question, run_heard};
 use scr_engine::system::thread;
@@ -23,67 +23,85 @@ const SCRIPT: &str = "printf 'scr-node %s\\n' \"${SLURMD_NODENAME-}\"; \"$@\"; \
 /// Time that a connection may take, seconds.
 const CONNECT: &str = "10";
 
-/// Runs a command on this node.
-pub(super) fn here(
-    environment: &Environment,
-    node: &str,
-    command: &[OsString],
-    set: &[(String, String)],
-    (limit, heard): (Duration, Option<Heard>),
-) -> NodeResult {
-    let set: Vec<(&str, &str)> = set.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
-    let found = command.split_first().and_then(|(word, rest)| {
-        let program = program::find(environment, word.to_str()?)?;
-        Some((program, rest))
-    });
-    let finished = found
-        .ok_or_else(|| {
-            let word = command.first().map(|word| word.to_string_lossy());
-            failed(&word.unwrap_or_default(), "there is no such program")
-        })
-        .and_then(|(program, rest)| run_heard(&program, rest, &set, limit, heard));
-    match finished {
-        Ok(finished) => NodeResult {
-            node: node.to_string(),
-            code: finished.code,
-            err: match finished.code {
-                Some(_) => finished.err,
-                None => format!("no end within {} s", limit.as_secs()),
+impl Remote {
+    /// Runs a command on this node.
+    pub(super) fn call_here(
+        &self,
+        node: &str,
+        task: &RemoteCommand,
+        (limit, heard): (Duration, Option<Heard>),
+    ) -> NodeResult {
+        let (set, command) = (self.variables_here(node, task), &task.command);
+        let set: Vec<(&str, &str)> = set.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
+        let found = command.split_first().and_then(|(word, rest)| {
+            let program = program::find(&self.environment, word.to_str()?)?;
+            Some((program, rest))
+        });
+        let finished = found
+            .ok_or_else(|| {
+                let word = command.first().map(|word| word.to_string_lossy());
+                failed(&word.unwrap_or_default(), "there is no such program")
+            })
+            .and_then(|(program, rest)| run_heard(&program, rest, &set, limit, heard));
+        match finished {
+            Ok(finished) => NodeResult {
+                node: node.to_string(),
+                code: finished.code,
+                err: match finished.code {
+                    Some(_) => finished.err,
+                    None => format!("no end within {} s", limit.as_secs()),
+                },
+                out: finished.out,
             },
-            out: finished.out,
-        },
-        Err(error) => NodeResult {
-            err: error.to_string(),
-            ..lost(node)
-        },
-    }
-}
-
-/// One call for some nodes.
-pub(super) fn ask(
-    way: Option<&RemoteShell>,
-    environment: &Environment,
-    nodes: &[String],
-    task: &RemoteCommand,
-    (limit, heard): (Duration, Option<Heard>),
-) -> Result<Vec<NodeResult>> {
-    let way = way.ok_or_else(no_way)?;
-    let words = Words {
-        argv: script(task),
-        limit: Some(limit),
-        in_root: task.in_root,
-    };
-    let (path, arguments) = line(way, environment, nodes, words)?;
-    let finished = run_heard(path, &arguments, &[], limit, heard)?;
-    let single = matches!(way, RemoteShell::Ssh(_) | RemoteShell::Mpirun(..));
-    let answers = match (single, nodes) {
-        (true, [node]) => vec![parse::single(node, &finished)],
-        _ => {
-            let names = label_names(way, environment)?;
-            parse::labelled(nodes, &names, &finished)
+            Err(error) => NodeResult {
+                err: error.to_string(),
+                ..lost(node)
+            },
         }
-    };
-    Ok(answers)
+    }
+
+    /// One call for some nodes.
+    pub(super) fn call(
+        &self,
+        nodes: &[String],
+        task: &RemoteCommand,
+        (limit, heard): (Duration, Option<Heard>),
+    ) -> Result<Vec<NodeResult>> {
+        let way = self.way.as_ref().ok_or_else(no_way)?;
+        let words = Words {
+            argv: script(task),
+            limit: Some(limit),
+            in_root: task.in_root,
+        };
+        let (path, arguments) = line(way, &self.environment, nodes, words)?;
+        let finished = run_heard(path, &arguments, &[], limit, heard)?;
+        let single = matches!(way, RemoteShell::Ssh(_) | RemoteShell::Mpirun(..));
+        let answers = match (single, nodes) {
+            (true, [node]) => vec![parse::single(node, &finished)],
+            _ => {
+                let names = label_names(way, &self.environment)?;
+                parse::labelled(nodes, &names, &finished)
+            }
+        };
+        Ok(answers)
+    }
+
+    /// Starts a command on some nodes that goes on when this process ends. Its output goes to `log`.
+    pub(super) fn call_and_leave(
+        &self,
+        way: &RemoteShell,
+        nodes: &[String],
+        task: &RemoteCommand,
+        log: &std::fs::File,
+    ) -> Result<()> {
+        let words = Words {
+            argv: plain(task),
+            limit: None,
+            in_root: task.in_root,
+        };
+        let (path, arguments) = line(way, &self.environment, nodes, words)?;
+        spawn(path, &arguments, &[], log)
+    }
 }
 
 /// The error if no node can be reached.
@@ -92,23 +110,6 @@ pub(super) fn no_way() -> Error {
         "a command on another node",
         "there is none of srun, flux, pdsh, clush and ssh on PATH",
     )
-}
-
-/// Starts a command on some nodes that goes on when this process ends. Its output goes to `log`.
-pub(super) fn start(
-    way: &RemoteShell,
-    environment: &Environment,
-    nodes: &[String],
-    task: &RemoteCommand,
-    log: &std::fs::File,
-) -> Result<()> {
-    let words = Words {
-        argv: plain(task),
-        limit: None,
-        in_root: task.in_root,
-    };
-    let (path, arguments) = line(way, environment, nodes, words)?;
-    spawn(path, &arguments, &[], log)
 }
 
 /// Starts a command on this node that goes on when this process ends.
@@ -153,7 +154,7 @@ fn spawn(
 /// The command for each node.
 struct Words {
     argv: Vec<OsString>,
-    /// Without one it may last as long as it will.
+    /// The time limit of the call; without one, the call may last for ever.
     limit: Option<Duration>,
     in_root: bool,
 }
@@ -192,7 +193,7 @@ fn line<'a>(
                 options.push("--chdir=/".to_string());
             }
             if limit.is_none() {
-                // On the other nodes it goes on when a node is lost, or has done its work.
+                // When a node is lost, or has done its work, the command goes on on the other nodes.
                 options.extend(["--no-kill", "--wait=0"].map(str::to_string));
             }
             (path, options, argv)

@@ -36,7 +36,7 @@ pub struct Bands<'a> {
     open: VecDeque<(usize, Box<dyn File>)>,
     band: Vec<u8>,
     blocks: Vec<u8>,
-    /// By part: the end of the block that was read last, which belongs to the next band.
+    /// For each part the end of the block that was read last. This end belongs to the next band.
     rests: HashMap<usize, Rest>,
     /// Bytes of all rests.
     kept: usize,

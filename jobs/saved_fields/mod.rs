@@ -22,7 +22,7 @@ use scr_engine::{Error, Result};
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
-/// At most so many parts are looked up in one pass over the tables, unless one field has more.
+/// The most parts that are looked up in one pass over the tables, unless one field has more.
 const MOST_PARTS: u64 = 1 << 18;
 
 /// The files of fields of one dataset.
@@ -36,11 +36,11 @@ pub struct SavedFields<'a> {
 /// The owner of the values of a saved field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Owner {
-    /// Each rank has its own.
+    /// Each rank has values of its own.
     EachRank,
-    /// Each rank has a part of a whole.
+    /// Each rank has a part of the values of a whole.
     Whole,
-    /// All ranks have the same.
+    /// All ranks have the same values.
     All,
 }
 
@@ -58,7 +58,7 @@ pub struct Array {
 /// The entries for a field in the tables of all ranks, put together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldSummary {
-    /// Its name, with the names of the lists that it is in.
+    /// The name of the field, with the names of the lists that it is in.
     pub name: String,
     /// The owner of the values.
     pub owner: Owner,
@@ -66,24 +66,24 @@ pub struct FieldSummary {
     pub is_count: bool,
     /// The whole, or the value that all ranks have, or the array of rank 0.
     pub array: Array,
-    /// The arrays of all ranks have the same extents, or are parts of one whole.
+    /// True if the arrays of all ranks have the same extents, or are parts of one whole.
     pub same_extents: bool,
-    /// Number of ranks that have elements of it.
+    /// Number of ranks that have elements of the field.
     pub ranks: u64,
-    /// Its bytes. A value that all ranks have counts once.
+    /// Number of bytes of the field. A value that all ranks have counts once.
     pub bytes: u64,
 }
 
 /// A field, with the place of each rank's part.
 #[derive(Debug, Clone)]
 pub struct SavedField {
-    /// Its name.
+    /// The name of the field.
     pub name: String,
     /// The owner of the values.
     pub owner: Owner,
     /// The entry that rank 0 wrote.
     first: Entry,
-    /// By rank. Of a field that is the same on all ranks, only rank 0's copy is read.
+    /// The parts, by rank. Of a field that is the same on all ranks, only rank 0's copy is read.
     parts: Vec<Stored>,
 }
 

@@ -13,7 +13,7 @@ pub(super) fn run_number(part: &TransferPart) -> Option<u64> {
 /// Checks numbers and paths.
 ///
 /// # Errors
-/// One of them cannot be; says which.
+/// A number or a path cannot be right; the error says which.
 pub fn check(part: &TransferPart, at: PartId) -> Result<()> {
     let odd = |what: String| Err(Error::format(0, format!("{}: {what}", at.words())));
     if part.dataset.id != at.dataset {

@@ -19,7 +19,7 @@ use std::path::Path;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-/// At most so many files are listed with their progress. A transfer file that lists millions of
+/// The most files that are listed with their progress. A transfer file that lists millions of
 /// files would take as long to write as the files themselves.
 const LISTED: usize = 10_000;
 
@@ -104,29 +104,11 @@ pub(super) struct Follower<'a> {
     pub cancel: &'a Cancel,
     pub permit: Permit<'a>,
     pub control: &'a Control,
-    current: Cell<Option<Name>>,
+    /// The file that is being copied.
+    pub current: Cell<Option<Name>>,
 }
 
-impl<'a> Follower<'a> {
-    pub fn new(
-        shared: &'a Shared,
-        files: &'a dyn Files,
-        limits: Limits,
-        cancel: &'a Cancel,
-        permit: Permit<'a>,
-        control: &'a Control,
-    ) -> Self {
-        Follower {
-            shared,
-            files,
-            pace: Pace::new(limits, cancel),
-            cancel,
-            permit,
-            control,
-            current: Cell::new(None),
-        }
-    }
-
+impl Follower<'_> {
     /// Lists the files of the part.
     pub fn list(&self, prefix: &Prefix, sources: &[RankSource]) -> Result<()> {
         let mut progress = Progress::default();

@@ -23,9 +23,10 @@ use scr_engine::system::thread::lower_priority;
 use scr_engine::system::time::{Instant, sleep};
 use scr_engine::text::{counted, excerpt};
 use scr_engine::transfer::copy::Copier;
-use scr_engine::transfer::pace::Limits;
+use scr_engine::transfer::pace::{Limits, Pace};
 use scr_engine::transfer::worker::{Cancel, Task, Worker};
 use scr_engine::{Error, Result};
+use std::cell::Cell;
 use std::time::Duration;
 
 /// Pause between two looks for orders.
@@ -37,7 +38,7 @@ const READ_AGAIN: Duration = Duration::from_secs(1);
 /// Least time between two records of progress.
 const RECORD: Duration = Duration::from_secs(1);
 
-/// The loop spends at most one part in so many of its time on reading and writing the transfer
+/// The loop spends at most one part in this many of its time on reading and writing the transfer
 /// file.
 const SHARE: u32 = 20;
 
@@ -364,7 +365,15 @@ impl Daemon<'_> {
         let work = move |cancel: &Cancel| {
             let permit = permit::path(&prefix, at.dataset, &order.run);
             let permit = Permit::new(&*files, permit);
-            let follower = Follower::new(&followed, &*files, limits, cancel, permit, &control);
+            let follower = Follower {
+                shared: &followed,
+                files: &*files,
+                pace: Pace::new(limits, cancel),
+                cancel,
+                permit,
+                control: &control,
+                current: Cell::default(),
+            };
             follower.list(&prefix, &sources(&layout, &order))?;
             follower.may_go_on()?;
             let buffer = usize::try_from(order.buffer).unwrap_or(usize::MAX);

@@ -21,7 +21,7 @@ struct Node {
 }
 
 impl Node {
-    /// With a part that has no prefix directory.
+    /// A node with a part that has no prefix directory.
     fn with_part() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let files = Faulty::new(Posix);

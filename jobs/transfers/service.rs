@@ -1,5 +1,5 @@
-//! The transfer daemon of a node from outside: a process becomes the daemon, tells the daemon to end, or
-//! finishes its remaining work. `scr transfer` is a thin layer over this.
+//! Control of a node's transfer daemon: a process can run as the daemon, tell a daemon to end, or finish the work that
+//! a daemon has left. `scr transfer` is a thin layer over this.
 
 use super::serve::{Daemon, Ended};
 use scr_engine::cache::layout::Layout;
@@ -16,7 +16,7 @@ use std::time::Duration;
 /// Pause between two looks at a daemon that is to end.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Time that a daemon may take to end: a large file may have to be synced before.
+/// Time that a daemon may take to end: a large file may have to be synced first.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Number of attempts to make a directory again that a daemon has removed when it ended.
@@ -94,7 +94,7 @@ impl Service {
     /// Is the daemon of the node until it is told to end. `begins` is called when it serves.
     ///
     /// # Errors
-    /// There is a daemon already, or the control directory cannot be used.
+    /// The node has a daemon already, or the control directory cannot be used.
     pub fn serve(&self, process: &mut Process, begins: &dyn Fn()) -> Result<Ended> {
         let claim = self.claim()?;
         begins();
@@ -241,7 +241,7 @@ impl Service {
     /// there.
     ///
     /// # Errors
-    /// It did not end in time, or its files cannot be used.
+    /// The daemon did not end in time, or its files cannot be used.
     pub fn stop(&self) -> Result<Option<String>> {
         if !self.exists()? {
             return Ok(None);

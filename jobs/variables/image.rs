@@ -172,11 +172,10 @@ impl Image {
             });
             written.map_err(failed)?;
             // What cannot be read is no variable.
-            match read {
-                true => {
-                    image.leaves.insert(leaf.key.clone(), (leaf, begin));
-                }
-                false => end = begin,
+            if read {
+                image.leaves.insert(leaf.key.clone(), (leaf, begin));
+            } else {
+                end = begin;
             }
         }
         Ok(image)
@@ -385,9 +384,10 @@ fn for_each_piece(process: &Process, leaf: &Leaf, work: &mut dyn FnMut(u64, &[u8
         row = row.saturating_mul(*count);
     }
     let near = distance > 0 && distance.unsigned_abs() <= NEAR.max(size);
-    let at_once = match near {
-        true => (PIECE as u64 / distance.unsigned_abs().max(1)).max(1),
-        false => 1,
+    let at_once = if near {
+        (PIECE as u64 / distance.unsigned_abs().max(1)).max(1)
+    } else {
+        1
     };
     let (mut raw, mut packed) = (Vec::new(), Vec::new());
     let mut number = 0;

@@ -192,9 +192,10 @@ impl<'a> Target<'a> {
 }
 
 fn bias(file: &ProgramFile, mapped: &Mapped) -> u64 {
-    match file.fixed {
-        true => 0,
-        false => mapped.begin.wrapping_sub(file.lowest),
+    if file.fixed {
+        0
+    } else {
+        mapped.begin.wrapping_sub(file.lowest)
     }
 }
 

@@ -83,6 +83,15 @@ pub struct SCR_State {
 pub type SCR_List_fn =
     Option<unsafe extern "C" fn(state: *mut SCR_State, context: *mut c_void) -> c_int>;
 
+unsafe extern "C" {
+    // Defined in `barrier.c`.
+    fn scr_call_routine(
+        routine: unsafe extern "C" fn(*mut SCR_State, *mut c_void) -> c_int,
+        state: *mut c_void,
+        context: *mut c_void,
+    ) -> c_int;
+}
+
 /// Calls the routine of the program.
 ///
 /// # Safety
@@ -97,7 +106,7 @@ unsafe fn call_routine(
     let handle = Handle::new(list);
     let state: *mut SCR_State = ptr::without_provenance_mut(handle.number());
     // SAFETY: the caller's promise. The state is valid until the call returns.
-    let run = || routine::run(|| unsafe { function(state, context) });
+    let run = || routine::run(|| unsafe { scr_call_routine(function, state.cast(), context) });
     let (returned, refused) = table::in_routine(run);
     drop(handle);
     if let Some(refused) = refused {

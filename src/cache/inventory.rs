@@ -108,7 +108,7 @@ pub fn read(
                 CacheEntry::Dataset(id) => {
                     let slot = Slot { store, id };
                     inventory.present.push(slot);
-                    add_dataset(files, prefix, layout, slot, &mut inventory)?;
+                    inventory.add_dataset(files, prefix, layout, slot)?;
                 }
                 CacheEntry::Quarantine(id) => inventory.quarantined.push(Slot { store, id }),
                 CacheEntry::Trash(id) => {
@@ -138,42 +138,45 @@ pub fn read_dataset(
     id: u64,
 ) -> Result<Inventory> {
     let mut inventory = Inventory::default();
-    add_dataset(files, prefix, layout, Slot { store: 0, id }, &mut inventory)?;
+    inventory.add_dataset(files, prefix, layout, Slot { store: 0, id })?;
     Ok(inventory)
 }
 
-fn add_dataset(
-    files: &dyn Files,
-    prefix: &OwnPrefix,
-    layout: &Layout,
-    slot: Slot,
-    inventory: &mut Inventory,
-) -> Result<()> {
-    let mut problems = Vec::new();
-    for layout in levels(files, layout, slot.id, &mut problems)? {
-        let meta = layout.meta(slot.id);
-        let records = read_records(files, &meta, Some(slot.id), &mut problems)?;
-        for map in records.filemaps {
-            let rank = map.rank;
-            let cached = CachedRecord {
-                store: slot.store,
-                level: layout.level(),
-                ..CachedRecord::new(map, prefix)
-            };
-            if is_consistent(&cached) {
-                inventory.records.push(cached);
-            } else {
-                let path = layout.filemap(slot.id, rank);
-                problems.push(Error::corrupt(path, "describes an invalid redundancy set"));
+impl Inventory {
+    /// Adds the records of a dataset in a store. Local.
+    fn add_dataset(
+        &mut self,
+        files: &dyn Files,
+        prefix: &OwnPrefix,
+        layout: &Layout,
+        slot: Slot,
+    ) -> Result<()> {
+        let mut problems = Vec::new();
+        for layout in levels(files, layout, slot.id, &mut problems)? {
+            let meta = layout.meta(slot.id);
+            let records = read_records(files, &meta, Some(slot.id), &mut problems)?;
+            for map in records.filemaps {
+                let rank = map.rank;
+                let cached = CachedRecord {
+                    store: slot.store,
+                    level: layout.level(),
+                    ..CachedRecord::new(map, prefix)
+                };
+                if is_consistent(&cached) {
+                    self.records.push(cached);
+                } else {
+                    let path = layout.filemap(slot.id, rank);
+                    problems.push(Error::corrupt(path, "describes an invalid redundancy set"));
+                }
             }
         }
+        if problems.iter().any(Error::is_transient) {
+            self.unread.push(slot);
+        }
+        let notes = problems
+            .iter()
+            .map(|error| note(format!("{error}; ignored")));
+        self.notes.extend(notes);
+        Ok(())
     }
-    if problems.iter().any(Error::is_transient) {
-        inventory.unread.push(slot);
-    }
-    let notes = problems
-        .iter()
-        .map(|error| note(format!("{error}; ignored")));
-    inventory.notes.extend(notes);
-    Ok(())
 }

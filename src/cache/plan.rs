@@ -28,7 +28,7 @@ pub struct CachedRecord {
     pub ranks: usize,
     /// The dataset.
     pub dataset: Dataset,
-    /// Its redundancy descriptor.
+    /// The redundancy descriptor of the rank.
     pub reddesc: Reddesc,
     /// The prefix directory that the dataset was written for, if it differs from the one of this
     /// run.
@@ -36,7 +36,7 @@ pub struct CachedRecord {
 }
 
 impl CachedRecord {
-    /// Changes all numbers of ranks in it.
+    /// Replaces each rank that is named here by `change(rank)`.
     pub fn change_ranks(&mut self, change: impl Fn(usize) -> usize) {
         self.rank = change(self.rank);
         change_ranks(&mut self.reddesc, change);
@@ -108,14 +108,10 @@ pub struct Candidate {
     pub other_prefix: Option<OtherPrefix>,
 }
 
-/// One rank's work to recover one dataset.
+/// One rank's work to recover one dataset, which all ranks know.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub struct RecoveryOrder {
-    /// Index of the store.
-    pub store: usize,
-    /// The dataset.
-    pub dataset: Dataset,
     /// This rank's redundancy descriptor.
     pub reddesc: Reddesc,
     /// The rank that has this rank's files: the rank itself if they are on its node, another rank
@@ -131,7 +127,7 @@ pub struct RecoveryOrder {
 }
 
 impl RecoveryOrder {
-    /// Changes all numbers of ranks in it.
+    /// Replaces each rank that is named here by `change(rank)`.
     pub fn change_ranks(&mut self, change: impl Fn(usize) -> usize) {
         change_ranks(&mut self.reddesc, &change);
         let sends = self.sends.iter_mut().map(|part| &mut part.rank);
@@ -408,8 +404,6 @@ impl Candidate {
         let holders = self.holders_within_sets(&sources, &sends);
         let order = |(rank, source): (usize, &Option<Source>)| {
             Some(RecoveryOrder {
-                store: self.store,
-                dataset: self.dataset.clone(),
                 reddesc: self.sets.get(&rank)?.clone(),
                 source: source.map(|(from, _)| from),
                 level: source.and_then(|(_, level)| level),

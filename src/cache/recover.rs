@@ -20,13 +20,15 @@ const REBUILD: Tag = 0x38;
 
 const FOREIGN: &str = "is the record of another dataset or rank";
 
-/// The parts of the run that all steps of a recovery use.
+/// The dataset, and the parts of the run that all steps of its recovery use.
 pub struct CacheAccess<'a> {
+    /// The dataset.
+    pub dataset: &'a Dataset,
     /// All ranks.
     pub comm: &'a dyn Communicator,
     /// The cache's files.
     pub files: &'a dyn Files,
-    /// The store of the dataset on this rank's node, at the level of this rank's part.
+    /// Its store on this rank's node, at the level of this rank's part.
     pub layout: &'a Layout,
     /// This rank's node.
     pub node: &'a str,
@@ -86,7 +88,7 @@ pub fn recover_dataset(
     let [restored, encoded, passing, full, unverified] = terms;
     match verdict {
         Ok((filemap, _)) => {
-            let (id, sends) = (order.dataset.id, &order.sends);
+            let (id, sends) = (access.dataset.id, &order.sends);
             let (files, layout) = (access.files, access.layout);
             damage.extend(relocate::discard_sent_parts(files, layout, id, sends));
             Ok(Ok(Recovered {
@@ -137,7 +139,7 @@ impl Recovery<'_> {
     /// if it has changed. Collective.
     fn of_own_part(&mut self) -> Result<(Filemap, RebuildOutcome)> {
         let &CacheAccess { layout, .. } = self.access;
-        let (id, rank) = (self.order.dataset.id, self.access.comm.rank());
+        let (id, rank) = (self.access.dataset.id, self.access.comm.rank());
         let peers = Peers::new(self.order, rank)?;
         let context = Context {
             comm: self.access.comm,
@@ -155,7 +157,7 @@ impl Recovery<'_> {
         let moved = self.move_parts(&context)?.result();
         // These checks depend on the order alone, which is equal within a set: all members return,
         // or no member does.
-        let (scheme, set) = scheme_and_set(&self.order.dataset, &self.order.reddesc)?;
+        let (scheme, set) = scheme_and_set(self.access.dataset, &self.order.reddesc)?;
         let context = Context {
             set: &set,
             holders: &self.order.holders,
@@ -183,7 +185,8 @@ impl Recovery<'_> {
             return Err(error);
         }
         let (record, outcome) = rebuilt?;
-        // If the files were rebuilt, the record was removed before.
+        // A rebuild of the files has already removed the old record, so the record must be written again even if it is the
+        // same.
         let before = before.filter(|_| outcome != RebuildOutcome::Restored);
         Ok((self.write_record(record, before)?, outcome))
     }
@@ -192,7 +195,7 @@ impl Recovery<'_> {
     /// rank's part if it was moved. Collective.
     fn move_parts(&mut self, context: &Context) -> Result<Local<Option<LocalPart>>> {
         let &CacheAccess { files, layout, .. } = self.access;
-        let (id, rank) = (self.order.dataset.id, context.comm.rank());
+        let (id, rank) = (self.access.dataset.id, context.comm.rank());
         // If another rank holds the part, files here do not count. Without any record, the files that
         // are here may still be whole.
         let ready = match self.order.source {
@@ -243,7 +246,7 @@ impl Recovery<'_> {
     /// The parts that this rank sends, `in_rebuild` or before it. A part without a readable record is left
     /// out; its rank has it rebuilt.
     fn held_parts(&mut self, context: &Context, in_rebuild: bool) -> Vec<HeldPart> {
-        let (order, id) = (self.order, self.order.dataset.id);
+        let (order, id) = (self.order, self.access.dataset.id);
         let sent = order.sends.iter();
         let sent = sent.filter(|sent| order.moves_in_rebuild(sent.rank) == in_rebuild);
         let read = |sent: &PartToSend| {
@@ -271,7 +274,7 @@ impl Recovery<'_> {
 
     /// Reads the record of a rank's part in `layout`.
     fn read_record(&self, layout: &Layout, rank: usize) -> Result<Filemap> {
-        let path = layout.filemap(self.order.dataset.id, rank);
+        let path = layout.filemap(self.access.dataset.id, rank);
         let map: Filemap = format::read(self.access.files, &path)?;
         if map.rank == rank && self.belongs(rank, &map.dataset, &map.reddesc) {
             Ok(map)
@@ -280,11 +283,11 @@ impl Recovery<'_> {
         }
     }
 
-    /// True if a record of `rank` belongs to the dataset of the order, and, if that is known, to the set of
+    /// True if a record of `rank` belongs to the dataset, and, if that is known, to the set of
     /// the rank.
     fn belongs(&self, rank: usize, dataset: &Dataset, reddesc: &Reddesc) -> bool {
         let members = &self.order.reddesc.members;
-        dataset.created == self.order.dataset.created
+        dataset.created == self.access.dataset.created
             && (reddesc.members == *members || !members.contains(&rank))
     }
 

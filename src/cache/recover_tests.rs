@@ -46,8 +46,6 @@ fn the_record_of_another_rank_dataset_or_set_is_refused() {
     let layout = Layout::new(dir.path(), "user1", "1001").of_run(1);
     make_empty_directories_of(&Posix, &layout, 1, 0).unwrap();
     let order = RecoveryOrder {
-        store: 0,
-        dataset: filemap(0).dataset,
         reddesc: filemap(0).reddesc,
         source: Some(0),
         level: None,
@@ -57,10 +55,11 @@ fn the_record_of_another_rank_dataset_or_set_is_refused() {
     let read = |change: &dyn Fn(&mut Filemap)| {
         let mut map = filemap(0);
         change(&mut map);
-        // At the path of rank 0.
+        // The record is written at the path of rank 0.
         format::write(&Posix, &layout.filemap(1, 0), &map, Durability::Atomic).unwrap();
         let comm = Solo::new();
         let access = CacheAccess {
+            dataset: &filemap(0).dataset,
             comm: &comm,
             files: &Posix,
             layout: &layout,

@@ -65,7 +65,7 @@ pub fn discard_sent_parts(
     errors
 }
 
-/// The redundancy file of a part, and its files if they are in a directory that other ranks use, too.
+/// The redundancy file of a part, and its files if they are in a directory that other ranks also use.
 fn paths(layout: &Layout, id: u64, rank: usize, filemap: &Filemap) -> Vec<PathBuf> {
     let data = layout.data(id, rank);
     let files = filemap.files.files.iter().filter(|_| layout.is_common());
@@ -104,8 +104,6 @@ mod tests {
 
     fn order(rank: usize, source: usize, sends: &[usize], holders: &[usize]) -> RecoveryOrder {
         RecoveryOrder {
-            store: 0,
-            dataset: Dataset::default(),
             reddesc: reddesc(rank),
             source: Some(source),
             level: None,

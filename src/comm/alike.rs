@@ -10,7 +10,7 @@ use super::{Communicator, RankList};
 use crate::{Error, Result};
 use std::collections::BTreeMap;
 
-/// The most bytes that data share with the ones before. It limits the content of a message by its
+/// The most bytes that data can share with the data before. This limits the content of a message by its
 /// length.
 const MOST_SHARED: usize = 4096;
 
@@ -98,7 +98,7 @@ mod tests {
     use crate::counting::CountingComm;
     use crate::threads;
 
-    /// The result of rank 0, of so many ranks, if rank r has the data `of(r)`; and the number of bytes that it
+    /// The result of rank 0 of `size` ranks if rank r has the data `of(r)`; and the number of bytes that rank 0
     /// receives.
     fn gathered(
         size: usize,
@@ -150,7 +150,7 @@ mod tests {
             let steps = u64::from(size.ilog2());
             let (_, alike) = gathered(size, |_| vec![text.clone()]);
             assert_eq!(alike, (ONE + 500) * steps);
-            // One rank has other data: they add one entry to one message. The rank is the last of that message,
+            // One rank has other data, which add one entry to one message. The rank is the last of that message,
             // so the other ranks stay one run.
             let (_, one_differs) = gathered(size, |rank| match rank {
                 7 => vec![format!("{text}7")],

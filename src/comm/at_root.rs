@@ -55,7 +55,7 @@ impl<T> AtRoot<T> {
 }
 
 impl<T> AtRoot<Option<T>> {
-    /// Without the inner option.
+    /// The value of rank 0 without the inner option.
     pub fn flatten(self) -> AtRoot<T> {
         AtRoot(self.0.flatten())
     }

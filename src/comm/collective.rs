@@ -296,8 +296,8 @@ pub fn combine_all(comm: &dyn Communicator, mut terms: Vec<Term>) -> Result<Vec<
     Ok(values.collect())
 }
 
-/// Like [`agree`], and combines `terms` over all ranks in the same allreduce. They are combined even
-/// if a rank failed; the ranks that failed pass terms too.
+/// Like [`agree`], and combines `terms` over all ranks in the same allreduce. The terms are combined even
+/// if a rank failed; the ranks that failed also pass terms.
 ///
 /// # Errors
 /// Only errors of the transport.
@@ -327,7 +327,7 @@ pub fn agree_with<T, const N: usize>(
     Ok(Agreement { verdict, terms })
 }
 
-/// The error of rank `first` on all ranks, after so many ranks have failed. Collective; a
+/// The error of rank `first` on all ranks, after `count` ranks have failed. Collective; a
 /// broadcast.
 fn share_failure(
     comm: &dyn Communicator,

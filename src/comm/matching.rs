@@ -3,8 +3,8 @@
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 
-/// A send of at least so many bytes completes only when a receive has taken the message. MPI
-/// libraries have limits between 4 and 64 KiB; correct code works with any.
+/// A send of at least this many bytes completes only when a receive has taken the message. MPI
+/// libraries have limits between 4 and 64 KiB; correct code works with any limit.
 pub const RENDEZVOUS: usize = 16 << 10;
 
 /// Names a send or a receive.

@@ -124,7 +124,7 @@ mod tests {
         assert_eq!(met[&key(1)], [1, 4, 7]);
     }
 
-    /// The bytes that a rank of so many sends at most.
+    /// The most bytes that one of `size` ranks sends.
     fn most_sent(size: usize, node: impl Fn(usize) -> usize + Sync) -> u64 {
         let sent = threads::run(size, |comm| {
             let key = format!("node{:08}", node(comm.rank())).into_bytes();

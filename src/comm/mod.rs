@@ -117,7 +117,7 @@ pub trait Communicator: Send + Sync {
     /// Receives one message of unknown length. Blocks.
     fn recv(&self, from: usize, tag: Tag) -> Result<Vec<u8>>;
 
-    /// Receives one message of unknown length from any other rank. Blocks. Returns its rank, too.
+    /// Receives one message of unknown length from any other rank. Blocks. Also returns the rank of the sender.
     fn recv_any(&self, tag: Tag) -> Result<(usize, Vec<u8>)>;
 
     /// Returns when all ranks have called it. Collective.

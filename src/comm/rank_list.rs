@@ -66,7 +66,7 @@ impl RankList {
         }
     }
 
-    /// These ranks in rising order, if the list rises except for one place at which it begins again.
+    /// These ranks in rising order, if the list rises except at one place, where it falls to its lowest rank.
     pub(super) fn rotated(mut self) -> Self {
         let falls = |pair: &[Run]| {
             pair.first()
@@ -111,7 +111,7 @@ impl RankList {
         let cut = |run: &Run| {
             let Run { first, step, count } = *run;
             let (first, step) = (u64::from(first), u64::from(step.max(1)));
-            // The numbers of ranks of the run that are below a rank.
+            // How many ranks of the run are below `rank`.
             let below = |rank: u64| rank.saturating_sub(first).div_ceil(step).min(count.into());
             let (skipped, kept) = (below(start), below(end).saturating_sub(below(start)));
             (kept > 0).then_some(Run {
@@ -171,8 +171,8 @@ impl RankList {
         list.ok_or_else(|| Error::format(0, "no list of ranks of this group"))
     }
 
-    /// [`RankList::numbers`], with the ranks as distances from `origin`: lists of ranks that are placed alike are
-    /// the same then.
+    /// [`RankList::numbers`], with the ranks as distances from `origin`. So lists of ranks that are placed alike
+    /// become the same.
     pub fn distances(&self, origin: usize) -> Vec<u32> {
         moved(self.numbers(), |first| first.wrapping_sub(origin as u32))
     }

@@ -5,9 +5,9 @@ use super::{Communicator, Pending, Tag, Term, check_length, check_rank};
 use crate::{Error, Result};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Rank 0 of 1, or with [`Solo::of_rank`] one that only says to be another rank. Waiting for a message
+/// Rank 0 of 1, or with [`Solo::of_rank`] a rank that only says to be another one. Waiting for a message
 /// that was not sent is an error, because no other rank can send it. Waiting for a large send before
-/// its receive is posted is an error too.
+/// its receive is posted is also an error.
 pub struct Solo {
     messages: Messages,
     rank: usize,
@@ -29,7 +29,7 @@ struct UnderWay {
     messages: Messages,
     tag: Tag,
     ticket: Ticket,
-    /// Its name in errors.
+    /// The name of the send or receive in errors.
     call: &'static str,
     /// The number of bytes that a receive expects, if it is known.
     length: Option<usize>,

@@ -92,7 +92,7 @@ impl Config {
     /// environment variable counts as not set. Lines that cannot be used become warnings.
     ///
     /// # Errors
-    /// A parameter in the environment is not UTF-8, or a file cannot be read. Nothing has changed then.
+    /// A parameter in the environment is not UTF-8, or a file cannot be read. After these errors nothing has changed.
     pub fn load(
         &mut self,
         environment: Environment,
@@ -301,7 +301,7 @@ impl Config {
     /// The path of the user configuration file, which may not exist.
     ///
     /// # Errors
-    /// It depends on a parameter that is too long with its variables, or empty.
+    /// The path depends on a parameter that is too long with its variables, or empty.
     pub fn user_file(&self) -> Result<PathBuf> {
         match self.chosen_user_file() {
             Some(value) => Ok(self.cwd.join(self.expand("SCR_CONF_FILE", value)?)),

@@ -6,11 +6,11 @@ use super::read::Read;
 /// The places where events are recorded.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LogSettings {
-    /// In `<prefix>/.scr/log`, with files of so many bytes; 0 for no limit.
+    /// Events are recorded in `<prefix>/.scr/log`, with files of about this many bytes; 0 for no limit.
     pub text: Option<u64>,
-    /// In syslog.
+    /// Events are recorded in syslog.
     pub syslog: Option<SyslogSettings>,
-    /// In a database.
+    /// Events are recorded in a database.
     pub database: Option<DatabaseSettings>,
 }
 
@@ -51,7 +51,7 @@ impl std::fmt::Debug for DatabaseSettings {
 }
 
 impl LogSettings {
-    /// From the parameters; `None` if nothing is logged.
+    /// Reads the parameters; `None` if nothing is logged.
     ///
     /// # Errors
     /// A parameter cannot be converted.
@@ -82,7 +82,7 @@ impl LogSettings {
 }
 
 impl DatabaseSettings {
-    /// From the parameters, whether events are recorded in the database or not.
+    /// Reads the parameters, whether events are recorded in the database or not.
     ///
     /// # Errors
     /// A parameter cannot be converted.

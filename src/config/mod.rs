@@ -48,5 +48,5 @@ pub const MAX_TEXT: usize = 1 << 16;
 /// Most warnings that one file, or one call of [`Config::take_warnings`], gives.
 pub const MAX_WARNINGS: usize = 100;
 
-/// Most `STORE` lines, and most `CKPT` lines.
+/// The most `STORE` lines, and the most `CKPT` lines.
 pub const MAX_DESCRIPTORS: usize = 256;

@@ -218,7 +218,7 @@ mod tests {
             call("CKPT=0 TYPE= SET_SIZE=8"),
             [pair("CKPT", "0"), empty("TYPE"), pair("SET_SIZE", "8")]
         );
-        // All else is a value as before.
+        // Everything else is a value.
         assert_eq!(file("STORE= /a=b"), [pair("STORE", "/a=b")]);
         assert_eq!(file("STORE=COUNT=2"), [pair("STORE", "COUNT=2")]);
         assert_eq!(file(r#"STORE= "COUNT=2""#), [pair("STORE", "COUNT=2")]);

@@ -17,10 +17,10 @@ use std::path::{Path, PathBuf};
 pub enum FlushType {
     /// The call returns when the files are there (SYNC).
     Sync,
-    /// By threads, in the background if SCR_FLUSH_ASYNC=1 (PTHREAD; also DEFAULT, NATIVE, and without
+    /// Threads move the files, in the background if SCR_FLUSH_ASYNC=1 (PTHREAD; also DEFAULT, NATIVE, and without
     /// their hardware DATAWARP and BBAPI).
     Background,
-    /// In the background by the transfer daemon of each node, if one is running (DAEMON).
+    /// The transfer daemon of each node moves the files in the background, if one is running (DAEMON).
     Daemon,
 }
 
@@ -38,9 +38,9 @@ impl FlushType {
 /// The times at which `SCR_CHECKPOINT_INTERVAL` asks for checkpoints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IntervalSetting {
-    /// After so many calls of `SCR_Need_checkpoint`; 0 for never.
+    /// A checkpoint after this many calls of `SCR_Need_checkpoint`; 0 for never.
     Calls(u64),
-    /// After a time that SCR computes.
+    /// A checkpoint after a time that SCR computes.
     Auto,
 }
 
@@ -82,19 +82,19 @@ pub struct Settings {
     /// The value of rank 0 is used.
     #[serde(skip)]
     pub serial: bool,
-    /// Without `/`; the host name if `None`. This process's own.
+    /// Without `/`; the host name if `None`. The value of this process is used.
     #[serde(skip)]
     pub node_name: Option<String>,
-    /// Absolute. This process's own.
+    /// Absolute. The value of this process is used.
     #[serde(skip)]
     pub cntl_base: PathBuf,
-    /// Absolute. This process's own.
+    /// Absolute. The value of this process is used.
     #[serde(skip)]
     pub cache_base: PathBuf,
     pub cache_size: u64,
     pub cache_check: bool,
     pub cache_bypass: bool,
-    /// As written; see `SchemeKind::from_word`.
+    /// The word as it was written; see `SchemeKind::from_word`.
     pub copy_type: String,
     pub group: String,
     pub set_size: u32,
@@ -106,7 +106,7 @@ pub struct Settings {
     pub cache_purge: bool,
     pub prefix_purge: bool,
     pub fetch: bool,
-    /// Also true with SCR_GLOBAL_RESTART.
+    /// True also with SCR_GLOBAL_RESTART.
     pub fetch_bypass: bool,
     pub fetch_width: usize,
     pub current: Option<String>,
@@ -122,10 +122,10 @@ pub struct Settings {
     pub flush_async_usleep: u64,
     /// Time without progress after which a transfer daemon is left out, seconds.
     pub flush_daemon_timeout: u64,
-    /// Numbers of processors; empty for all. This process's own.
+    /// Numbers of processors; empty for all. The value of this process is used.
     #[serde(skip)]
     pub flush_async_cores: Vec<usize>,
-    /// Also true with SCR_GLOBAL_RESTART.
+    /// True also with SCR_GLOBAL_RESTART.
     pub flush_on_restart: bool,
     pub global_restart: bool,
     pub drop_after_current: bool,

@@ -181,6 +181,6 @@ fn real(dir: &Path) -> PathBuf {
         Some(std::fs::canonicalize(part).ok()?.join(rest))
     });
     let found = existing.unwrap_or_else(|| dir.to_path_buf());
-    // Also without a slash at the end, which an empty rest leaves.
+    // `components` also drops the slash at the end that an empty rest leaves.
     found.components().collect()
 }

@@ -27,7 +27,7 @@ pub enum ReadBy {
     Library,
     /// The commands.
     Commands,
-    /// Both.
+    /// The library and the commands.
     Both,
 }
 
@@ -39,14 +39,14 @@ pub const SECRET: &str = "SCR_LOG_DB_PASS";
 pub enum Effect {
     /// The parameter has an effect.
     Works,
-    /// None; the text says why.
+    /// The parameter has no effect; the text says why.
     None(&'static str),
 }
 
 /// A parameter with one value: `NAME=VALUE`.
 #[derive(Debug, Clone, Copy)]
 pub struct Parameter {
-    /// Its name, upper case.
+    /// The name, upper case.
     pub name: &'static str,
     /// Allowed values.
     pub kind: ValueKind,
@@ -54,9 +54,9 @@ pub struct Parameter {
     pub default: &'static str,
     /// Unit of the value; empty where the kind says it.
     pub unit: &'static str,
-    /// Its reader: library, commands, or both.
+    /// The reader of the parameter: library, commands, or both.
     pub reader: ReadBy,
-    /// Its effect.
+    /// The effect of the parameter.
     pub effect: Effect,
     /// One or two sentences for the manual.
     pub doc: &'static str,
@@ -65,34 +65,34 @@ pub struct Parameter {
 /// A parameter with several items: `NAME=KEY CHILD=VALUE ...`.
 #[derive(Debug, Clone, Copy)]
 pub struct Multi {
-    /// Its name, upper case.
+    /// The name, upper case.
     pub name: &'static str,
     /// A placeholder for the key, for the manual.
     pub key: &'static str,
-    /// Its children; empty with `open`.
+    /// The children; empty with `open`.
     pub children: &'static [ChildParameter],
     /// True if any child name is allowed.
     pub open: bool,
-    /// Its reader: library, commands, or both.
+    /// The reader of the parameter: library, commands, or both.
     pub reader: ReadBy,
-    /// Its effect.
+    /// The effect of the parameter.
     pub effect: Effect,
-    /// For the manual.
+    /// The description for the manual.
     pub doc: &'static str,
 }
 
 /// One child of a [`Multi`].
 #[derive(Debug, Clone, Copy)]
 pub struct ChildParameter {
-    /// Its name, upper case.
+    /// The name, upper case.
     pub name: &'static str,
     /// Allowed values.
     pub kind: ValueKind,
     /// Default in words or as text.
     pub default: &'static str,
-    /// Its effect.
+    /// The effect of the parameter.
     pub effect: Effect,
-    /// For the manual.
+    /// The description for the manual.
     pub doc: &'static str,
 }
 

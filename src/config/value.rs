@@ -32,16 +32,16 @@ pub enum ValueKind {
 /// A value that fits its [`ValueKind`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Typed {
-    /// From [`ValueKind::Bool`].
+    /// A value of [`ValueKind::Bool`].
     Bool(bool),
-    /// From [`ValueKind::Int`], and from [`ValueKind::IntOr`] if it is not the word.
+    /// A value of [`ValueKind::Int`], or of [`ValueKind::IntOr`] if it is not the word.
     Int(i64),
-    /// From [`ValueKind::Bytes`].
+    /// A value of [`ValueKind::Bytes`].
     Bytes(u64),
-    /// From [`ValueKind::Percent`].
+    /// A value of [`ValueKind::Percent`].
     Percent(f64),
-    /// From [`ValueKind::Path`], [`ValueKind::Text`], [`ValueKind::Name`]; for [`ValueKind::Choice`],
-    /// [`ValueKind::Words`] and [`ValueKind::IntOr`] as the table spells it, with single blanks between.
+    /// A value of [`ValueKind::Path`], [`ValueKind::Text`] or [`ValueKind::Name`]. Words of [`ValueKind::Choice`],
+    /// [`ValueKind::Words`] and [`ValueKind::IntOr`] are spelled as in the table, with single blanks between.
     Text(String),
 }
 

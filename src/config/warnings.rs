@@ -78,7 +78,7 @@ impl Config {
     }
 }
 
-/// Reports only names that look like a typing error, because other software uses the prefix SCR_ too.
+/// Reports only names that look like a typing error, because other software also uses the prefix SCR_.
 fn note_environment(environment: &Environment) -> impl Iterator<Item = String> {
     let unknown = |n: &&str| n.starts_with("SCR_") && table::parameter(n).is_none();
     let names = environment.variables().map(|(name, _)| name);

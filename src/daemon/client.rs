@@ -14,10 +14,10 @@ use std::time::Duration;
 /// Pause between two looks at a part.
 const TICK: Duration = Duration::from_millis(50);
 
-/// A part that is missing in the transfer file is entered again so many times.
+/// The number of times that a part that is missing in the transfer file is entered again.
 const TRIES: u32 = 5;
 
-/// At most so much time counts between two looks.
+/// The most time that counts between two looks.
 const LONGEST_LOOK: Duration = Duration::from_secs(1);
 
 /// A part, and where it is entered.
@@ -57,8 +57,8 @@ impl Idle {
     /// time for which the daemon has shown no progress. `pulse` is the pulse of the transfer file,
     /// if the file was read.
     pub fn look(&mut self, pulse: Option<u64>) -> Duration {
-        // A scheduler that stops a job stops its daemons, too. Then more time has passed than the
-        // daemons could use.
+        // A scheduler that stops a job also stops its daemons. While they are stopped, time passes that the
+        // daemons cannot use.
         self.time += self.looked.elapsed().min(LONGEST_LOOK);
         self.looked = Instant::now();
         if pulse.is_some() && pulse != self.pulse {
@@ -71,7 +71,7 @@ impl Idle {
 
 /// How a part has left the hands of the daemon.
 enum Left {
-    /// It was copied.
+    /// The part was copied.
     Copied(Copied),
     /// The part is taken out of the daemon's file, since the daemon has ended, or is left out for this
     /// reason.
@@ -341,7 +341,7 @@ fn stop_and_remove(control: &Control, patience: Duration) -> Result<Option<Strin
                 told = true;
                 Some(pulse)
             }
-            // The daemon puts it aside, and then has stopped.
+            // The daemon puts the damaged file aside. Without a file the daemon counts as stopped.
             Err(error) if is_damage(&error) => None,
             // The daemon cannot be told.
             Err(error) if error.is_full() => {
@@ -349,7 +349,7 @@ fn stop_and_remove(control: &Control, patience: Duration) -> Result<Option<Strin
                 None
             }
             Err(error) if !error.is_busy() => return Err(error),
-            // Nobody else keeps the lock for so long.
+            // Only a daemon that does nothing keeps the lock as long as this process has waited for it.
             Err(_) => {
                 idle.time = patience;
                 None

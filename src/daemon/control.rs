@@ -26,17 +26,18 @@ const LOCK: &str = "transfer.lock";
 const DAEMON: &str = "transfer.daemon";
 const DAMAGED: &str = "transfer.scrinfo.damaged";
 
-/// How long to wait for another process that changes the transfer file, which takes milliseconds, at most.
+/// The longest time to wait for another process that changes the transfer file. A change takes milliseconds.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long a daemon that starts waits for its lock: who asks whether one lives has it for a moment.
+/// How long a daemon that starts waits for its lock: a process that asks whether a daemon lives has the lock for a
+/// moment.
 const START: Duration = Duration::from_secs(1);
 
 /// How long a living daemon may take to put a damaged transfer file aside.
 const REPAIR: Duration = Duration::from_secs(10);
 
-/// After so long nothing is written any more by a daemon whose claim was taken away: it looks for it more
-/// often, and its copying thread waits when it does not.
+/// The time after which a daemon whose claim was taken away writes nothing any more. A daemon looks for its claim
+/// more often than that, and while it does not look, its copying thread waits.
 pub const LEFT_OUT: Duration = Duration::from_secs(2);
 
 /// The longest name of a daemon, bytes.
@@ -45,7 +46,7 @@ const LONGEST_NAME: u64 = 300;
 /// The largest transfer file that is read, bytes.
 const LARGEST: u64 = 256 << 20;
 
-/// How often a lock file is made again that somebody has removed.
+/// How often a lock file that somebody has removed is made again.
 const TRIES: u32 = 10;
 
 /// The control directory of a job on this node.
@@ -94,7 +95,7 @@ impl Control {
         }
     }
 
-    /// For those who give a daemon up that shows no progress for `patience`.
+    /// For a caller that gives up on a daemon once it has shown no progress for `patience`.
     pub fn with_patience(self, patience: Duration) -> Self {
         Control {
             lock_timeout: LOCK_TIMEOUT.min(patience),
@@ -122,7 +123,7 @@ impl Control {
     /// Reads the transfer file; `None` if there is none.
     ///
     /// # Errors
-    /// It is damaged, or belongs to somebody else.
+    /// The file is damaged, or belongs to somebody else.
     pub fn read(&self) -> Result<Option<Transfer>> {
         let path = self.file();
         let Some(stat) = self.files.stat(&path)? else {
@@ -152,7 +153,7 @@ impl Control {
     /// Changes the transfer file, or makes it.
     ///
     /// # Errors
-    /// It is damaged or cannot be written.
+    /// The file is damaged, or cannot be written.
     pub fn update<T>(&self, change: impl FnOnce(&mut Transfer) -> T) -> Result<T> {
         let _lock = self.lock()?;
         let mut transfer = self.read()?.unwrap_or_default();
@@ -241,7 +242,7 @@ impl Control {
     /// Becomes the daemon of the node.
     ///
     /// # Errors
-    /// There is one already, or the file system has no locks.
+    /// The node has a daemon already, or the file system has no locks.
     pub fn claim(&self) -> Result<Claim> {
         let path = self.dir.join(DAEMON);
         for _ in 0..TRIES {
@@ -282,23 +283,23 @@ impl Control {
     pub fn is_claimed(&self) -> bool {
         match self.files.read(&self.dir.join(DAEMON), LONGEST_NAME) {
             Ok(who) => who == this_process().as_bytes(),
-            // Other errors say nothing.
+            // Other errors do not tell whether the file is there.
             Err(error) => !error.is_not_found(),
         }
     }
 
-    /// Leaves a daemon out that lives but does nothing: takes its claim away, and changes the transfer file.
+    /// Leaves out a daemon that lives but does nothing: takes its claim away, and changes the transfer file.
     /// A daemon that was stopped looks for its claim before it writes anything else, and then ends.
-    /// [`LEFT_OUT`] later nothing is written any more, even if it lives. Where there is no space, the file stays
-    /// as it is: a daemon that comes later leaves alone what was copied. Local.
+    /// After [`LEFT_OUT`] the daemon writes nothing any more, even if it lives. If there is no space, the transfer file
+    /// stays as it is: a daemon that comes later leaves alone what was copied. Local.
     ///
     /// # Errors
-    /// Its claim cannot be removed, or the transfer file not be changed.
+    /// The claim of the daemon cannot be removed, or the transfer file cannot be changed.
     pub fn leave_out(&self, change: impl FnMut(&mut Transfer)) -> Result<()> {
         self.files.remove_file(&self.dir.join(DAEMON))?;
         let lock = self.dir.join(LOCK);
         match wait_for_lock(&*self.files, &lock, Instant::now() + self.lock_timeout) {
-            // It may have been stopped while it held the lock.
+            // The daemon may have been stopped while it held the lock.
             Ok(LockAttempt::HeldByOther) => self.files.remove_file(&lock)?,
             Err(error) if !error.is_not_found() => return Err(error),
             _ => {}
@@ -309,8 +310,8 @@ impl Control {
         }
     }
 
-    /// Removes all files of the daemon if no part is left in the transfer file, and directories that are
-    /// empty then. Local; only with a claim.
+    /// Removes all files of the daemon if no part is left in the transfer file, and the directories that are
+    /// empty without these files. Local; only with a claim.
     pub fn clean_up(&self, _claim: &Claim) -> Result<()> {
         self.remove_if_done()
     }
@@ -343,7 +344,7 @@ impl Control {
         let removed = self.files.remove_dir(&self.dir)?;
         drop(lock);
         if removed && let Some(user) = self.dir.parent() {
-            // It stays if another job has something in it.
+            // The user's directory stays if another job has something in it.
             let _ = self.files.remove_dir(user);
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! What goes wrong with the files of the transfer daemon: damage, locks, and others who remove them.
+//! What goes wrong with the files of the transfer daemon: damage, locks, and other processes that remove the files.
 
 use super::*;
 use crate::faulty::{Faults, Faulty};

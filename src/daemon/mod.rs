@@ -3,8 +3,8 @@
 //!
 //! Library and daemon tell each other what to do by the transfer file in the control directory of the
 //! job on the node ([`control`]). The library enters its part of a flush, and watches it ([`client`]).
-//! A part certifies itself, so it counts whoever copies it; [`part`] is what both do, and the library's threads too.
-//! The daemon's own process is of the commands: the package scr-jobs.
+//! A part certifies itself, so it counts whoever copies it: [`part`] is the work that the daemon and the library's
+//! threads have in common. The daemon's own process belongs to the commands: the package scr-jobs.
 
 pub mod client;
 pub mod control;

@@ -26,7 +26,7 @@ macro_rules! events {
             /// All events that SCR itself records, each with its text for the documentation.
             pub const ALL: &[(Event, &str)] = &[$((Event::$variant, $text),)*];
 
-            /// Its name in the log.
+            /// The name of the event in the log.
             pub fn name(&self) -> &str {
                 match self {
                     $(Event::$variant => $name,)*
@@ -34,7 +34,7 @@ macro_rules! events {
                 }
             }
 
-            /// Its kind.
+            /// The kind of the event.
             pub fn kind(&self) -> EventKind {
                 match self {
                     $(Event::$variant => $kind,)*

@@ -26,7 +26,7 @@ pub enum Severity {
 /// A message.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Message {
-    /// Its severity.
+    /// The severity of the message.
     pub severity: Severity,
     /// One line: the event, its dataset, file or node, the reason, and the remedy. The text is escaped
     /// when it is printed.
@@ -72,7 +72,7 @@ impl fmt::Display for Message {
 pub struct Speaker {
     /// Rank in the job.
     pub rank: usize,
-    /// Its node.
+    /// The node of the rank.
     pub node: String,
 }
 

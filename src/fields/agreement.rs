@@ -217,7 +217,7 @@ mod tests {
     use crate::fields::entry::Order;
     use crate::fields::kind::{Class, Kind};
 
-    /// Its number is in each file.
+    /// The number of a list is stored in each file.
     #[test]
     fn the_number_of_a_list_is_that_of_its_signatures_line_by_line() {
         let entry = |name: &str, role| Entry {

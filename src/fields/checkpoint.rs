@@ -47,7 +47,7 @@ pub fn checkpoint(
 /// (`SCR_Checkpoint_if_needed`). `ready` is an error if an argument of this rank cannot be used. Collective.
 ///
 /// # Errors
-/// Those of [`checkpoint`], and of the two questions.
+/// The errors of [`checkpoint`], [`Session::need_checkpoint`] and [`Session::should_exit`].
 pub fn checkpoint_if_needed(
     session: &mut Session,
     ready: Result<()>,
@@ -170,7 +170,7 @@ impl Lists {
 
 /// The facts on which the ranks agree. The same on all.
 struct Common {
-    /// All have listed their state.
+    /// True if all ranks have listed their state.
     all_listed: bool,
     /// The fields are the same, and so are the values that all ranks must have.
     same_values: bool,

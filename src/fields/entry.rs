@@ -7,7 +7,7 @@ use super::walk::{Walk, row_major};
 use crate::{Error, Result};
 use std::fmt;
 
-/// Most dimensions of a field.
+/// The most dimensions of a field.
 pub const MAX_RANK: usize = 7;
 
 /// The name of a field has fewer bytes.
@@ -19,11 +19,11 @@ const CALL: &str = "SCR_Field";
 /// To whom the values of a field belong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// Each rank has its own.
+    /// Each rank has elements of its own.
     Own = 0,
-    /// Each rank has a part of a whole.
+    /// Each rank has a part of the elements of a whole.
     Part = 1,
-    /// All ranks have the same.
+    /// All ranks have the same elements.
     Same = 2,
     /// A number on which the list depends.
     Count = 3,
@@ -46,7 +46,7 @@ impl Role {
     }
 }
 
-/// In which order the program names the dimensions.
+/// The order in which the program names the dimensions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Order {
     /// The last index is the fastest, as in C.
@@ -57,7 +57,7 @@ pub enum Order {
 }
 
 impl Order {
-    /// Its number in files.
+    /// The order with this number in files.
     pub fn of_code(code: u8) -> Option<Order> {
         let all = [Order::Row, Order::Column];
         all.into_iter().find(|order| *order as u8 == code)
@@ -113,7 +113,7 @@ pub struct Spec<'a> {
 pub enum Place<'a> {
     /// This rank's own.
     Own,
-    /// All ranks have the same.
+    /// All ranks have the same elements.
     Same,
     /// A part of an array of all ranks.
     Part {
@@ -138,13 +138,13 @@ pub struct Options {
 /// A field of one rank. Dimensions are slowest first, whatever the order of the program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// With the names of the lists that it is in.
+    /// The name of the field, with the names of the lists that it is in.
     pub name: String,
     /// The type of the elements.
     pub kind: Kind,
     /// The owner of the elements.
     pub role: Role,
-    /// The order of the program that wrote it.
+    /// The order of the program that wrote the field.
     pub order: Order,
     /// Extents of this rank's array.
     pub extents: Vec<u64>,
@@ -159,7 +159,7 @@ pub struct Entry {
 pub struct Listed {
     /// The field.
     pub entry: Entry,
-    /// Its options.
+    /// The options of the field.
     pub options: Options,
 }
 
@@ -186,17 +186,17 @@ impl Entry {
         format!("{}{extents}{whole}", self.kind)
     }
 
-    /// Number of its elements.
+    /// Number of elements of the field.
     pub fn count(&self) -> u64 {
         self.extents.iter().product()
     }
 
-    /// Its bytes.
+    /// Number of bytes of the field.
     pub fn bytes(&self) -> u64 {
         self.count() * self.kind.size()
     }
 
-    /// Its bytes, of an entry that was read; `None` if its numbers cannot be right.
+    /// Number of bytes of a field whose entry was read; `None` if the numbers of the entry cannot be right.
     pub fn sane_bytes(&self) -> Option<u64> {
         for numbers in [&self.extents, &self.whole] {
             let mut nonzero = numbers.iter().filter(|n| **n > 0);
@@ -209,7 +209,7 @@ impl Entry {
         inside.then(|| self.bytes())
     }
 
-    /// Its place in the whole. A field without a whole is its own whole.
+    /// The place of the field in the whole. A field without a whole is its own whole.
     pub fn region(&self) -> Region {
         match self.role {
             Role::Part => Region {

@@ -26,7 +26,7 @@ pub const ENDS: u64 = 64;
 /// Number of bytes that have a checksum of their own, rounded down to whole elements.
 const BLOCK: usize = 256 << 10;
 
-/// Fields of so many bytes begin at a page.
+/// Fields of at least this many bytes begin at a page.
 pub const LARGE: u64 = 64 << 10;
 
 const MAGIC: &[u8; 8] = b"SCRFIELD";
@@ -78,7 +78,7 @@ pub fn block_of(size: u64) -> u64 {
     }
 }
 
-/// The first place at or after `end` at which a field of so many bytes may begin.
+/// The first place at or after `end` at which a field of `bytes` bytes may begin.
 pub fn place_for(end: u64, bytes: u64) -> u64 {
     end.next_multiple_of(if bytes >= LARGE { PAGE } else { ENDS })
 }

@@ -128,7 +128,7 @@ impl Kind {
     }
 }
 
-/// As numpy calls it where it has such a type: "float64", "character(8)".
+/// The name of the type in numpy, if numpy has such a type: "float64", "character(8)".
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (size, bits) = (self.size(), 8 * self.size());

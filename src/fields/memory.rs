@@ -9,13 +9,13 @@ pub trait Memory {
     /// `length` bytes from `offset` on.
     ///
     /// # Errors
-    /// They are not part of the memory.
+    /// These bytes are not part of the memory.
     fn bytes(&self, offset: i64, length: usize) -> Result<&[u8]>;
 
     /// [`Memory::bytes`], to be changed.
     ///
     /// # Errors
-    /// They are not part of the memory.
+    /// These bytes are not part of the memory.
     fn bytes_mut(&mut self, offset: i64, length: usize) -> Result<&mut [u8]>;
 }
 
@@ -76,7 +76,7 @@ fn is_dense(run: &ElementRun, walk: &Walk) -> bool {
 /// A type of Rust that can be an element of a field: any bytes are a valid value, and the type has
 /// no padding.
 pub trait Element: Copy + sealed::Plain {
-    /// Its type in a file.
+    /// The type of the element in a file.
     const KIND: Kind;
 }
 

@@ -57,7 +57,7 @@ pub fn wrong_message(what: &str) -> Error {
 pub struct PartBox {
     /// The number of the field.
     pub field: usize,
-    /// Its place in the whole.
+    /// The place of the box in the whole.
     pub region: Region,
 }
 

@@ -19,7 +19,7 @@ pub(super) enum Want {
     Nothing,
     /// All of field `number` of the file of `rank`.
     Local { rank: u64, number: usize },
-    /// From the readers of several files: it is the part of this number.
+    /// The readers of several files send the field. `part` is its number among the parts.
     Spread { part: usize },
 }
 
@@ -36,7 +36,7 @@ pub(super) struct FieldReader {
     pub sources: Sources,
     pub wanted: Vec<Wanted>,
     pub spread: Option<Spread>,
-    /// In how many rounds each part is sent: the most of any rank.
+    /// The number of rounds in which each part is sent: the largest number of any rank.
     pub rounds: Vec<u64>,
     /// The next field, and the next part.
     pub next: usize,

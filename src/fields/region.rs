@@ -160,7 +160,8 @@ impl Grid {
         let mut left = most as u64;
         let mut factor = 2;
         while left > 1 {
-            // A large prime factor would make slices; the ranks beyond a multiple have no cell then.
+            // A large prime factor of the number of cells would cut the whole into thin slices. So a number without a
+            // small factor is first rounded down to an even one. The ranks beyond that number get no cell.
             while !left.is_multiple_of(factor) && factor <= 7 {
                 factor += 1;
             }

@@ -34,7 +34,7 @@ type Routine<'a> = dyn FnMut(&mut List<'_>) -> Result<()> + 'a;
 pub fn restore(session: &mut Session, routine: &mut Routine<'_>) -> Result<Option<Name>> {
     session.check_call(Call::Restore)?;
     let restored = restore_newest(session, routine);
-    // Until then the good checkpoints, which the program does not go on from, are not replaced.
+    // An error is noted, so that no new dataset replaces good checkpoints from which the program does not go on.
     session
         .fields_mut()
         .note_restore(restored.as_ref().err().map(Error::to_string));
@@ -218,7 +218,7 @@ fn verify(comm: &dyn Communicator, plan: Plan) -> Agreed<FieldReader> {
     Ok(reader)
 }
 
-/// In how many rounds each part is sent: the most of any rank. Collective; an allreduce.
+/// The number of rounds in which each part is sent: the largest number of any rank. Collective; an allreduce.
 fn agree_on_rounds(
     comm: &dyn Communicator,
     reader: &FieldReader,
@@ -268,7 +268,7 @@ struct Plan {
 }
 
 impl Wanted {
-    /// True for a part of a whole that the program has and the checkpoint, too.
+    /// True for a part of a whole that both the program and the checkpoint have.
     fn is_part(&self) -> bool {
         let Listed { entry, options } = &self.listed;
         entry.role == Role::Part && options.from.is_none() && self.want != Want::Nothing

@@ -102,7 +102,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes bytes that lie as they go to the file: without a copy, each piece when its checksum was taken.
+    /// Writes bytes that lie in memory as in the file. They are not copied, and each piece is written when its checksum
+    /// was taken.
     fn put_direct(
         &mut self,
         memory: &dyn Memory,
@@ -171,7 +172,7 @@ impl Writer {
         let end = encode_end(&table, self.end());
         self.buffer.extend(end);
         self.flush()?;
-        // The file of an older checkpoint, which this one is written over, may have been longer.
+        // This file may have been written over that of an older checkpoint, which may have been longer.
         self.file.set_size(self.begin)?;
         Ok(table.fields)
     }

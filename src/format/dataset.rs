@@ -72,4 +72,9 @@ impl Dataset {
     pub fn is_checkpoint(&self) -> bool {
         self.flag_ckpt || self.ckpt.is_some()
     }
+
+    /// Its files have grown by so many bytes.
+    pub fn grow(&mut self, by: u64) {
+        self.size = self.size.map(|size| size.saturating_add(by));
+    }
 }

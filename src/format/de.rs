@@ -256,7 +256,7 @@ struct ChildDeserializer<'de> {
     field: bool,
     /// The element whose key was given last.
     next: Option<&'de (Name, Tree)>,
-    /// In a list: the index due next.
+    /// The next index, if this is a list.
     index: usize,
 }
 

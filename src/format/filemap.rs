@@ -57,7 +57,7 @@ pub struct Filemap {
     /// cache; `None` where that does not matter.
     #[serde(rename = "PREFIX", default, skip_serializing_if = "Option::is_none")]
     pub prefix: Option<Name>,
-    /// Its identity, and the inode of its `.scr`; see [`identity`](super::identity).
+    /// The identity of the prefix directory, and the inode of its `.scr`; see [`identity`](super::identity).
     #[serde(rename = "PREFIX_ID", default, skip_serializing_if = "Option::is_none")]
     pub prefix_id: Option<Name>,
     /// World rank that wrote it.
@@ -104,7 +104,7 @@ pub struct Reddesc {
     pub set_size: usize,
     /// Losses that a set is to survive.
     pub set_failures: usize,
-    /// Every so many checkpoints this descriptor is used.
+    /// The descriptor can be used for a checkpoint whose id is a multiple of this.
     pub interval: u64,
     /// Base of the store with the cache directory.
     pub store: Name,

@@ -172,7 +172,7 @@ impl From<Wire> for FileMeta {
 pub struct RankFiles {
     /// World rank.
     pub rank: usize,
-    /// Its files.
+    /// The files of the rank.
     pub files: Vec<FileMeta>,
 }
 

@@ -6,15 +6,15 @@ use super::{Name, with};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// In the cache.
+/// The dataset is in the cache.
 pub const CACHE: &str = "CACHE";
-/// Complete in the prefix directory.
+/// The dataset is complete in the prefix directory.
 pub const PFS: &str = "PFS";
-/// On the way there, in the background.
+/// The dataset is being copied to the prefix directory in the background.
 pub const FLUSHING: &str = "FLUSHING";
-/// The dataset is being copied there while the program waits.
+/// The dataset is being copied to the prefix directory while the program waits.
 pub const SYNC_FLUSHING: &str = "SYNC_FLUSHING";
-/// Its last flush has failed. Not in SCR v3.1.0.
+/// The last flush of the dataset has failed. Not in SCR v3.1.0.
 pub const FLUSH_FAILED: &str = "FLUSH_FAILED";
 
 /// The cached datasets. Commands read it to learn which datasets must be saved after a run.
@@ -42,10 +42,10 @@ pub struct FlushFile {
 /// always write all.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct FlushEntry {
-    /// Its name.
+    /// The name of the dataset.
     #[serde(rename = "NAME")]
     pub name: Option<Name>,
-    /// Its places: [`CACHE`], [`PFS`], [`FLUSHING`], [`SYNC_FLUSHING`], [`FLUSH_FAILED`].
+    /// The places of the dataset: [`CACHE`], [`PFS`], [`FLUSHING`], [`SYNC_FLUSHING`], [`FLUSH_FAILED`].
     #[serde(rename = "LOCATION", default, with = "with::set")]
     pub locations: BTreeSet<Name>,
     /// True if it is a checkpoint.
@@ -54,7 +54,7 @@ pub struct FlushEntry {
     /// True if it must come to the prefix directory in any case.
     #[serde(rename = "OUTPUT", default, skip_serializing_if = "is_false")]
     pub output: bool,
-    /// Its description.
+    /// The description of the dataset.
     #[serde(rename = "DSETDESC")]
     pub dataset: Option<Dataset>,
 }
@@ -71,7 +71,7 @@ impl FlushEntry {
         }
     }
 
-    /// Its name, also where only the description has it.
+    /// The name of the dataset, also where only the description has it.
     pub fn own_name(&self) -> Option<&Name> {
         let described = self.dataset.as_ref().map(|dataset| &dataset.name);
         self.name.as_ref().or(described)

@@ -18,7 +18,7 @@ pub struct Halt {
     /// Stop now; the reason as one word.
     #[serde(rename = "ExitReason")]
     pub exit_reason: Option<Name>,
-    /// Stop after so many more checkpoints.
+    /// Stop after this many more checkpoints.
     #[serde(rename = "CheckpointsLeft")]
     pub checkpoints_left: Option<i64>,
     /// Stop after the first checkpoint after this time, seconds since the epoch.

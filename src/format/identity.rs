@@ -54,7 +54,7 @@ impl Identity {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE", default)]
 pub struct OwnPrefix {
-    /// Its path, with all links resolved.
+    /// The path of the prefix directory, with all links resolved.
     pub path: Name,
     /// Identity and inode, as in records; `None` if it has no identity.
     pub tag: Option<Name>,
@@ -66,7 +66,7 @@ pub struct OwnPrefix {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub struct OtherPrefix {
-    /// Its path.
+    /// The path of the other prefix directory.
     pub path: Name,
     /// True if the identity proves that it is another directory, also at the same path. Else the path differs.
     pub is_certain: bool,

@@ -64,7 +64,7 @@ pub struct IndexEntry {
     /// True if the whole dataset is in the prefix directory.
     #[serde(rename = "COMPLETE", default)]
     pub complete: bool,
-    /// Its description.
+    /// The description of the dataset.
     #[serde(rename = "DSET")]
     pub dataset: Option<Dataset>,
     /// Time at which it became complete.
@@ -133,7 +133,7 @@ impl Index {
         if tree.is_empty() {
             return Ok(Index::default());
         }
-        // Before anything else is looked at: another version may hold anything.
+        // The version is looked at first: another version may hold anything.
         match tree.value("VERSION") {
             Some(version) if version.number() == Some(VERSION) => from_tree(tree),
             Some(version) => Err(Error::format(

@@ -73,7 +73,7 @@ pub struct Branch {
 }
 
 impl Branch {
-    /// A branch at `level` of a dataset of so many ranks, above the files of these writers.
+    /// A branch at `level` of a dataset of `ranks` ranks, above the files of these writers.
     pub fn new(level: u32, ranks: u64, writers: impl IntoIterator<Item = u64>) -> Self {
         let child = |writer| (writer, BranchChild::new(level.saturating_sub(1), writer));
         Branch {
@@ -139,9 +139,9 @@ impl BranchChild {
 /// A file of the tree, as the suffix of its name describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeFile {
-    /// Its name.
+    /// The name of the file.
     pub name: String,
-    /// Its level.
+    /// The level of the file.
     pub level: u32,
     /// The rank that wrote it.
     pub writer: u64,
@@ -173,7 +173,7 @@ pub struct Leaf {
 }
 
 impl Leaf {
-    /// A leaf of a dataset of so many ranks.
+    /// A leaf of a dataset of `ranks` ranks.
     pub fn new(ranks: u64, entries: BTreeMap<u64, RankEntry>) -> Self {
         Leaf {
             level: 0,

@@ -83,7 +83,7 @@ pub struct Transfer {
 /// A file that is copied.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TransferFile {
-    /// Its path in the prefix directory.
+    /// The path of the file in the prefix directory.
     #[serde(rename = "DESTINATION")]
     pub destination: Name,
     /// Bytes.
@@ -169,7 +169,7 @@ pub struct TransferPart {
     /// The library has given it up: the daemon takes it out.
     #[serde(default, skip_serializing_if = "is_false")]
     pub cancel: bool,
-    /// [`DONE`] or [`FAILED`]; absent before.
+    /// [`DONE`] or [`FAILED`]; absent until the part has ended.
     pub result: Option<Name>,
     /// The reason why it failed.
     pub error: Option<Name>,

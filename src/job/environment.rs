@@ -84,7 +84,7 @@ impl Environment {
         }
     }
 
-    /// With a variable set.
+    /// The environment with a variable set.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Into<OsString>) -> Self {
         self.vars.insert(name.into(), value.into());
@@ -99,21 +99,21 @@ impl Environment {
         self
     }
 
-    /// With another host name.
+    /// The environment with another host name.
     #[must_use]
     pub fn with_host(mut self, host: &str) -> Self {
         self.host = host.to_string();
         self
     }
 
-    /// With another working directory.
+    /// The environment with another working directory.
     #[must_use]
     pub fn with_cwd(mut self, cwd: impl Into<PathBuf>) -> Self {
         self.cwd = cwd.into();
         self
     }
 
-    /// As another user, with the name that the password database has, if any.
+    /// The environment of another user, with the name that the password database has, if any.
     #[must_use]
     pub fn with_user(mut self, uid: u32, name: Option<&str>) -> Self {
         self.uid = uid;

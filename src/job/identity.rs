@@ -1,6 +1,6 @@
 //! Node, user and job id, each from the first source that has it.
 //!
-//! They are components of paths in cache and control directories, so a value that is not a plain name
+//! These names are components of paths in cache and control directories, so a value that is not a plain name
 //! is refused.
 
 use super::Environment;
@@ -107,10 +107,10 @@ pub fn user_name(environment: &Environment, lookup: Lookup) -> Result<Sourced<St
 /// The facts by which a prefix directory is named where no resource manager names the job.
 #[derive(Debug, Clone, Copy)]
 pub struct PrefixPlace<'a> {
-    /// Its path, which must be canonical.
+    /// The path of the prefix directory, which must be canonical.
     pub path: &'a Path,
-    /// Its identity, if it has one; else the hash of its path stands for it, which must never change, because the next run
-    /// must derive the same id.
+    /// The identity of the prefix directory, if it has one; else the hash of its path takes its place. That hash must
+    /// never change, because the next run must derive the same id.
     pub identity: Option<u64>,
 }
 

@@ -18,7 +18,7 @@ pub enum ManagerKind {
     Pbs,
     /// A PMIx server without one of the other managers.
     Pmix,
-    /// None: this machine alone.
+    /// No resource manager: the job has this machine alone.
     Nobody,
 }
 
@@ -46,7 +46,7 @@ impl ManagerKind {
         }
     }
 
-    /// Its name: "SLURM", "FLUX", "LSF", "PBS", "PMIX" or "NONE".
+    /// The name of the resource manager: "SLURM", "FLUX", "LSF", "PBS", "PMIX" or "NONE".
     pub fn name(self) -> &'static str {
         match self {
             ManagerKind::Flux => "FLUX",

@@ -11,7 +11,7 @@ const STARTERS: &str = " sh bash dash zsh ksh csh tcsh env time nice numactl tas
 
 /// One process as /proc shows it.
 pub struct Process {
-    /// Its process id.
+    /// The process id.
     pub pid: u32,
     /// The id of its parent.
     pub parent: u32,

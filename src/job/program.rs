@@ -84,7 +84,7 @@ pub fn need(environment: &Environment, name: &str) -> Result<PathBuf> {
 /// variables `set` are added to the environment of this process.
 ///
 /// # Errors
-/// It cannot be started.
+/// The program cannot be started.
 pub fn run(
     program: &Path,
     arguments: &[OsString],

@@ -11,13 +11,13 @@ pub fn at(pid: u32, name: &str) -> PathBuf {
 pub struct Stat {
     /// The name of the program.
     pub program: String,
-    /// As in /proc: R, S, D, T, t, Z, X.
+    /// The state, as in /proc: R, S, D, T, t, Z, X.
     pub state: char,
-    /// The process id of its parent.
+    /// The process id of the parent.
     pub parent: u32,
-    /// Its process group.
+    /// The process group.
     pub group: u32,
-    /// Number of its threads.
+    /// Number of threads.
     pub threads: u64,
     /// Time on processors, in ticks.
     pub ticks: u64,

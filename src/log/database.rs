@@ -17,10 +17,10 @@ const SCHEMA_VERSION: u32 = 1;
 /// Time in which the server must answer.
 const ANSWER: Duration = Duration::from_secs(5);
 
-/// MySQL's error number for a record that is there already.
+/// MySQL's error number for a record that the table already has.
 const DUPLICATE: u16 = 1062;
 
-/// Those after which the same statement may succeed: the server ends, a lock lasts too long, a deadlock.
+/// The errors after which the same statement may succeed: the server ends, a lock lasts too long, a deadlock.
 const FOR_NOW: [u16; 3] = [1053, 1205, 1213];
 
 const INSERT: &str = "INSERT INTO scrlog (writer, number, time, kind, type, user, job, prefix, host, \

@@ -52,9 +52,9 @@ pub fn read_end(
 
 /// The ends of the files of a log.
 struct Ends {
-    /// Newest first.
+    /// The files with the bytes of their ends, newest first.
     parts: Vec<(PathBuf, Vec<u8>)>,
-    /// They are the whole log.
+    /// True if these bytes are the whole log.
     whole: bool,
 }
 
@@ -132,11 +132,11 @@ mod tests {
         let begins = killed().find('\n').unwrap() as u64;
         let cut = totals(&path, 3 * run - begins);
         assert_eq!(cut, (3.0, 300.0, none));
-        // The beginning of the line of 50 s before is gone, too.
+        // The beginning of the line before, which has 50 s, is also missing.
         let cut = totals(&path, 3 * run - begins - 10);
         assert_eq!(cut, (3.0, 250.0, none));
         assert_eq!(totals(&path, 0), (0.0, 0.0, none));
-        // The END of the run before them is not in these.
+        // The bytes read do not reach back to the END line of the run before the killed ones.
         assert_eq!(totals(&path, 3 * run + 1), (3.0, 300.0, none));
     }
 

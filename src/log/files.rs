@@ -64,7 +64,7 @@ pub(super) fn open_all(log: &Path) -> Result<Vec<(PathBuf, File)>> {
     let mut found: Vec<(PathBuf, File)> = Vec::new();
     let mut missing = None;
     let mut seen = Vec::new();
-    // From the newest on: if the files are renamed meanwhile, one is met twice, but no file is
+    // The newest file is opened first: if the files are renamed meanwhile, one file is met twice, but no file is
     // missed.
     for number in 0..=OLDER {
         let path = numbered(log, number);
@@ -234,7 +234,7 @@ mod tests {
         rotate(&Posix, &log, 1).unwrap();
         assert_eq!(names(dir.path()), ["log.1", "log.2", "log.3"]);
         assert_eq!(ids(&log), [1, 2, 3], "also before the next record");
-        // Nothing happens without a file, or with a small one.
+        // Without a file, or with a small file, nothing is renamed.
         rotate(&Posix, &log, 1).unwrap();
         write(0, 4).unwrap();
         rotate(&Posix, &log, 10_000).unwrap();
@@ -243,7 +243,7 @@ mod tests {
         assert_eq!(ids(&log), [2, 3, 4]);
     }
 
-    /// As where another user owns the directory: the log only grows.
+    /// Another user may own the directory, so that no file can be renamed: the log only grows.
     #[test]
     fn a_log_that_cannot_be_renamed_is_written_all_the_same() {
         let dir = tempfile::tempdir().unwrap();

@@ -43,7 +43,7 @@ const LAST_WAIT: Duration = Duration::from_secs(1);
 
 /// A place to which the records of one process go.
 pub trait Destination: Send {
-    /// Its name in messages: "the event log in FILE".
+    /// The name of the destination in messages: "the event log in FILE".
     fn name(&self) -> String;
 
     /// Writes a record.
@@ -184,7 +184,7 @@ impl Log {
     }
 
     /// Waits for the remaining records, for at most a second, and reports the number of lost ones.
-    /// Nothing is written afterwards. Local.
+    /// After this call no record is written. Local.
     pub fn close(&self) {
         let until = Instant::now() + LAST_WAIT;
         // All write their last records at the same time.

@@ -1,4 +1,4 @@
-//! In place of the database, where SCR was built without it.
+//! The replacement for the database, where SCR was built without it.
 
 use super::{Destination, Origin, Record, Tell};
 use crate::Error;

@@ -38,7 +38,7 @@ impl NotRead {
 }
 
 impl NotRead {
-    /// Adds the lines of the next file of a log. The number of a line tells nothing then.
+    /// Adds the lines of the next file of a log. With several files, the number of a line tells nothing.
     pub(super) fn add(&mut self, other: NotRead) {
         self.count += other.count;
         self.first = 0;

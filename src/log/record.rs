@@ -91,12 +91,12 @@ impl Record {
         }
     }
 
-    /// Its time with the part of a second, if that is known: seconds since the epoch.
+    /// The time of the record with the part of a second, if that is known: seconds since the epoch.
     pub fn at(&self) -> f64 {
         self.time as f64 + f64::from(self.millis) / 1000.0
     }
 
-    /// With a text.
+    /// The record with a text.
     pub fn note(self, text: impl Into<String>) -> Self {
         Record {
             note: Some(text.into()),
@@ -104,7 +104,7 @@ impl Record {
         }
     }
 
-    /// With the time that has passed since `begun`. The time of a transfer is the time of its beginning,
+    /// The record with the time that has passed since `begun`. The time of a transfer is the time of its beginning,
     /// as in SCR v3.1.0.
     pub fn since(self, begun: Instant) -> Self {
         let passed = begun.elapsed();

@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub struct TextFile {
     files: Arc<dyn Files>,
     path: PathBuf,
-    /// Its mode when it is made; `None` until the first record.
+    /// The mode of the file when it is made; `None` until the first record.
     mode: Option<u32>,
     /// The last line may lack its end.
     torn: bool,

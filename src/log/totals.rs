@@ -70,7 +70,7 @@ impl Totals {
         }
     }
 
-    /// Ends the count, if no run goes on now: then the last run has ended, too.
+    /// Ends the count. Call this only if no run goes on now: a run without an end counts as failed.
     pub fn end(&mut self) {
         self.failures += f64::from(u8::from(self.running));
         self.running = false;

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-/// Most records that wait to be written.
+/// The most records that wait to be written.
 const LONGEST_QUEUE: usize = 4096;
 
 /// Pauses after a record could not be written: the first, which is doubled each time, and the longest.

@@ -1,18 +1,18 @@
 //! Decides whether the next dataset will fit into a node's store.
 //!
-//! Its size is not known in advance. The estimate is the last dataset of the same descriptor on the
-//! same node, with its redundancy. Without a known size, nothing is refused. A program whose
-//! checkpoints shrink may be refused a checkpoint that would just fit; the message says so, and how
-//! to switch the check off.
+//! The size of the next dataset is not known in advance. The estimate is the size of the last dataset
+//! of the same descriptor on the same node, with its redundancy. Without a known size, nothing is
+//! refused. A program whose checkpoints shrink may be refused a checkpoint that would just fit; the
+//! message says so, and how to switch the check off.
 
 /// The answer to the question whether the next dataset fits into a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fit {
-    /// It fits now.
+    /// The dataset fits now.
     Now,
-    /// It fits once the evicted datasets are deleted, which must be waited for.
+    /// The dataset fits once the evicted datasets are deleted, which must be waited for.
     AfterDeletion,
-    /// It fits once so many more datasets are deleted than the limit of the store demands.
+    /// The dataset fits once this many datasets are deleted beyond those that the limit of the store demands.
     AfterEvicting(usize),
     /// The dataset does not fit.
     Never,
@@ -43,8 +43,8 @@ pub fn additional_evictions(need: u64, wanted: u64, mut room: u64, sizes: &[u64]
     (room >= need).then_some(sizes.len())
 }
 
-/// The space to ask for after so many consecutive datasets that could not be completed. They may
-/// have been larger than the last complete one, so it doubles each time.
+/// The space to ask for when the last `failures` datasets in a row could not be completed. These datasets may
+/// have been larger than the last complete one, so the space doubles each time.
 pub fn space_wanted(need: u64, failures: u32) -> u64 {
     let factor = 1u64.checked_shl(failures).unwrap_or(u64::MAX);
     need.saturating_mul(factor)

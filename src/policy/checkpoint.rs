@@ -5,9 +5,9 @@ use super::interval::Formula;
 /// The user's rules. Zero switches a rule off.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rules {
-    /// `SCR_CHECKPOINT_INTERVAL`: a checkpoint after so many calls of `SCR_Need_checkpoint`.
+    /// `SCR_CHECKPOINT_INTERVAL`: a checkpoint after this many calls of `SCR_Need_checkpoint`.
     pub interval: u64,
-    /// `SCR_CHECKPOINT_SECONDS`: at most so many seconds between two checkpoints.
+    /// `SCR_CHECKPOINT_SECONDS`: the most seconds between two checkpoints.
     pub seconds: u64,
     /// `SCR_CHECKPOINT_OVERHEAD`: largest share of checkpoints in the run time, percent.
     pub overhead: f64,

@@ -21,7 +21,7 @@
 //! has ended ([`awaited`]). Datasets of the first three classes are evicted without waiting.
 //!
 //! If there is too little space, more datasets of the first three classes may be evicted, except
-//! offered ones. A restart then still finds as new a checkpoint as before.
+//! offered ones. A restart still finds a checkpoint that is as new as the one before the eviction.
 
 use crate::redundancy::EVERYTHING;
 
@@ -30,23 +30,23 @@ use crate::redundancy::EVERYTHING;
 pub struct EvictionCandidate {
     /// Dataset id; a higher id is newer.
     pub id: u64,
-    /// True if it is in the store that needs space. Datasets in other stores only count for
+    /// True if the dataset is in the store that needs space. Datasets in other stores only count for
     /// comparison.
     pub here: bool,
     /// The kind of the dataset.
     pub kind: Kind,
     /// Number of failure groups that may be lost, whichever they are; at most [`EVERYTHING`].
     pub tolerates: usize,
-    /// Its state in the prefix directory.
+    /// The state of the dataset in the prefix directory.
     pub copy: PrefixCopy,
-    /// True if it is offered to the program for a restart.
+    /// True if the dataset is offered to the program for a restart.
     pub offered: bool,
 }
 
 /// The kind of a cached dataset: its use for a restart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// Nothing: quarantined, or written by another number of ranks.
+    /// Of no use for a restart: quarantined, or written by another number of ranks.
     Unusable,
     /// Output that is no checkpoint.
     Output,
@@ -57,7 +57,7 @@ pub enum Kind {
 /// The state of a cached dataset in the prefix directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PrefixCopy {
-    /// Nothing that a restart finds.
+    /// The prefix directory has nothing that a restart finds.
     None,
     /// The dataset is being flushed.
     OnTheWay,
@@ -78,7 +78,7 @@ impl EvictionCandidate {
         self.copy == PrefixCopy::OnTheWay
     }
 
-    /// The number of losses after which a restart still finds it.
+    /// The number of losses after which a restart still finds the dataset.
     fn safety(&self) -> usize {
         if self.is_saved() {
             EVERYTHING
@@ -92,7 +92,7 @@ impl EvictionCandidate {
         self.kind == Kind::Checkpoint && self.id > other.id && self.safety() >= other.safety()
     }
 
-    /// Its class, from 1 to 6, in the order of the module's documentation.
+    /// The class of this dataset, from 1 to 6, in the order of the module's documentation.
     fn class(&self, all: &[EvictionCandidate]) -> u8 {
         match self.copy {
             PrefixCopy::OnTheWay => 4,
@@ -100,7 +100,7 @@ impl EvictionCandidate {
         }
     }
 
-    /// Its class if its flush fails, or if it is not being flushed.
+    /// The class of this dataset if its flush fails, or if it is not being flushed.
     fn class_without_flush(&self, all: &[EvictionCandidate]) -> u8 {
         match self.kind {
             Kind::Unusable => 1,
@@ -147,7 +147,7 @@ pub fn select_evicted(entries: &[EvictionCandidate], count: usize, more: usize) 
 }
 
 /// Indices in `entries` of the datasets whose flush must end before datasets are evicted as
-/// [`select_evicted`] says; it must be asked again then. Empty if nothing must be waited for.
+/// [`select_evicted`] says. After these flushes it must be asked again. Empty if no flush must be waited for.
 pub fn awaited(entries: &[EvictionCandidate], count: usize, more: usize) -> Vec<usize> {
     let flushing = |at: &usize| entries.get(*at).is_some_and(EvictionCandidate::is_flushing);
     let gone = select_evicted(entries, count, more);
@@ -192,7 +192,7 @@ mod tests {
         EVERYTHING, EvictionCandidate, Kind, PrefixCopy, awaited, first_to_give_way, select_evicted,
     };
 
-    /// A checkpoint in the store that tolerates so many losses.
+    /// A checkpoint in the store that tolerates `tolerates` losses.
     fn ck(id: u64, tolerates: usize) -> EvictionCandidate {
         EvictionCandidate {
             id,
@@ -329,7 +329,7 @@ mod tests {
             assert_eq!(ids(entries, entries.len()), [gone], "{entries:?}");
             assert_eq!(waited(entries, entries.len()), awaited, "{entries:?}");
         }
-        // One in another store makes the safer one here dispensable.
+        // A checkpoint in another store makes the safer one in this store dispensable.
         let elsewhere = |id| EvictionCandidate {
             here: false,
             ..flushing(ck(id, 0))

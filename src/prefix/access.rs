@@ -16,7 +16,7 @@ pub struct PrefixAccess<'a> {
     pub node: &'a str,
     /// True if this rank acts for its node: one rank of each node does.
     pub first_of_node: bool,
-    /// At most so many ranks copy at once (`SCR_FLUSH_WIDTH`, `SCR_FETCH_WIDTH`).
+    /// The most ranks that copy at once (`SCR_FLUSH_WIDTH`, `SCR_FETCH_WIDTH`).
     pub width: usize,
     /// Copy buffer, bytes (`SCR_FILE_BUF_SIZE`).
     pub buffer: usize,

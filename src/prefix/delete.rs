@@ -45,7 +45,7 @@ struct PlannedDataset {
 pub struct Deleted {
     /// The reasons why some datasets were not deleted. The same on all ranks.
     pub refused: Vec<Error>,
-    /// Number of files that were kept because other datasets have them too. The same on all ranks.
+    /// Number of files that were kept because other datasets also have them. The same on all ranks.
     pub shared: u64,
     /// Directories that were kept because they are not empty. Rank 0 only.
     pub dirs: Vec<PathBuf>,
@@ -130,7 +130,7 @@ impl PlannedDataset {
 /// dataset that stays cannot be read, nothing is deleted. Collective.
 ///
 /// # Errors
-/// Nothing or not everything was deleted.
+/// Some or all of the files and records were not deleted.
 pub fn delete(access: &PrefixAccess, plan: &DeletionPlan) -> Result<Deleted> {
     let FileShare {
         going,

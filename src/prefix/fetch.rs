@@ -81,7 +81,7 @@ impl RefusalReason {
         }
     }
 
-    /// From the combined term of all ranks.
+    /// The reason in the combined term of all ranks.
     fn from_term(term: Agreed<i64>) -> Self {
         let all = [
             RefusalReason::Bad,

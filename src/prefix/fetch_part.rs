@@ -59,9 +59,9 @@ impl FetchTarget<'_> {
 /// The dataset to fetch.
 #[derive(Debug, Clone, Copy)]
 pub struct FetchRequest<'a> {
-    /// Its id.
+    /// The id of the dataset.
     pub id: u64,
-    /// Its name in the index.
+    /// The name of the dataset in the index.
     pub name: &'a Name,
     /// Compare contents with recorded checksums. If false, only sizes are compared.
     pub checksums: bool,
@@ -188,7 +188,7 @@ impl PartFetch<'_> {
             let to = target.place(self.files, name, &mut self.made)?;
             let mode = CopyMode {
                 crc: checksums,
-                // They are not synced, like the program's own files in the cache: after a power loss, sizes
+                // The copies are not synced, like the program's own files in the cache: after a power loss, sizes
                 // and checksums show which files are incomplete.
                 sync: false,
             };
@@ -243,12 +243,12 @@ impl PartFetch<'_> {
         let path = match self.cache {
             Some(target) => {
                 let to = target.place(self.access.files, name, &mut self.made)?;
-                let found = reader.extract(name, recorded, &to, wanted.checksums, buffer)?;
+                let found = reader.extract((name, recorded), &to, wanted.checksums, buffer)?;
                 crc = found.crc;
                 Some(to)
             }
             None if wanted.in_place => {
-                let restored = reader.restore(name, recorded, &in_place, false, buffer);
+                let restored = reader.restore((name, recorded), &in_place, false, buffer);
                 let restored = restored.map_err(|error| of_extraction(error, &self.dir))?;
                 match restored {
                     Restored::Written => self.fetched.extracted += 1,
@@ -258,7 +258,7 @@ impl PartFetch<'_> {
                 Some(in_place)
             }
             None => {
-                reader.verify(name, recorded, wanted.checksums, buffer)?;
+                reader.verify((name, recorded), wanted.checksums, buffer)?;
                 None
             }
         };

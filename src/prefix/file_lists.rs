@@ -136,7 +136,7 @@ mod tests {
     use crate::tally::CountingFiles;
     use std::path::Path;
 
-    /// Of about 600 kB, so that leaves begin with ranks 0, 1 and 3.
+    /// An entry of about 600 kB, so that leaves begin with ranks 0, 1 and 3.
     fn large(rank: u64) -> RankEntry {
         let name = |file| Name::from(format!("{file}/{rank}/{}", "x".repeat(3000)));
         entry((0..200u32).map(|file| (name(file), u64::from(file), None)))

@@ -87,7 +87,7 @@ pub enum Entering {
     Announced,
     /// A dataset that was saved without its job, also if the index does not know it.
     Saved {
-        /// Its files were verified, so a failed restart from it is forgotten.
+        /// True if the files of the dataset were verified, so that a failed restart from it is forgotten.
         verified: bool,
     },
     /// A dataset that the user enters. The dataset does not become the current checkpoint.
@@ -99,7 +99,7 @@ pub enum Entering {
 pub enum Entered {
     /// The dataset was marked as complete now.
     Now,
-    /// The dataset was complete before.
+    /// The dataset was already complete.
     Before,
     /// The dataset was taken out since its flush was announced.
     TakenOut,
@@ -318,33 +318,24 @@ fn is_whole(files: &dyn Files, prefix: &Prefix, summary: &Summary) -> Result<boo
     }
     for name in &leaves {
         for entry in rank2file::read_leaf(files, &dir, name)?.entries.values() {
-            check_files(files, prefix, summary.dataset.id, entry, "")?;
+            check_files(files, prefix, summary.dataset.id, entry)?;
         }
     }
     Ok(true)
 }
 
 /// Checks that each file of a rank in the rank2file of dataset `id` exists with its size, or is in
-/// containers that are long enough. The error message ends with `so`.
-pub fn check_files(
-    files: &dyn Files,
-    prefix: &Prefix,
-    id: u64,
-    entry: &RankEntry,
-    so: &str,
-) -> Result<()> {
+/// containers that are long enough.
+pub fn check_files(files: &dyn Files, prefix: &Prefix, id: u64, entry: &RankEntry) -> Result<()> {
     let mut containers = ContainerReader::new(files, &prefix.dataset(id));
-    containers.check_all(entry).map_err(|error| match error {
-        Error::Corrupt { path, what } => Error::corrupt(path, format!("{what}{so}")),
-        other => other,
-    })?;
+    containers.check_all(entry)?;
     for (name, recorded) in &entry.files {
         let path = prefix.absolute(name)?;
         if recorded.segments.is_some() {
             continue;
         }
         if let Some(differs) = difference(files, &path, recorded.size)? {
-            return Err(Error::corrupt(path, format!("{differs}{so}")));
+            return Err(Error::corrupt(path, differs));
         }
     }
     Ok(())

@@ -25,11 +25,11 @@ use std::path::{Path, PathBuf};
 /// The sources and the destinations of a rank's files.
 #[derive(Clone, Copy)]
 pub enum RankFlush<'a> {
-    /// They are in the prefix directory (bypass), and stay where they are.
+    /// The files are in the prefix directory (bypass), and stay where they are.
     InPlace,
-    /// From the cache to their paths. [`make_directories`] has made their directories.
+    /// The files are copied from the cache to their paths. [`make_directories`] has made their directories.
     ToPaths(CacheFiles<'a>),
-    /// From the cache into containers.
+    /// The files are copied from the cache into containers.
     ToContainers(CacheFiles<'a>, ContainerPlace),
 }
 

@@ -70,7 +70,7 @@ impl Checksums {
 pub struct TargetDirs {
     /// The directories that exist.
     made: BTreeSet<PathBuf>,
-    /// They have new entries, which are not on stable storage.
+    /// The directories with new entries that are not on stable storage yet.
     unsynced: BTreeSet<PathBuf>,
 }
 

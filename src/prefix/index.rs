@@ -79,7 +79,7 @@ pub fn enter(files: &dyn Files, prefix: &Prefix, dataset: &Dataset) -> Result<()
 /// index. Does nothing if the dataset is in the index already, complete or not.
 ///
 /// # Errors
-/// The index has a later dataset of that id, or a good one of that name.
+/// The index has a newer dataset with the same id, or a newer good dataset with the same name.
 pub fn enter_once(files: &dyn Files, prefix: &Prefix, dataset: &Dataset) -> Result<()> {
     let known = |index: &Index| index.get(dataset.id)?.dataset.clone();
     let same = |index: &Index| {

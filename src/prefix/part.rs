@@ -175,8 +175,7 @@ impl PartRecords<'_> {
         };
         let there = entries().and_then(|entries| {
             let mut all = entries.values();
-            let check =
-                |entry| finish::check_files(files, self.target.prefix, dataset.id, entry, "");
+            let check = |entry| finish::check_files(files, self.target.prefix, dataset.id, entry);
             all.try_for_each(check).map(|()| entries)
         });
         match there {

@@ -131,8 +131,8 @@ impl TargetWatch for Permit<'_> {
     }
 
     /// Writes beside the permit, then looks for that, then renames. [`revoke`] removes the temporary file that
-    /// was written before the permit was gone. So the rename fails, however long the process was stopped
-    /// before it.
+    /// was written before the permit was gone. So if the permit was revoked meanwhile, the rename fails, no matter how
+    /// long the process was stopped before the rename.
     fn record(&self, path: &Path, write: &dyn Fn(&Path) -> Result<()>) -> Result<()> {
         // If two processes are last at the same time, both write the same record.
         let unique = random();

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::Path;
 
-/// Of about 600 kB, so that two of four begin a leaf.
+/// An entry of about 600 kB, so that two of four entries begin a leaf.
 fn large(rank: u64) -> RankEntry {
     entry((0..200u32).map(|file| {
         let name = format!("{file}/{rank}/{}", "x".repeat(3000));
@@ -170,7 +170,7 @@ fn no_rank_reads_or_writes_more_than_the_bound_and_the_content_is_that_of_one_pr
     let most = [most(0), most(1), most(2), most(3)];
     println!("most bytes written, read, sent to write, sent to read: {most:?}");
     assert!(most.iter().all(|bytes| *bytes < BOUND), "{most:?}");
-    // It cannot be by chance: all together is more.
+    // The bound is not met by chance: all ranks together exceed it.
     let all: u64 = counts.iter().map(|count| count[0]).sum();
     assert!(all > 5 * BOUND, "{all}");
 }

@@ -1,5 +1,5 @@
 //! The small records in `.scr` that rank 0 keeps during a run: flush file, halt file and nodes file.
-//! They are replaced atomically but not synced: an old one after a power loss does no harm.
+//! These records are replaced atomically but not synced: an old record after a power loss does no harm.
 
 use super::index::lock_prefix;
 use super::paths::Prefix;
@@ -66,7 +66,7 @@ pub fn read_halt(files: &dyn Files, prefix: &Prefix) -> Result<Halt> {
         .map_err(|e| e.remedy("`scr halt --remove` removes the damaged file with its conditions"))
 }
 
-/// Changes the halt conditions under a lock, because `scr_halt` may change them too.
+/// Changes the halt conditions under a lock, because `scr_halt` may also change them.
 pub fn update_halt(
     files: &dyn Files,
     prefix: &Prefix,

@@ -81,7 +81,7 @@ impl Code {
         self.parities
     }
 
-    /// Blocks of data in a column. Any so many of its blocks give all others.
+    /// Number of blocks of data in a column. Any blocks of a column, if they are this many, give all others.
     pub fn data(&self) -> usize {
         match self.kind {
             CodeKind::Copies => 1,
@@ -254,7 +254,7 @@ mod tests {
         assert_eq!(code.rows, [[27, 28, 18, 20], [28, 27, 20, 18]]);
     }
 
-    /// By the definition: a matrix of powers, times the inverse of its upper part.
+    /// The definition of the rows: a matrix of powers, times the inverse of its upper part.
     #[test]
     fn rows_equal_the_reduced_matrix_of_powers() {
         for (members, parities) in [(2, 1), (3, 2), (5, 4), (12, 4), (100, 3)] {

@@ -250,7 +250,7 @@ fn complete(
     Ok(header)
 }
 
-/// Enters the checksums in the list. A checksum that is there already must agree.
+/// Enters the checksums in the list. A checksum that the list already has must agree.
 pub fn record_checksums(context: &Context, list: &mut RankFiles, sums: &[u32]) -> Result<()> {
     let paths = context.paths(list)?;
     for ((file, crc), (path, _)) in list.files.iter_mut().zip(sums).zip(paths) {

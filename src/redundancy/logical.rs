@@ -216,7 +216,7 @@ fn same_size(path: &std::path::Path, found: u64, expected: u64) -> Result<()> {
 
 /// A file that a [`LogicalWriter`] writes.
 pub struct FileToWrite {
-    /// Its path; the directory exists.
+    /// The path of the file, whose directory exists.
     pub path: PathBuf,
     /// Expected CRC32, if known.
     pub crc: Option<u32>,

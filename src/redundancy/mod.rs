@@ -62,7 +62,7 @@ pub struct Context<'a> {
     pub set: &'a Set,
     /// Directory of this rank's files, which exists.
     pub data_dir: &'a Path,
-    /// Other ranks have their files in `data_dir`, too.
+    /// True if other ranks also have their files in `data_dir`.
     pub common: bool,
     /// Directory of the redundancy file, which exists.
     pub meta_dir: &'a Path,
@@ -158,9 +158,9 @@ pub enum Verification {
 /// A rank's part as a rebuild finds it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LocalPart {
-    /// Its record.
+    /// The record of the rank.
     pub record: RankRecord,
-    /// The state of its files.
+    /// The state of the rank's files.
     pub health: PartHealth,
     /// True if `health` includes the content, so [`Verification::SizesOnly`] was not used.
     pub verified: bool,
@@ -185,7 +185,7 @@ impl LocalPart {
 /// The result of [`RedundancyScheme::rebuild`] on this rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RebuildOutcome {
-    /// Nothing was missing in the set.
+    /// The set was complete.
     Intact,
     /// All application files were there; redundancy of the set was rebuilt.
     Encoded,

@@ -145,7 +145,7 @@ impl Blocks {
     }
 }
 
-/// Files of at least so many bytes may have holes that are worth a look.
+/// Files of at least this many bytes may have holes that are worth a look.
 const LARGE: u64 = 1 << 20;
 
 /// A redundancy file that is being written, each block front to back. The file has a
@@ -289,7 +289,7 @@ pub struct ParityReader<'a> {
 
 /// The source from which a redundancy file is read.
 enum Source<'a> {
-    /// It stays open.
+    /// The file stays open.
     Open(Box<dyn File>),
     /// The file is opened for each read.
     Closed(&'a dyn Files),

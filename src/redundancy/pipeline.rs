@@ -49,7 +49,7 @@ pub struct Route {
 
 /// One piece of a column.
 pub struct PieceTask {
-    /// Index of its route.
+    /// Index of the route of the piece.
     pub route: usize,
     /// The member that computes.
     pub worker: usize,
@@ -111,11 +111,11 @@ struct TaskInProgress {
     task: PieceTask,
     /// This member's block, which its holder sends.
     arriving: Option<Buffer>,
-    /// If the worker holds the part of a source: that source's block.
+    /// The block of a source, if the worker holds the part of that source.
     held: Option<Vec<u8>>,
-    /// On the worker: the sources, in order.
+    /// The blocks of the sources, in order. Only the worker has them.
     inputs: Vec<Buffer>,
-    /// On a target: its result.
+    /// The result. Only a target has it.
     result: Option<Buffer>,
     sends: Vec<Box<dyn Pending>>,
 }

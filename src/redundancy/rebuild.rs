@@ -81,7 +81,7 @@ struct Rebuild<'r, 'c> {
     path: PathBuf,
     mine: &'r mut Option<LocalPart>,
     held: &'r mut [HeldPart],
-    /// In the first round: the header of the redundancy file, if another rank holds it.
+    /// The header of the redundancy file, if another rank holds that file. Only used in the first round.
     relocated_header: Option<ParityHeader>,
     /// True in the first round. In later rounds, files without a record may have been rebuilt by an
     /// earlier round.
@@ -193,8 +193,8 @@ impl Rebuild<'_, '_> {
 }
 
 /// The set decides whether another round is needed; `again` says that this member asks for one.
-/// `None` if it is. Otherwise the redundancy file gets its final name, and the record is returned.
-/// One round of messages.
+/// `None` if another round is needed. Otherwise the redundancy file gets its final name, and the record is
+/// returned. One round of messages.
 fn decide(context: &Context, mut made: RoundOutput, again: bool) -> Result<Option<RankRecord>> {
     let dataset = made.record.as_ref().map(|record| record.dataset.clone());
     let dataset = dataset.unwrap_or_default();

@@ -285,7 +285,7 @@ fn a_holder_uses_its_blocks_without_a_message() {
     for (kind, members, blocks) in [
         // Data and redundancy of the other rank are sent; lost files are copies of these.
         (Scheme::Partner, 2, 2),
-        // In each of four columns three blocks are moved, and two go to where two others are.
+        // In each of the four columns, three blocks are moved. Two more blocks go to the places of two others.
         (Scheme::Xor, 4, 20),
     ] {
         let chunk = 10_000;

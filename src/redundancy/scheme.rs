@@ -56,7 +56,7 @@ pub fn redundancy_file(meta_dir: &Path, reddesc: &Reddesc) -> Option<PathBuf> {
 }
 
 impl RedundancyScheme {
-    /// The scheme that tolerates so many failures, if the number is not fixed.
+    /// The scheme that tolerates `failures` failures. A scheme with a fixed number keeps that number.
     pub fn new(scheme: Scheme, failures: usize) -> RedundancyScheme {
         let failures = match scheme.redundancy().map(|redundancy| redundancy.failures) {
             Some(Failures::Fixed(count)) => count as usize,
@@ -105,7 +105,7 @@ impl RedundancyScheme {
     }
 
     /// Writes the redundancy file. If the application files are read for that, their checksums are
-    /// entered in `record`. Checksums that are there already must agree.
+    /// entered in `record`. Checksums that `record` already has must agree.
     ///
     /// Collective over the members of the set. A rank that fails takes part in all messages to the
     /// end. Then every member returns an error that names the cause, and no redundancy file is

@@ -161,7 +161,7 @@ pub fn survives(sets: &[Set], failure_group: &[usize], losses: impl Fn(usize) ->
 mod tests {
     use super::*;
 
-    /// Group numbers of ranks in groups of the given sizes.
+    /// The number of the group of each rank, for groups of these sizes.
     fn blocks(sizes: &[usize]) -> Vec<usize> {
         sizes
             .iter()
@@ -278,8 +278,8 @@ mod tests {
         assert_eq!(survives(&sets, &uneven, |members| members - 1), 1);
     }
 
-    /// By the definition: the largest number of groups such that no set loses more than it can
-    /// rebuild, whichever groups are lost. For all ways to place six ranks in three groups.
+    /// The definition: the largest number of groups such that no set loses more than it can
+    /// rebuild, whichever groups are lost. All ways to place six ranks in three groups are tried.
     #[test]
     fn groups_that_can_be_lost_are_those_of_the_definition() {
         const RANKS: usize = 6;

@@ -37,7 +37,7 @@ pub struct SetPlan {
     group: String,
 }
 
-/// Where a rank is among the others.
+/// The place of a rank among the others.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Topology {
     /// The ranks of this rank's node.
@@ -58,20 +58,20 @@ pub struct Topology {
 /// The ranks that use one instance of a store, or run on one node.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sharing {
-    /// The rank that acts for all of them.
+    /// The rank that acts for all ranks of the group.
     pub leader: usize,
-    /// Only on the leader: the other ranks. Empty if it is all ranks of the run.
+    /// Only on the leader: the other ranks of the group. Empty if the group is all ranks of the run.
     pub followers: Vec<usize>,
-    /// True if it is all ranks of the run.
+    /// True if the group is all ranks of the run.
     pub all: bool,
     /// Number of this group of ranks, from 0.
     pub number: usize,
-    /// How many groups there are.
+    /// Number of groups.
     pub groups: usize,
 }
 
 impl Sharing {
-    /// On the leader: all these ranks, itself included, of a run of `size` ranks. Ascending.
+    /// All ranks of the group, with the leader, in a run of `size` ranks. Ascending. Call this only on the leader.
     pub fn ranks(&self, size: usize) -> Vec<usize> {
         if self.all {
             (0..size).collect()
@@ -82,7 +82,7 @@ impl Sharing {
         }
     }
 
-    /// On the leader: the ranks of [`Sharing::ranks`] as a short list.
+    /// The ranks of [`Sharing::ranks`] as a short list. Call this only on the leader.
     pub fn list(&self, size: usize) -> RankList {
         if self.all {
             return RankList::all(size);

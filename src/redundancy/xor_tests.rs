@@ -438,7 +438,7 @@ fn a_failing_disk_hangs_nobody_and_leaves_no_false_redundancy() {
         }
         let full = Faulty::new(Posix);
         full.faults().limit_space(Some(100));
-        // Nothing can be removed to make space.
+        // No old file is left that could be removed to make space.
         if job == "encode" {
             (0..3).for_each(|rank| std::fs::remove_file(cluster.xor_file(rank)).unwrap());
         } else {

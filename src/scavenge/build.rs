@@ -101,7 +101,7 @@ pub fn build(
 struct Build<'a> {
     files: &'a dyn Files,
     prefix: &'a Prefix,
-    /// Its directory of records.
+    /// The directory with the records of the dataset.
     dir: &'a Path,
     id: u64,
     how: BuildSettings<'a>,
@@ -125,7 +125,7 @@ impl Build<'_> {
                 .unwrap_or_else(|| rank2file::entry_of(list))
         });
         let entries: Vec<RankEntry> = entries.collect();
-        let dataset = write_rank2file(files, prefix, &source.dataset, entries.clone(), self.how)?;
+        let dataset = self.write_rank2file(&source.dataset, entries.clone())?;
         // A flush of this dataset, or a copy that was killed, may have begun to fill others.
         containers::remove_unused(files, self.dir, &entries)?;
         let saved = Entering::Saved { verified: true };
@@ -161,9 +161,35 @@ impl Build<'_> {
         let ScrV3Dataset { dataset, entries } = found;
         let ranks = entries.len() as u64;
         let entries = entries.into_values().collect();
-        let dataset = write_rank2file(files, prefix, &dataset, entries, self.how)?;
+        let dataset = self.write_rank2file(&dataset, entries)?;
         finish::seal(files, prefix, &dataset)?;
         Ok((dataset, ranks))
+    }
+
+    /// Writes the rank2file, with one entry for each rank. Gives the dataset with the sums over its files.
+    fn write_rank2file(&self, dataset: &Dataset, mut entries: Vec<RankEntry>) -> Result<Dataset> {
+        if !self.how.checksums {
+            let files = entries
+                .iter_mut()
+                .flat_map(|entry| entry.files.values_mut());
+            files.for_each(|file| file.crc = None);
+        }
+        let mut dataset = dataset.clone();
+        let all = || entries.iter().flat_map(|entry| entry.files.values());
+        let size = |sum: u64, file: &FileEntry| sum.saturating_add(file.size.unwrap_or(0));
+        let (count, size) = (all().count() as u64, all().fold(0, size));
+        let recorded = (dataset.files.unwrap_or(count), dataset.size.unwrap_or(size));
+        if recorded != (count, size) {
+            let what = format!(
+                "its records say {} files with {} bytes, but list {count} with {size}",
+                recorded.0, recorded.1
+            );
+            return Err(Error::dataset(dataset.id, dataset.name.to_string(), what));
+        }
+        (dataset.files, dataset.size) = (Some(count), Some(size));
+        dataset.complete = Some(true);
+        rank2file::write_all(self.files, &self.prefix.dataset(dataset.id), entries)?;
+        Ok(dataset)
     }
 
     /// Says that the dataset is flushed, and removes what only a rebuild needs.
@@ -225,7 +251,10 @@ pub fn read_complete(
 /// with `so`.
 pub fn check_files(files: &dyn Files, prefix: &Prefix, id: u64, so: &str) -> Result<()> {
     rank2file::for_each(files, &prefix.dataset(id), |_, entry| {
-        finish::check_files(files, prefix, id, entry, so)
+        finish::check_files(files, prefix, id, entry).map_err(|error| match error {
+            Error::Corrupt { path, what } => Error::corrupt(path, format!("{what}{so}")),
+            other => other,
+        })
     })
 }
 
@@ -239,38 +268,6 @@ pub fn certify(files: &dyn Files, prefix: &Prefix, dataset: &Dataset) -> Result<
     check_files(files, prefix, dataset.id, "")?;
     finish::seal(files, prefix, dataset)?;
     finish::mark_flushed(files, prefix, dataset.id)
-}
-
-/// Writes the rank2file, with one entry for each rank. Gives the dataset with the sums over its files.
-fn write_rank2file(
-    files: &dyn Files,
-    prefix: &Prefix,
-    dataset: &Dataset,
-    mut entries: Vec<RankEntry>,
-    how: BuildSettings,
-) -> Result<Dataset> {
-    if !how.checksums {
-        let files = entries
-            .iter_mut()
-            .flat_map(|entry| entry.files.values_mut());
-        files.for_each(|file| file.crc = None);
-    }
-    let mut dataset = dataset.clone();
-    let all = || entries.iter().flat_map(|entry| entry.files.values());
-    let size = |sum: u64, file: &FileEntry| sum.saturating_add(file.size.unwrap_or(0));
-    let (count, size) = (all().count() as u64, all().fold(0, size));
-    let recorded = (dataset.files.unwrap_or(count), dataset.size.unwrap_or(size));
-    if recorded != (count, size) {
-        let what = format!(
-            "its records say {} files with {} bytes, but list {count} with {size}",
-            recorded.0, recorded.1
-        );
-        return Err(Error::dataset(dataset.id, dataset.name.to_string(), what));
-    }
-    (dataset.files, dataset.size) = (Some(count), Some(size));
-    dataset.complete = Some(true);
-    rank2file::write_all(files, &prefix.dataset(dataset.id), entries)?;
-    Ok(dataset)
 }
 
 /// Removes the records that only a rebuild needs. Records of SCR v3.1.0 stay, as they do with SCR

@@ -35,7 +35,7 @@ const SYNCED: CopyMode = CopyMode {
 pub enum Redundancy<'a> {
     /// All redundancy files.
     All,
-    /// Those of sets that miss a rank's record in the prefix directory, or have one that was written on
+    /// The redundancy files of sets that miss a rank's record in the prefix directory, or have a record that was written on
     /// one of these nodes. For a second pass, after all nodes have copied their data.
     Needed(&'a [String]),
     /// No redundancy files.
@@ -333,7 +333,7 @@ impl NodeCopy<'_> {
             members.any(|rank| {
                 let path = self.dir.join(filemap_name(*rank));
                 let there = format::read::<Filemap>(self.settings.files, &path);
-                // It may belong to an earlier dataset of this id.
+                // The record may belong to an earlier dataset of this id.
                 let there = there.ok().filter(|there| there.dataset == map.dataset);
                 there.is_none_or(|there| down.iter().any(|node| there.node == node.as_str().into()))
             })

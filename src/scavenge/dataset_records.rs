@@ -22,7 +22,7 @@ pub struct DatasetRecords {
     pub dataset: Dataset,
     /// Number of ranks that wrote it.
     pub ranks: usize,
-    /// Its redundancy sets, as their first members have them.
+    /// The redundancy sets of the dataset, as their first members have them.
     pub sets: Vec<Reddesc>,
     /// Ranks whose set no record tells.
     pub unknown: Vec<usize>,

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// The prefix directory.
 pub struct PrefixLocation<'a>(
-    /// Its paths.
+    /// The paths of the prefix directory.
     pub &'a Prefix,
 );
 

@@ -143,7 +143,7 @@ mod tests {
             count.add(&run);
             assert_eq!(told(), Some(calls));
         }
-        // A long call moves it, too.
+        // A long call also moves the time of the next report.
         let mut signs = CallSigns::new(&run);
         signs.moved(1);
         assert_eq!(told(), Some(11));

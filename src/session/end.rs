@@ -4,49 +4,14 @@ use super::Session;
 use crate::Result;
 use crate::config::Config;
 use crate::events::Severity;
-use crate::format::flush_file;
 use crate::policy::halt;
 use crate::prefix::records;
-use crate::session::datasets::cached::{CachedDataset, due_at_end, note, title};
-use crate::session::datasets::prefix_state::PrefixState;
+use crate::session::datasets::cached::{due_at_end, title};
 use crate::session::start::repair::Member;
 use crate::session::state::{Call, State};
 use crate::system::time::Instant;
 
 impl Session {
-    /// Empties the cache if the next run can fetch all that is in it from the prefix directory. The
-    /// flush file keeps the datasets, without the location of the cache. Local; the same on all ranks.
-    fn empty_saved_cache(&mut self) {
-        let cached = &mut self.cached;
-        let is_saved = |c: &CachedDataset| c.location.is_bypass() || c.prefix.is_saved();
-        // The prefix directory had as many newer checkpoints as the user wants to keep.
-        let was_saved = |c: &CachedDataset| {
-            let newer = |other: &CachedDataset| is_saved(other) && other.dataset.id > c.dataset.id;
-            c.prefix == PrefixState::LeftWindow && cached.entries.iter().any(newer)
-        };
-        if self.run.next_run_fetches()
-            && cached.unusable.is_empty()
-            && cached.entries.iter().all(|c| is_saved(c) || was_saved(c))
-        {
-            let slots = cached.slots(|c| !c.location.is_bypass());
-            if slots.is_empty() {
-                return;
-            }
-            cached.discard(&self.run, &slots, None);
-            cached.entries.retain(|c| c.location.is_bypass());
-            note(&self.run, |record| {
-                for slot in &slots {
-                    if let Some(entry) = record.datasets.get_mut(&slot.id) {
-                        entry.locations.remove(&flush_file::CACHE.into());
-                    }
-                }
-                // A dataset in bypass that has left the window of the prefix directory has no copy
-                // any more.
-                record.datasets.retain(|_, e| !e.locations.is_empty());
-            });
-        }
-    }
-
     /// Ends the run (`SCR_Finalize`): flushes the newest checkpoint unless `SCR_FLUSH` is 0, and
     /// records in the halt file that the job ended normally. A reason to halt that was set before
     /// stays, so that the next run also stops. If everything in the cache is in the prefix
@@ -67,8 +32,8 @@ impl Session {
         });
         let recorded = self.flush().look_after(Call::Finalize);
         let flushed = self.flush_newest();
-        self.empty_saved_cache();
-        self.cached.led.deletion.finish();
+        self.cached.leave_to_next_run(&self.run);
+        self.cached.deletion().finish();
         self.locks.remove_empty_directories(&self.run);
         self.state = State::Uninit;
         self.statistics.log_end(&self.run, None);
@@ -82,7 +47,7 @@ impl Session {
     /// is flushed, and the cache stays as it is. Local; MPI must still be usable.
     pub fn abandon(&mut self) {
         self.background.abandon();
-        self.cached.led.deletion.finish();
+        self.cached.deletion().finish();
         self.state = State::Uninit;
         self.statistics.log_end(
             &self.run,
@@ -106,7 +71,7 @@ impl Session {
     pub fn leave(mut self) -> Member {
         self.run.comm.revoke();
         self.background.abandon();
-        self.cached.led.deletion.finish();
+        self.cached.deletion().finish();
         if let Some(log) = self.run.log.take() {
             log.close();
         }

@@ -52,7 +52,7 @@ impl Decision {
 }
 
 impl HaltState {
-    /// At the beginning of a run. The environment tells how to find the end of the allocation.
+    /// The state at the beginning of a run. The environment tells how to find the end of the allocation.
     pub fn new(environment: Environment) -> Self {
         HaltState {
             must_exit: false,
@@ -124,7 +124,7 @@ impl HaltState {
         }
     }
 
-    /// With `SCR_HALT_EXIT`: true if the run must end now, which the halt file then says.
+    /// True if the run must end now, which the halt file then says. Only with `SCR_HALT_EXIT`.
     /// Collective; one round, and another one if the run must end.
     fn must_end(&mut self, run: &Run) -> Result<bool> {
         if !run.settings.halt_exit {
@@ -226,8 +226,8 @@ impl Session {
         Ok(decision.is_yes())
     }
 
-    /// With `SCR_HALT_EXIT`, if the run must end now: flushes the newest checkpoint, so that the
-    /// program can be ended. Collective.
+    /// Flushes the newest checkpoint if the run must end now, so that the program can be ended. Only with
+    /// `SCR_HALT_EXIT`. Collective.
     pub(super) fn flush_before_halt(&mut self) -> Result<()> {
         if self.halt.must_end(&self.run)? {
             self.flush().look_after(Call::Finalize)?;
@@ -239,7 +239,7 @@ impl Session {
 
     /// Flushes the newest checkpoint if it must be in the prefix directory when the run ends. If all newer
     /// checkpoints were rejected or deleted, the newest may be one that an earlier run has left in the cache.
-    /// It is recovered first. Collective.
+    /// Such a checkpoint is recovered first. Collective.
     pub(super) fn flush_newest(&mut self) -> Result<()> {
         // Flushes that go on must end in any case.
         let recovered = self.restart().bring_back_due().verdict()?;

@@ -37,14 +37,14 @@ const UNUSED_STORE: Duration = Duration::from_secs(1);
 /// Time to wait for the lock before the file that names its owner is read again.
 const RETRY: Duration = Duration::from_millis(20);
 
-/// The locks of this process. They end with it, however it ends.
+/// The locks of this process. The locks end with the process, however it ends.
 #[derive(Default)]
 pub(in crate::session) struct Locks {
-    /// Rank 0: on the prefix directory.
+    /// The lock on the prefix directory. Only rank 0 has it.
     prefix: Option<Box<dyn Lock>>,
-    /// Leaders: on the cache directories, by the index of the store.
+    /// The locks on the cache directories, each with the index of the store. Only leaders have them.
     stores: Vec<(usize, Box<dyn Lock>)>,
-    /// One rank of each node: on the control directory, shared with other runs of the job.
+    /// The lock on the control directory, shared with other runs of the job. One rank of each node has it.
     control: Option<Box<dyn Lock>>,
 }
 
@@ -65,7 +65,7 @@ struct Owner {
     node: Name,
     pid: u32,
     rank: usize,
-    /// Its prefix directory.
+    /// The prefix directory of the run.
     prefix: Name,
 }
 
@@ -164,8 +164,8 @@ impl Locks {
         Ok(())
     }
 
-    /// Shares the lock on the control directory of this node, if this rank is the first there. The directory was made
-    /// before. A run goes on without this lock. Local.
+    /// Shares the lock on the control directory of this node, if this rank is the first of the node. The directory
+    /// has already been made. A run goes on without this lock. Local.
     fn share_control(&mut self, run: &Run, end: Instant) {
         let store = &run.stores[run.descriptors.control];
         if store.sharing.leader != run.rank() {
@@ -190,10 +190,10 @@ impl Locks {
         }
     }
 
-    /// Unlocks the stores that no dataset of this run will use, and in which nothing of use was found.
-    /// With `keep_all` something may be there that cannot be read now. Local.
+    /// Unlocks the stores that no dataset of this run will use, and in which nothing of use was found. `keep_all` keeps
+    /// all locks, since the stores may have something that cannot be read now. Local.
     pub fn unlock_unused(&mut self, run: &Run, cached: &CachedDatasets, keep_all: bool) {
-        let holds = |store| cached.entries.iter().any(|c| c.location.store() == store);
+        let holds = |store| cached.iter().any(|c| c.location.store() == store);
         self.stores
             .retain(|(store, _)| keep_all || is_used(run, *store) || holds(*store));
     }

@@ -9,7 +9,7 @@ use crate::system::time::Instant;
 use std::path::Path;
 use std::sync::Arc;
 
-/// From where to where files were copied or written.
+/// The places from which and to which files were copied or written.
 #[derive(Clone, Copy)]
 pub(super) struct FromTo<'a> {
     pub from: &'a Path,

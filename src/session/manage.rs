@@ -10,6 +10,7 @@ use crate::format::Name;
 use crate::prefix::delete::DeletionPlan;
 use crate::prefix::index;
 use crate::session::datasets::cached::CachedDataset;
+use crate::session::datasets::survey::Survey;
 use crate::session::flush::finish::finish_and_tell;
 use crate::session::flush::window::delete_from_prefix;
 use crate::session::run::Run;
@@ -49,9 +50,9 @@ impl Session {
         self.flush().look_after(Call::Current)?;
         let run = &self.run;
         let named = |c: &&CachedDataset| c.dataset.name == *name && c.dataset.is_checkpoint();
-        let cached = self.cached.entries.iter().filter(named);
+        let cached = self.cached.iter().filter(named);
         // Only the survey has checkpoints of another number of ranks.
-        let others = self.search.survey.get().map(|survey| &survey.cached);
+        let others = self.search.survey.get().map(Survey::cached);
         let others = others.into_iter().flatten();
         let others = others.filter(|c| c.ranks != run.comm.size() && c.is_whole());
         let others = others.map(|c| &c.dataset);
@@ -91,19 +92,18 @@ impl Session {
         let newer = self.cached.slots(|c| c.dataset.id > id);
         self.cached.remove(run, &mut self.search, &newer);
         if let Some(survey) = self.search.survey.get_mut() {
-            survey.last_run.forget_bypass(run, |other| other > id);
-            survey.known_bad.remove(&id);
+            survey.last_run().forget_bypass(run, |other| other > id);
+            survey.forget_bad(id);
         }
         self.ids.know(id, found.ckpt);
         self.search.offer.choose(id);
         self.fields.note_restore(None);
-        self.cached.gone_back_from = self.ids.last();
+        self.cached.go_back_from(self.ids.last());
         // A cached one that is complete comes first. Else the current marker in the index decides,
         // and no older cached checkpoint may come before it.
         let complete = self.cached.get(id).is_some_and(CachedDataset::is_whole);
         if let (false, Some(survey)) = (complete, self.search.survey.get_mut()) {
-            let candidates = &mut survey.cached;
-            candidates.retain(|c| c.dataset.id == id || (!found.indexed && c.dataset.id < id));
+            survey.choose(id, found.indexed);
         }
         Ok(())
     }
@@ -121,15 +121,12 @@ impl Session {
                 return Err(no_such(Call::Drop, name));
             }
             if id.is_none() {
-                // As in SCR v3.1.0, whose own programs end if this fails.
+                // A warning is enough, as in SCR v3.1.0, whose own programs end if this call fails.
                 run.tell_once(Severity::Warning, no_such(Call::Drop, name).to_string());
             }
             Ok(())
         })?;
-        let cached = self.cached.entries.iter_mut();
-        for cached in cached.filter(|c| c.dataset.name == *name) {
-            cached.prefix.drop_name();
-        }
+        self.cached.drop_name(name);
         Ok(())
     }
 
@@ -196,7 +193,7 @@ impl Session {
     }
 
     /// `SCR_CACHE_PURGE`: deletes all datasets of this job in the stores that were `locked`. With
-    /// `SCR_CRC_ON_DELETE` their files are compared with the recorded checksums before. Collective.
+    /// `SCR_CRC_ON_DELETE` their files are first compared with the recorded checksums. Collective.
     pub(super) fn purge_cache(&self, locked: Result<()>) -> Result<()> {
         let run = &self.run;
         let mut led = run.stores.iter().filter(|store| store.leader);

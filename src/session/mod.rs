@@ -207,7 +207,8 @@ impl Session {
         self.state.allow(call).map(drop)
     }
 
-    /// Sets why this rank is about to complete a phase with `valid` false: a file had no path. Local.
+    /// Stores the reason why this rank is about to complete a phase with `valid` false, for example that a file had no
+    /// path. Local.
     pub fn set_why_invalid(&mut self, why: Option<String>) {
         self.why_invalid = why;
     }

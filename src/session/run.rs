@@ -105,7 +105,7 @@ impl Run {
         }
     }
 
-    /// On the rank that acts for its group: all ranks [`Run::together_in`] this store, itself included. `None` on
+    /// All ranks that are [`Run::together_in`] this store, with this rank, if it acts for its group. `None` on
     /// the other ranks.
     pub fn ranks_led_in(&self, store: usize) -> Option<Vec<usize>> {
         let together = self.together_in(self.stores.get(store)?);

@@ -6,7 +6,7 @@ use crate::{Error, Result};
 /// The phase of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// Before `SCR_Init`, or after `SCR_Finalize`.
+    /// No run: before `SCR_Init`, or after `SCR_Finalize`.
     Uninit,
     /// Between phases.
     Idle,
@@ -16,13 +16,13 @@ pub enum State {
     Checkpoint,
     /// Between `SCR_Start_output` and `SCR_Complete_output`.
     Output,
-    /// After an `SCR_Start_restart` that failed.
+    /// The state after an `SCR_Start_restart` that failed.
     FailedRestart,
-    /// After an `SCR_Start_checkpoint` that failed.
+    /// The state after an `SCR_Start_checkpoint` that failed.
     FailedCheckpoint,
-    /// After an `SCR_Start_output` that failed.
+    /// The state after an `SCR_Start_output` that failed.
     FailedOutput,
-    /// After any start outside of a run: before `SCR_Init`, or after `SCR_Finalize`.
+    /// The state after any start outside of a run: before `SCR_Init`, or after `SCR_Finalize`.
     FailedEarly,
 }
 
@@ -176,7 +176,7 @@ impl State {
     /// follows a failed start ends the failed phase.
     ///
     /// # Errors
-    /// As [`State::after`].
+    /// The errors of [`State::after`].
     pub(super) fn allow(&mut self, call: Call) -> Result<State> {
         let next = self.after(call);
         match &next {
@@ -280,7 +280,7 @@ mod tests {
         }
     }
 
-    /// One row a state, one column a call in the order of `CALLS`.
+    /// A table with a row for each state, and a column for each call in the order of `CALLS`.
     fn table(of: impl Fn(State, Call) -> char) -> Vec<String> {
         STATES
             .iter()

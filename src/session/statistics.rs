@@ -58,7 +58,7 @@ impl Amount {
 }
 
 impl Statistics {
-    /// At the beginning of a run.
+    /// The statistics at the beginning of a run.
     pub fn new() -> Self {
         Statistics {
             begun: Instant::now(),

@@ -21,7 +21,7 @@ use crate::store::Unkept;
 use crate::store::posix::Posix;
 use std::sync::Arc;
 
-/// A run in `dir`, which is its prefix directory, with its cache below. Gives its messages, too.
+/// A run whose prefix directory and cache are below `dir`. Also gives the messages of the run.
 pub(super) fn run_in(dir: &tempfile::TempDir, more: &[(&str, &str)]) -> (Run, Arc<Memory>) {
     let prefix = dir.path().join("prefix");
     let (cache, control) = (dir.path().join("cache"), dir.path().join("control"));

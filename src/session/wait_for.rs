@@ -5,7 +5,7 @@ use crate::format::Dataset;
 /// The flushes that must have ended before a call goes on.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum WaitFor<'a> {
-    /// None: it only looks.
+    /// No flush: the call only looks which flushes have ended.
     Nothing,
     /// All flushes.
     All,

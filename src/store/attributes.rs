@@ -93,10 +93,10 @@ fn note(refused: &mut Refusal, action: &'static str, done: Result<()>) {
     }
 }
 
-/// Gives a file, which may be an `O_PATH` handle, the owner of the second of `stats`, as far as permitted. Returns the
-/// mode that it may have then. The first of `stats` are its present attributes. If the directory in which it is gives
-/// its group to new files, the file keeps it: people share the directory by that group, and space may be accounted to
-/// it.
+/// Gives a file, which may be an `O_PATH` handle, the owner of `stat`, as far as permitted. Returns the mode that the
+/// file may have with its new owner. `found` are its present attributes. If the directory of the file gives its group
+/// to new files, the file keeps that group: people share the directory by that group, and space may be accounted to
+/// the group.
 fn restore_owner(
     fd: impl AsFd,
     path: &Path,

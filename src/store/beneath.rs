@@ -315,7 +315,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
 
-    /// They stay open for speed alone.
+    /// Directories stay open for speed alone.
     #[test]
     fn held_directories_are_closed_where_the_system_opens_no_more() {
         let held = HeldDirs::below(&[Path::new("/")]);

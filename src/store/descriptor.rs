@@ -1,7 +1,7 @@
 //! Descriptors 0 to 2 stay the program's, even where it has closed them: what the program and its libraries print goes
 //! there, whatever file that is.
 //!
-//! They are not filled with /dev/null: a program may close one, and then open its own file in its place.
+//! Closed descriptors are not filled with /dev/null: a program may close one, and then open its own file in its place.
 
 use super::retry::retry_on_intr;
 use rustix::fd::{AsRawFd, OwnedFd};

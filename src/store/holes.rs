@@ -5,7 +5,7 @@ use crate::Result;
 use crate::system::size::scaled;
 use std::ops::Range;
 
-/// Fewer zeros than so many bytes, with other bytes before or after them, are written as they are: a hole must
+/// A run of fewer zeros than this, with other bytes before or after it, is written as it is: a hole must
 /// save more than the additional calls cost.
 const CELL: usize = 64 << 10;
 
@@ -26,8 +26,9 @@ pub fn write_with_holes(file: &dyn File, offset: u64, data: &[u8]) -> Result<()>
     write(file, offset, data, begin..at)
 }
 
-/// Makes a file at least so long, if a hole at its end has left it shorter: a zero is written in the last place. Its size
-/// is not set, since some file systems refuse that, and others may write behind it, as in containers.
+/// Makes a file at least `size` bytes long, if a hole at its end has left it shorter: a zero is written in the last
+/// place. The size is not set, since some file systems refuse that. Also other ranks may write behind that place, as
+/// in containers.
 pub fn reach(file: &dyn File, size: u64) -> Result<()> {
     if size > 0 && file.size()? < size {
         file.write_at(size - 1, &[0])?;

@@ -25,7 +25,7 @@ const HOLDER: &str = "holder";
 /// knowing must not write over the file of the next one.
 const ALIVE: &str = "alive";
 
-/// After so long a lock whose holder shows no sign of life is taken away.
+/// A lock whose holder shows no sign of life for this time is taken away.
 const ABANDONED: Duration = Duration::from_secs(15);
 
 /// Time between two signs of the holder. Most locks are held for milliseconds, and their holders
@@ -37,9 +37,9 @@ const PAUSE: Duration = Duration::from_millis(10);
 
 struct LockDirectory {
     files: Arc<dyn Files>,
-    /// Its place.
+    /// The path of the lock directory while the lock is held.
     place: PathBuf,
-    /// Its name before and after.
+    /// The path of the directory before and after that.
     own: PathBuf,
     token: Vec<u8>,
     /// Writes the signs of life until its sender is dropped.
@@ -226,7 +226,7 @@ mod tests {
         assert!(missing.err().unwrap().is_not_found());
     }
 
-    /// As after an error of the file system when it was freed: no process is to be ended.
+    /// The file system may have failed when the lock was freed: no process is to be ended.
     #[test]
     fn what_cannot_be_read_is_named_and_no_other_process() {
         let dir = tempfile::tempdir().unwrap();

@@ -239,8 +239,8 @@ pub trait Files: Send + Sync {
     /// Brings a directory's entries to stable storage (fsync).
     fn sync_dir(&self, path: &Path) -> Result<()>;
     /// Brings everything written to the file system of `path` to stable storage (syncfs), with the
-    /// entries of all its directories. Files that other processes write are waited for, too. Not
-    /// all network file systems report an error here that hit a file which is closed already.
+    /// entries of all its directories. This also waits for files that other processes write. Not all network
+    /// file systems report an error here if the file that it hit is already closed.
     fn sync_fs(&self, path: &Path) -> Result<()>;
     /// Restores mode, owner and times of `stat` as far as permitted. Each attribute is tried, and the first that the
     /// file system has refused is returned. That a user may not give a file away does not count as refused. In a

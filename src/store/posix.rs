@@ -51,7 +51,7 @@ struct Holding {
 
 /// An operating system with directories below which no link is followed.
 trait System: Send + Sync {
-    /// These directories.
+    /// The directories below which no link is followed.
     fn roots(&self) -> &[PathBuf];
 
     /// Resolves the path of a file that is opened, created or looked at.
@@ -158,7 +158,7 @@ fn open_to_read(system: &impl System, path: &Path) -> Result<PosixFile> {
 
 /// Opens a file for writing, and creates it if it is missing. A file with several hard links is
 /// unlinked and created again: the other links, such as those of `cp -l`, must keep their content.
-/// Returns the size, too.
+/// Also returns the size.
 fn open_to_write(system: &impl System, path: &Path, mode: u32) -> Result<(OwnedFd, i64)> {
     const ACTION: &str = "create";
     let at = system.find(ACTION, path)?;

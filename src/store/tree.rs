@@ -25,7 +25,7 @@ const ACTION: &str = "remove";
 
 /// A directory between the root of the removal and the current one.
 struct DirectoryLevel {
-    /// Its name in the level above.
+    /// The name of the directory in the level above.
     name: OsString,
     identity: (u64, u64),
     directories: Vec<OsString>,

@@ -2,9 +2,9 @@
 
 /// Learns how far work has come that moves bytes.
 pub trait Watch {
-    /// So many more bytes are to be moved.
+    /// Called when `bytes` more bytes are to be moved.
     fn expect(&self, bytes: u64);
-    /// So many more bytes were moved.
+    /// Called when `bytes` more bytes were moved.
     fn moved(&self, bytes: u64);
 }
 

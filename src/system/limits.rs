@@ -8,7 +8,7 @@ pub fn open_files() -> Option<u64> {
 }
 
 /// Number of files that one reader may keep open, if it would like `most`: an eighth of the limit of the process,
-/// and at least 1. The program, the MPI library and other readers have files, too.
+/// and at least 1. The program, the MPI library and other readers also have files.
 pub fn share_of_open_files(most: usize) -> usize {
     share(open_files(), most)
 }

@@ -44,9 +44,10 @@ impl Content {
 /// The way in which a file is copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CopyMode {
-    /// Take the checksum of the content. It is also taken if one is recorded.
+    /// Take the checksum of the content. Even if false, the checksum is taken when there is a recorded one to compare
+    /// it with.
     pub crc: bool,
-    /// Sync the file. Otherwise the caller syncs the file system when all files are copied.
+    /// Sync the file. If false, the caller syncs the file system when all files are copied.
     pub sync: bool,
 }
 
@@ -61,7 +62,7 @@ const WRITE_BEHIND: usize = 8 << 20;
 pub struct Copier<'a> {
     files: &'a dyn Files,
     buffer: Vec<u8>,
-    /// The most that it may hold, bytes.
+    /// The most that the buffer may hold, bytes.
     most: usize,
     after_piece: &'a dyn Fn(u64) -> Result<()>,
     targets: &'a dyn TargetWatch,
@@ -69,11 +70,11 @@ pub struct Copier<'a> {
 
 /// Decides about each file that is copied.
 pub trait TargetWatch {
-    /// Called before the copy of `from` is created or written over. An error of it ends the copy, and
+    /// Called before the copy of `from` is created, or replaces a file. An error of this call ends the copy, and
     /// the present file stays as it is.
     fn begin(&self, from: &Path) -> Result<()>;
 
-    /// Called when the target is open, and still has its old content. An error of it ends the copy, and
+    /// Called when the target is open, and still has its old content. An error of this call ends the copy, and
     /// the present file stays as it is.
     fn opened(&self) -> Result<()>;
 
@@ -85,7 +86,7 @@ pub trait TargetWatch {
     fn record(&self, path: &Path, write: &dyn Fn(&Path) -> Result<()>) -> Result<()>;
 }
 
-/// All are written, and removed after an error.
+/// Every file is copied, and a file whose copy has failed is removed.
 impl TargetWatch for () {
     fn begin(&self, _: &Path) -> Result<()> {
         Ok(())
@@ -113,7 +114,7 @@ fn room(buffer: &mut Vec<u8>, length: usize) -> &mut [u8] {
 }
 
 impl<'a> Copier<'a> {
-    /// With a buffer of `buffer` bytes, the most that is read or written in one step.
+    /// A copier with a buffer of `buffer` bytes, the most that is read or written in one step.
     pub fn new(files: &'a dyn Files, buffer: usize) -> Self {
         Copier {
             files,
@@ -168,12 +169,12 @@ impl<'a> Copier<'a> {
     ) -> Result<Content> {
         let source = self.files.open(from)?;
         let there = self.files.stat(to)?;
-        // After that look: if this process was stopped since, the present file may be another
-        // process's.
+        // The watch is asked after `stat`. If this process was stopped in between, the present file may belong to another
+        // process.
         self.targets.begin(from)?;
         // The final mode, with write permission: if this copy is killed, another one can write over the file.
         let permissions = attributes.map_or(0o666, |stat| stat.mode & 0o777 | 0o600);
-        // Another process, which was stopped, may have a file that is there open, and write to it later.
+        // If the target exists, another process that was stopped may still have it open, and write to it later.
         if there.is_some_and(|stat| stat.kind == FileKind::File) {
             self.files.remove_file(to)?;
         }
@@ -345,7 +346,7 @@ struct Sum {
 }
 
 impl Sum {
-    /// Adds `data` at `offset`. Only zeros lie between it and the bytes that were added before.
+    /// Adds `data` at `offset`. Only zeros lie between these data and the bytes that were added before.
     fn add(&mut self, offset: u64, data: &[u8]) {
         self.zeros(offset);
         self.hasher.update(data);

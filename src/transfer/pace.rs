@@ -38,14 +38,14 @@ impl Limits {
 pub struct Pace<'a> {
     limits: Cell<Limits>,
     cancel: &'a Cancel,
-    /// When the next piece may start, by the bandwidth.
+    /// The time at which the next piece may start, by the bandwidth.
     due: Cell<Instant>,
-    /// When the work on the piece at hand began.
+    /// The time at which the work on the present piece began.
     begun: Cell<Instant>,
 }
 
 impl<'a> Pace<'a> {
-    /// Of a transfer that begins now.
+    /// The pace of a transfer that begins now.
     pub fn new(limits: Limits, cancel: &'a Cancel) -> Self {
         let now = Instant::now();
         Pace {
@@ -56,14 +56,14 @@ impl<'a> Pace<'a> {
         }
     }
 
-    /// Like [`Pace::after`], with limits that may change, also during the wait: then the debt by the
+    /// Like [`Pace::after`], with limits that may change, also during the wait. After a change, the debt by the
     /// old limits is forgotten.
     pub fn after_within(&self, bytes: u64, now: impl Fn() -> Limits) -> Result<()> {
         self.limits.set(now());
         self.wait(bytes, || now() == self.limits.get())
     }
 
-    /// After a piece of `bytes` was moved: waits until the next one may start.
+    /// Waits, after a piece of `bytes` was moved, until the next piece may start.
     ///
     /// # Errors
     /// The transfer was cancelled.

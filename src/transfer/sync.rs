@@ -7,10 +7,10 @@
 use crate::store::sync_fs_tells_errors;
 use crate::system::size::scaled;
 
-/// Files of at least so many bytes are synced one by one: the time goes into their own data.
+/// Files of at least this many bytes are synced one by one: the time goes into their own data.
 const LARGE: usize = 1 << 20;
 
-/// So many smaller files are synced one by one, too. A sync of the file system also waits for data
+/// Up to this many smaller files are also synced one by one. A sync of the file system would wait for data
 /// of other programs, so it is not used for a few files.
 const FEW: usize = 8;
 
@@ -25,14 +25,14 @@ pub struct SyncPlan {
 #[must_use]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unsynced {
-    /// Nothing: the files and the entries of their directories are on stable storage.
+    /// The caller has nothing to do: the files and the entries of their directories are on stable storage.
     Nothing,
     /// Call [`Files::sync_fs`](crate::store::Files::sync_fs), on the node that copied.
     FileSystem,
 }
 
 impl SyncPlan {
-    /// For files of these sizes.
+    /// The plan for files of these sizes.
     pub fn of(sizes: impl IntoIterator<Item = u64>) -> Self {
         SyncPlan::with(sizes, sync_fs_tells_errors())
     }

@@ -5,14 +5,14 @@ use crate::comm::collective::{decode_verdict, encode_verdict};
 use crate::comm::{Communicator, Local, Tag};
 use std::ops::Range;
 
-/// To the leader of the team: this rank is done; with an error, the verdict.
+/// A message to the leader of the team: this rank is done. After an error the message has the verdict.
 const DONE: Tag = 0x10;
-/// From the leader: this rank may begin; with the verdict of a rank that failed, it must not.
+/// A message from the leader: this rank may begin. With the verdict of a rank that failed, it must not begin.
 const TURN: Tag = 0x11;
 
-/// Number of ranks in a team, at least, if the run has so many.
+/// The smallest number of ranks in a team, if the run has that many ranks.
 const TEAM: usize = 256;
-/// At least so many ranks of a team work at a time, so that a slow one does not hold up the others.
+/// The smallest number of ranks of a team that work at a time, so that a slow rank does not hold up the others.
 const SHARE: usize = 4;
 
 /// Runs `body` on every rank, on at most `width` (at least 1) ranks at the same time. As soon as one
@@ -53,7 +53,7 @@ pub fn in_turns<T>(
     let done = body();
     let verdict = match &done {
         Ok(_) => Vec::new(),
-        // Not empty in any case.
+        // The message is never empty, since an empty message says that the rank has succeeded.
         Err(error) => encode_verdict(rank, node, 1, error.clone()).unwrap_or(vec![0]),
     };
     comm.isend(leader, DONE, verdict)?.wait()?;
@@ -63,11 +63,11 @@ pub fn in_turns<T>(
 /// Ranks that share some of the places.
 #[derive(Debug, PartialEq, Eq)]
 struct Team {
-    /// Its first rank.
+    /// The first rank of the team.
     leader: usize,
     /// The first rank of the next team.
     end: usize,
-    /// At most so many ranks of the team work at a time.
+    /// The most ranks of the team that work at a time.
     width: usize,
 }
 

@@ -32,7 +32,7 @@ impl FaultyFile {
         self.failure.borrow().clone().map_or(Ok(()), Err)
     }
 
-    /// What loses content if it fails.
+    /// An operation that loses content if it fails.
     fn content(
         &self,
         action: &'static str,

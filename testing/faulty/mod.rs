@@ -14,12 +14,13 @@
 //! Completed operations remain, as after a killed process; the loss of unsynced data in a power
 //! failure is not simulated.
 //!
-//! All locks may fail, and each operation of one kind, as on a file system that does not have it. One path may be made unreadable, for ever or for a number of reads, also the path of the n-th read.
+//! All locks may fail, and each operation of one kind, as on a file system that does not have the operation. One path
+//! may be made unreadable, for ever or for a number of reads, also the path of the n-th read.
 //! Operations at some paths may wait until one begins at another path, so that a copy in the background
 //! lasts as long as a test wants.
 //!
 //! A limit of space simulates a full disk: file content counts, directories are free. Removed and
-//! replaced content is given back. A disk can also be completely full: then nothing that needs
+//! replaced content is given back. A disk can also be completely full, so that nothing that needs
 //! space succeeds, not even a new file or directory.
 
 mod file;
@@ -57,10 +58,10 @@ struct FaultState {
 /// A kind of operation that fails each time.
 #[derive(Debug, Clone, Copy)]
 struct Refusal {
-    /// Its name in errors.
+    /// The name of the operation in errors.
     action: &'static str,
     errno: i32,
-    /// At these paths.
+    /// Returns true for paths at which the operation fails.
     at: fn(&Path) -> bool,
 }
 
@@ -87,7 +88,7 @@ impl Faults {
         self.state().die = Some(n);
     }
 
-    /// Makes the process die now: every later operation fails, also those that were held.
+    /// Makes the process die now: every later operation fails, and so do the operations that were held.
     pub fn die_now(&self) {
         self.state().dead = true;
         self.1.release();
@@ -109,7 +110,7 @@ impl Faults {
         self.state().space = bytes.map(|bytes| (bytes, bytes));
     }
 
-    /// Leaves space for `left` more of `total` bytes.
+    /// Makes the space `total` bytes, of which `left` are still free.
     pub fn leave_space(&self, total: u64, left: u64) {
         self.state().space = Some((total, left));
     }

@@ -145,7 +145,7 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// All values until the last sender is gone.
+    /// All values, until the last sender is gone.
     pub fn iter(&self) -> impl Iterator<Item = T> + '_ {
         std::iter::from_fn(|| self.recv().ok())
     }

@@ -32,7 +32,7 @@ impl Random {
         least + self.below(most.saturating_sub(least) + 1)
     }
 
-    /// One of these.
+    /// One of the elements of `all`.
     ///
     /// # Panics
     /// The slice is empty.

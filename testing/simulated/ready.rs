@@ -1,4 +1,4 @@
-//! Which tasks can go on, of thousands: one bit for each, by their places.
+//! Notes which of thousands of tasks can go on: one bit for each, by their places.
 
 /// The bits, and how many are set.
 #[derive(Debug, Default)]
@@ -24,7 +24,7 @@ impl Ready {
         self.set(self.len - 1, true);
     }
 
-    /// Sets whether the task at a place can go on.
+    /// Notes whether the task at a place can go on.
     pub(super) fn set(&mut self, at: usize, to: bool) {
         if let Some(word) = self.words.get_mut(at / 64) {
             let bit = 1 << (at % 64);

@@ -27,7 +27,7 @@ const STACK: usize = 2 << 20;
 /// The longest time that one step takes, in microseconds.
 const STEP: u64 = 20;
 
-/// By how much a dead process sees the clock move when it would have to wait.
+/// The time by which a dead process sees the clock move when it would have to wait.
 const DEAD_WAIT: Duration = Duration::from_secs(3600);
 
 type Work = Box<dyn FnOnce()>;
@@ -288,7 +288,7 @@ fn start(process: ProcessId, name: &str, body: Work) -> TaskId {
                     task.yielder = yielder;
                 }
             });
-            // Its kill unwinds it up to here, too.
+            // The kill of the task's process also unwinds the task up to here.
             let ended = catch_unwind(AssertUnwindSafe(body));
             if let Err(panic) = ended
                 && !is_dead()

@@ -1,4 +1,4 @@
-//! Tasks that borrow from the one that waits for their end, as `std::thread::scope` has them.
+//! Tasks that borrow from the task that waits for their end, as `std::thread::scope` has them.
 
 use super::scheduler::{self, TaskId};
 use super::task::{Result, Slot, take, wait_for_end, work_into};

@@ -2,7 +2,7 @@
 
 use super::scheduler;
 
-/// From here on a size is a number of bytes, and not a count.
+/// A size of at least this is a number of bytes, and not a count.
 const BYTES: usize = 4096;
 
 /// A size as it is in this simulation: the usual one, or much less if [`Simulation::make_small`] says so. A megabyte

@@ -25,7 +25,7 @@ pub fn end_of(task: TaskId) -> Key {
 #[derive(Clone, Copy)]
 pub(super) enum TaskState {
     Ready,
-    /// Until it is woken, or until a time.
+    /// The task waits until it is woken, or until a time.
     Waiting(Key, Option<Duration>),
 }
 
@@ -35,11 +35,11 @@ pub(super) struct Task {
     pub(super) process: ProcessId,
     pub(super) name: String,
     pub(super) state: TaskState,
-    /// Its last wait ended because it was woken.
+    /// True if the last wait of the task ended because it was woken.
     pub(super) woken: bool,
-    /// Missing while it runs.
+    /// The coroutine of the task; missing while it runs.
     pub(super) coroutine: Option<Coroutine<(), (), (), DefaultStack>>,
-    /// On the coroutine's own stack; null before it has begun.
+    /// The yielder on the coroutine's own stack; null before the coroutine has begun.
     pub(super) yielder: *const Yielder<(), ()>,
 }
 
@@ -47,17 +47,17 @@ pub(super) struct Task {
 pub(super) struct State {
     pub(super) random: Random,
     pub(super) now: Duration,
-    /// By their ids, which grow.
+    /// All tasks that have not ended, in the order of their ids.
     pub(super) tasks: Vec<Task>,
-    /// Which of them can go on, as long as no process is stopped.
+    /// The places in `tasks` of the tasks that can go on, as long as no process is stopped.
     pub(super) ready: Ready,
-    /// Those that wait, by what they wait for.
+    /// The tasks that wait, by what they wait for.
     pub(super) waiters: BTreeSet<(Key, TaskId)>,
-    /// Those that wait until a time that has not come.
+    /// The tasks that wait until a time that has not come.
     pub(super) sleepers: BTreeSet<(Duration, TaskId)>,
-    /// Places in `tasks` of those that can go on while a process is stopped; kept for its memory only.
+    /// Places in `tasks` of the tasks that can go on while a process is stopped; kept only to reuse its memory.
     pub(super) able: Vec<usize>,
-    /// Place in it of the task that was drawn last.
+    /// Place in `tasks` of the task that was drawn last.
     pub(super) chosen: usize,
     pub(super) next: TaskId,
     /// The running task, and its process.
@@ -65,13 +65,13 @@ pub(super) struct State {
     /// Number of tasks that have ended.
     pub(super) ended: u64,
     pub(super) dead: BTreeSet<ProcessId>,
-    /// By how many milliseconds the clocks of processes are ahead, or behind if it is negative.
+    /// The number of milliseconds by which the clock of a process is ahead, or behind if the number is negative.
     pub(super) ahead: BTreeMap<ProcessId, i64>,
-    /// Until when processes are stopped; [`Duration::MAX`] until they are resumed.
+    /// The time until which a process is stopped; [`Duration::MAX`] if it is stopped until it is resumed.
     pub(super) stopped: BTreeMap<ProcessId, Duration>,
     /// The names of the hosts of processes.
     pub(super) hosts: BTreeMap<ProcessId, String>,
-    /// Of all that has happened.
+    /// A hash of all that has happened.
     pub(super) hash: u64,
     pub(super) steps: u64,
     pub(super) stacks: Vec<DefaultStack>,
@@ -83,7 +83,7 @@ pub(super) struct State {
 }
 
 impl State {
-    /// When a task can go on; `None` if it must be woken or its process resumed before.
+    /// The time from which a task can go on; `None` if the task must first be woken, or its process resumed.
     fn able_at(&self, task: &Task) -> Option<Duration> {
         let wakes = match task.state {
             TaskState::Ready => Some(Duration::ZERO),

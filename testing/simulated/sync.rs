@@ -111,11 +111,11 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for Mutex<T> {
 /// The place where tasks wait until the value of a lock has changed.
 #[derive(Debug, Default)]
 pub struct Condvar {
-    /// So that each has an address of its own.
+    /// This byte gives each condition variable an address of its own.
     _place: u8,
 }
 
-/// Why a wait has ended.
+/// The reason why a wait has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WaitTimeoutResult(bool);
 

@@ -36,7 +36,7 @@ impl Builder {
         Self::default()
     }
 
-    /// With this name.
+    /// A thread with this name.
     #[must_use]
     pub fn name(self, name: String) -> Self {
         Builder(name)

@@ -14,7 +14,7 @@ impl Instant {
         Instant(scheduler::now().unwrap_or_default())
     }
 
-    /// The time since then.
+    /// The time since this instant.
     pub fn elapsed(&self) -> Duration {
         Self::now().saturating_duration_since(*self)
     }
@@ -74,7 +74,7 @@ pub struct SystemTime(Duration);
 /// The beginning of 1970.
 pub const UNIX_EPOCH: SystemTime = SystemTime(Duration::ZERO);
 
-/// When simulations begin, as seconds since 1970; any time will do.
+/// The time at which simulations begin, as seconds since 1970; any time will do.
 const BEGIN: Duration = Duration::from_secs(1_750_000_000);
 
 impl SystemTime {

@@ -69,9 +69,9 @@ pub fn connected(size: usize) -> Vec<Box<dyn Communicator>> {
 /// Payload of the panic with which [`Communicator::abort`] ends a rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Aborted {
-    /// The rank that called it.
+    /// The rank that called `abort`.
     pub rank: usize,
-    /// Its argument.
+    /// The argument of `abort`.
     pub code: i32,
 }
 

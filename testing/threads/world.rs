@@ -6,7 +6,7 @@ use crate::comm::{Tag, Term};
 use crate::{Error, Result};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Which end of a message a transfer is.
+/// The end of a message that a transfer is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
     Send,
@@ -77,7 +77,7 @@ fn combine(left: &[Term], right: &[Term]) -> Terms {
 }
 
 struct WorldState {
-    /// By sender, receiver and tag.
+    /// The sends and receives, by sender, receiver and tag.
     messages: Matching<(usize, usize, Tag)>,
     /// Number of the current round (barrier or allreduce), ranks in it, and its terms.
     round: u64,
@@ -171,7 +171,7 @@ impl WorldState {
 
 pub(super) struct World {
     state: Mutex<WorldState>,
-    /// One for each rank.
+    /// A condition variable for each rank.
     changed: Vec<Condvar>,
 }
 

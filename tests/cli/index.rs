@@ -139,6 +139,20 @@ fn current_chooses_a_checkpoint() {
     }
 }
 
+/// No run tries a checkpoint that is newer than the chosen one, so it could begin from the beginning.
+#[test]
+fn a_checkpoint_that_is_not_good_is_chosen_with_a_warning() {
+    let sandbox = Sandbox::of("failed");
+    let rows = list(&sandbox);
+    let bad = rows.lines().find(|row| row.contains(" NO ")).unwrap();
+    let name = bad.split_whitespace().last().unwrap();
+    let said = sandbox.run(&["index", "--current", name]);
+    assert_eq!(said.code, 0, "{said:?}");
+    let warning =
+        format!("scr index: warning: `{name}' is not complete, or a restart from it has failed");
+    assert!(said.err.starts_with(&warning), "{said:?}");
+}
+
 #[test]
 fn a_change_may_be_followed_by_the_list() {
     for (option, line) in [

@@ -136,6 +136,36 @@ fn the_newest_checkpoint_is_saved_once() {
     restarts_from(&site, "ck.2");
 }
 
+/// Their ssh works for the test of nodes, and fails for the question what they hold.
+#[test]
+fn nodes_that_do_not_tell_what_they_hold_are_no_empty_nodes() {
+    for silent in ["n2", "n*"] {
+        let site = killed();
+        let root = site.node("x");
+        let root = root.parent().unwrap().display();
+        let script = format!(
+            r#"
+            while [ $# -gt 2 ]; do shift; done
+            PATH=/usr/bin:/bin
+            case "$1:$2" in {silent}:*inspect*) exit 137;; esac
+            export SCR_NODE_NAME="$1" SCR_CACHE_BASE="{root}/$1" SCR_CNTL_BASE="{root}/$1"
+            eval "$2""#
+        );
+        let programs = Programs::new().add("ssh", &script);
+        // The run was killed before the flush file knew its datasets.
+        std::fs::remove_file(site.prefix().join(".scr/flush.scr")).unwrap();
+        let said = call(&site, &programs, &["postrun"]);
+        assert_eq!(said.code, 1, "{said:?}");
+        let named = if silent == "n2" { "n2" } else { "n[0-3]" };
+        let told = format!("what the caches of {named} hold is not known");
+        assert!(said.err.contains(&told), "{said:?}");
+        let saved = site.prefix().join("ck.2/rank_5.dat").exists();
+        assert_eq!(saved, silent == "n2", "{said:?}");
+        assert_eq!(call(&site, &nodes_of(&site, "none"), &["postrun"]).code, 0);
+        restarts_from(&site, "ck.2");
+    }
+}
+
 #[test]
 fn files_of_a_node_that_is_down_are_rebuilt() {
     for args in [&["postrun"][..], &["scavenge", "--id", "2"]] {

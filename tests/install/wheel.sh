@@ -1,14 +1,13 @@
 #!/usr/bin/env bash
-# Usage: wheel.sh SOURCE BUILD CMAKE PYTHON LIBSCR.SO ARCHIVE MPICC MPIFORT|"" LAUNCHER...
-# The wheel of an installation with SCR_MPI=found, in environments of its own: what is in it, the command, the module,
-# a program in C and one in Fortran that CMake builds, and with mpi4py the same file under two MPIs. LIBSCR.SO and
-# ARCHIVE are the libraries that find their MPI (tests/found); all else is of BUILD. Run through
-# tests/in_empty_directory.sh.
+# Usage: wheel.sh SOURCE BUILD CMAKE PYTHON ARCHIVE MPICC MPIFORT|"" LAUNCHER...
+# The wheel of the installation of tests/release/found_tree.sh, in environments of its own: what is in it, the command, the module,
+# a program in C and one in Fortran that CMake builds, and with mpi4py the same file under two MPIs. ARCHIVE
+# is the Rust library that finds its MPI (tests/found); BUILD has the command. Run through tests/in_empty_directory.sh.
 set -euo pipefail
 trap 'echo "FAILED: line $LINENO"; tail -n 20 log 2>/dev/null' ERR
 
-source=$1 build=$2 cmake=$3 python=$4 library=$5 archive=$6 mpicc=$7 mpifort=$8
-shift 8
+source=$1 build=$2 cmake=$3 python=$4 archive=$5 mpicc=$6 mpifort=$7
+shift 7
 launch=("$@")
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 work=$PWD
@@ -27,16 +26,8 @@ if ! "$python" -m venv probe >log 2>&1; then
     exit 77
 fi
 
-# What the build with SCR_MPI=found would install, with nothing compiled again. Fortran is source in it.
-"$cmake" -S "$source" -B found -DSCR_MPI=found -DCMAKE_BUILD_TYPE=Release -DSCR_USE_CORROSION=OFF \
-    -DSCR_ENABLE_TESTS=OFF -DSCR_ENABLE_EXAMPLES=OFF -DSCR_ENABLE_FORTRAN=SOURCE -DCMAKE_SKIP_RPATH=ON >log 2>&1
-mkdir -p found/bin found/lib
-cp -a "$build"/bin/{scr,kvtree_}* found/bin
-cp -r "$build/completions" "$build/man" found
-cp -a "$(dirname "$library")"/libscr.so* found/lib
-cp "$archive" found/lib/libscr.a
-strip --strip-debug found/lib/libscr.so.3.1.0 found/lib/libscr.a found/bin/scr
-"$cmake" --install found --prefix "$work/installed" >log 2>&1
+"$here/../release/found_tree.sh" "$source" "$cmake" "$archive" "$build/bin/scr"
+strip --strip-debug installed/lib/libscr.so.3.1.0 installed/lib/libscr.a installed/bin/scr
 
 # The same bytes twice; of a copy, too.
 "$python" "$source/python/wheel.py" installed wheels
@@ -90,7 +81,7 @@ grep -q "is no installation of scr-rs: there is no bin/scr in it" log || fail "a
 [[ ! -e refused ]] || fail "a part of a wheel"
 
 # What is in the wheel serves, and not what it was made of. A blank in the path, which CMake has to bear.
-rm -rf found copy linked installed
+rm -rf copy linked installed
 mv probe/lib probe/moved && rm -rf probe
 "$python" -m venv "an environment"
 PATH="$work/an environment/bin:$PATH"

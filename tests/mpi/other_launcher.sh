@@ -2,8 +2,8 @@
 # Usage: other_launcher.sh SCR|- LOOK STOPS|- PROGRAM... -- LAUNCHER...
 # Programs under the launcher of another MPI, where each process is alone: SCR_Init fails on all of them, one says why, and
 # nothing is written. LOOK (other_mpi.c) ends with what SCR_Init has returned, STOPS (other_mpi.f90) is ended by it, and each
-# PROGRAM goes on without SCR. What is a job of one process on purpose starts. The commands of SCR know the launchers of
-# the MPI that they were built with. Run through tests/in_empty_directory.sh.
+# PROGRAM goes on without SCR. What is a job of one process on purpose starts. The commands of SCR say so, too. Run
+# through tests/in_empty_directory.sh.
 set -euo pipefail
 
 scr=$1 look=$2 stops=$3
@@ -91,13 +91,27 @@ starts "$other" -n 2 sh -c "$own" sh awk 'BEGIN { exit system(ARGV[1] " look") }
 echo "ok: jobs of one process"
 
 [[ $scr != - ]] || exit 0
-# Commands say so before the launch.
-run 0 "$scr" run "$other" -n 3 true
-grep -q "warning: $other is a launcher of $theirs, but this SCR was built with $family.*(SCR-101)" log ||
-    fail "scr run does not say that the launcher is of another MPI"
+# Commands say so before the launch. They know the MPI of their library, unless it is for any, and what a program names.
 mkdir path
 ln -s "$(command -v "$other")" path/mpiexec
-PATH=$PWD/path:$PATH "$scr" doctor >log 2>&1 || true
-grep -q "mpiexec is a launcher of $theirs, but this SCR was built with $family" log ||
-    fail "scr doctor does not say that the launcher is of another MPI"
+said() { # WORDS COMMAND...
+    local words=$1
+    shift
+    timeout 120 env PATH="$PWD/path:$PATH" SCR_PREFIX="$PWD" "$@" >log 2>&1 || true
+    grep -Eq "mpiexec is a launcher of $theirs [0-9.]+[0-9a-z.]*, but $words.*\(SCR-101\)" log || fail "$*: not this: $words"
+}
+if SCR_PREFIX=$PWD "$scr" doctor | grep -q "^  MPI of SCR *that of the program"; then
+    ! SCR_PREFIX=$PWD "$scr" doctor | grep -q "SCR-101" || fail "scr doctor: a launcher is foreign to any MPI"
+else
+    said "this SCR was built with $family" "$scr" run mpiexec -n 3 true
+    said "this SCR was built with $family" "$scr" doctor
+fi
+if readelf -d "$look" | grep -q 'NEEDED.*\[libmpi_abi'; then
+    echo "ok: scr run and scr doctor; this program is for each MPI with the standard's ABI"
+    exit 0
+fi
+said "$look is linked with $family \(libmpi" "$scr" run mpiexec -n 3 "$look" ignore
+said "$look is linked with $family \(libmpi" "$scr" doctor --program "$look"
+SCR_PREFIX=$PWD "$scr" run "${launcher[@]}" 3 "$look" ignore >log 2>&1 || true
+! grep -q "SCR-101" log || fail "scr run: the launcher of this MPI is foreign"
 echo "ok: scr run and scr doctor"

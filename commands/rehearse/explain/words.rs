@@ -117,9 +117,10 @@ fn line(one: &Suspect, lists: bool) -> String {
     if one.ranks.len() > 1 {
         words.push(format!("on {} ranks", one.ranks.len()));
     }
-    words.push(match lists {
-        true => "not in the list".into(),
-        false => "not read from the checkpoint".into(),
+    words.push(if lists {
+        "not in the list".into()
+    } else {
+        "not read from the checkpoint".into()
     });
     format!("  {}", words.join(", "))
 }

@@ -24,7 +24,7 @@ pub(super) struct Chart<'a> {
     pub values: &'a [(String, Vec<f64>)],
 }
 
-/// One bar: the first and the last dataset, and the means of the parts.
+/// A bar for some datasets: the first and the last of them, and the means of the parts.
 struct Bar<'a> {
     first: &'a str,
     last: &'a str,

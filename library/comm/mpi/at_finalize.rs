@@ -7,8 +7,8 @@ use crate::Result;
 use std::ffi::c_int;
 use std::ptr;
 
-/// Has `work` called at the beginning of MPI_Finalize, when MPI can still be used. All ranks are in
-/// MPI_Finalize then. Only the first call has an effect. Local.
+/// Has `work` called at the beginning of MPI_Finalize, when MPI can still be used and all ranks are in
+/// MPI_Finalize. Only the first call has an effect. Local.
 ///
 /// This is the way of the MPI standard (section 8.7.1): MPI_Finalize deletes the attributes of
 /// MPI_COMM_SELF before it does anything else.

@@ -4,6 +4,7 @@
 //! with the handles of its own. If the handles have another form, the first call with one crashes.
 
 use super::calls::running;
+use super::raw::check_linked;
 use super::version_text::{Family, short};
 use crate::{Error, Result};
 use scr_engine::messages::OTHER_MPI;
@@ -17,6 +18,7 @@ unsafe extern "C" {
 /// Checks that the program's MPI is of the family that the library was built with. Local; may be
 /// called before MPI_Init, and gives the same on all ranks.
 pub(super) fn check_family() -> Result<()> {
+    check_linked()?;
     // SAFETY: returns a string literal.
     let built = unsafe { CStr::from_ptr(scr_mpi_built_with()) }.to_string_lossy();
     compare(&built, &running()?)

@@ -276,8 +276,8 @@ impl Mpi {
         c_int::try_from(rank).map_err(|_| failure(call, "the rank is no int"))
     }
 
-    /// Receives one message of unknown length from `peer`, which is `name` in messages. Returns the
-    /// rank of its sender, too.
+    /// Receives one message of unknown length from `peer`, which is `name` in messages. Also returns the
+    /// rank of the sender.
     fn receive(&self, peer: c_int, name: String, tag: Tag) -> Result<(usize, Vec<u8>)> {
         let call = format!("MPI_Improbe from {name}");
         let mut message = message_null();

@@ -9,6 +9,9 @@ use crate::transfer::copy::{Content, Copier};
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
 
+/// A file in containers: its name and its entry in the rank2file.
+pub type ContainedFile<'a> = (&'a Name, &'a FileEntry);
+
 /// Reads the files of one dataset from its containers.
 pub struct ContainerReader<'a> {
     files: &'a dyn Files,
@@ -23,7 +26,7 @@ pub struct ContainerReader<'a> {
 /// The result of [`ContainerReader::restore`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Restored {
-    /// It wrote the file.
+    /// The file was written.
     Written,
     /// The file was there, with this content.
     Same,
@@ -56,7 +59,7 @@ impl<'a> ContainerReader<'a> {
     /// Names the first file without such a place.
     pub fn check_all(&mut self, entry: &RankEntry) -> Result<()> {
         let mut files = entry.files.iter();
-        files.try_for_each(|(name, file)| self.check(name, file).map(drop))?;
+        files.try_for_each(|file| self.check(file).map(drop))?;
         self.check_places(entry)
     }
 
@@ -85,7 +88,7 @@ impl<'a> ContainerReader<'a> {
     }
 
     /// Checks one file likewise. Gives its size.
-    fn check(&mut self, name: &Name, entry: &FileEntry) -> Result<u64> {
+    fn check(&mut self, (name, entry): ContainedFile) -> Result<u64> {
         let segments = entry.segments.as_deref().unwrap_or_default();
         let mut lengths = segments.iter().map(|segment| segment.length);
         let size = lengths.try_fold(0u64, u64::checked_add);
@@ -118,13 +121,12 @@ impl<'a> ContainerReader<'a> {
     /// Reads a file and compares it with its recorded size and, if `checksums`, checksum.
     pub fn verify(
         &mut self,
-        name: &Name,
-        entry: &FileEntry,
+        file: ContainedFile,
         checksums: bool,
         buffer: &mut [u8],
     ) -> Result<Content> {
-        self.check(name, entry)?;
-        self.pass(name, entry, checksums, buffer, &mut |_, _| Ok(()))
+        self.check(file)?;
+        self.pass(file, checksums, buffer, &mut |_, _| Ok(()))
     }
 
     /// Writes a file to `to`, over any file there, with its recorded mode and time. The directory must exist.
@@ -132,21 +134,20 @@ impl<'a> ContainerReader<'a> {
     /// sync: the containers keep the file.
     pub fn extract(
         &mut self,
-        name: &Name,
-        entry: &FileEntry,
+        file: ContainedFile,
         to: &Path,
         checksums: bool,
         buffer: &mut [u8],
     ) -> Result<Content> {
-        let size = self.check(name, entry)?;
+        let size = self.check(file)?;
         let files = self.files;
         // A private file is private from the beginning.
-        let attributes = entry.attributes.filter(|_| self.metadata);
+        let attributes = file.1.attributes.filter(|_| self.metadata);
         let mode = attributes.map_or(0o666, |a| a.mode & 0o777);
         let target = files.create(to, mode | 0o600)?;
         // No space is reserved: the file may have holes.
         let done = self
-            .pass(name, entry, checksums, buffer, &mut |offset, data| {
+            .pass(file, checksums, buffer, &mut |offset, data| {
                 write_with_holes(&*target, offset, data)
             })
             .and_then(|found| reach(&*target, size).map(|()| found))
@@ -167,17 +168,17 @@ impl<'a> ContainerReader<'a> {
     /// a kill or a power loss the file is whole, or as before: a part of it would be mistaken for another file.
     pub fn restore(
         &mut self,
-        name: &Name,
-        entry: &FileEntry,
+        file: ContainedFile,
         to: &Path,
         force: bool,
         buffer: &mut [u8],
     ) -> Result<Restored> {
+        let (_, entry) = file;
         let mut done = Restored::Written;
         match self.files.stat(to)? {
             None => {}
             Some(stat) => {
-                let wanted = self.verify(name, entry, true, buffer)?;
+                let wanted = self.verify(file, true, buffer)?;
                 if stat.kind == FileKind::File
                     && stat.size == wanted.size
                     && Copier::new(self.files, buffer.len()).checksum(to)? == wanted
@@ -195,7 +196,7 @@ impl<'a> ContainerReader<'a> {
             self.files.make_dirs(parent)?;
         }
         let part = temporary_path(to);
-        self.extract(name, entry, &part, true, buffer)?;
+        self.extract(file, &part, true, buffer)?;
         let placed = self
             .mark(entry, &part)
             .and_then(|()| self.files.open(&part))
@@ -240,8 +241,7 @@ impl<'a> ContainerReader<'a> {
     /// Reads the bytes of a file that has been checked.
     fn pass(
         &mut self,
-        name: &Name,
-        entry: &FileEntry,
+        (name, entry): ContainedFile,
         checksums: bool,
         buffer: &mut [u8],
         each: &mut dyn FnMut(u64, &[u8]) -> Result<()>,

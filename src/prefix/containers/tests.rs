@@ -142,7 +142,7 @@ fn what_was_written_is_read_whatever_the_size_of_containers() {
         let mut reader = ContainerReader::new(&Posix, dir.path());
         let to = dir.path().join("to");
         for (content, entry) in CONTENTS.iter().zip(&entries) {
-            let found = reader.extract(&"f".into(), entry, &to, true, &mut [0; 3]);
+            let found = reader.extract((&"f".into(), entry), &to, true, &mut [0; 3]);
             assert_eq!(found.unwrap().size, content.len() as u64);
             assert_eq!(&fs::read(&to).unwrap(), content);
         }
@@ -191,7 +191,7 @@ fn only_the_user_can_read_a_container_and_attributes_come_back_without_set_id_bi
     );
     let name = Name::from("f");
     reader
-        .extract(&name, &entries[0], &to, true, &mut [0; 8])
+        .extract((&name, &entries[0]), &to, true, &mut [0; 8])
         .unwrap();
     let time = std::time::UNIX_EPOCH + std::time::Duration::new(1000, 7);
     assert_eq!(mode("to"), (0o750, time));
@@ -208,7 +208,7 @@ fn refused(change: impl FnOnce(&std::path::Path, &mut Vec<FileEntry>)) -> String
     let to = dir.path().join("to");
     let error = reader.check_all(&entry).and_then(|()| {
         entry.files.iter().try_for_each(|(name, file)| {
-            reader.extract(name, file, &to, true, &mut [0; 3])?;
+            reader.extract((name, file), &to, true, &mut [0; 3])?;
             fs::remove_file(&to).unwrap();
             Ok(())
         })
@@ -302,7 +302,7 @@ fn a_link_in_place_of_a_container_is_not_followed() {
     fs::rename(&path, dir.path().join("elsewhere")).unwrap();
     std::os::unix::fs::symlink(dir.path().join("elsewhere"), &path).unwrap();
     let mut reader = ContainerReader::new(&Posix, dir.path());
-    let error = reader.verify(&"f".into(), &entries[0], true, &mut [0; 8]);
+    let error = reader.verify((&"f".into(), &entries[0]), true, &mut [0; 8]);
     assert!(error.unwrap_err().is_link());
 }
 
@@ -312,7 +312,7 @@ fn another_file_is_written_over_only_by_force_and_not_from_damage() {
     let (to, name) = (dir.path().join("a/b/to"), Name::from("f"));
     let restore = |force: bool| {
         let mut reader = ContainerReader::new(&Posix, dir.path());
-        reader.restore(&name, &entries[0], &to, force, &mut [0; 8])
+        reader.restore((&name, &entries[0]), &to, force, &mut [0; 8])
     };
     assert_eq!(restore(false), Ok(Restored::Written));
     assert_eq!(restore(false), Ok(Restored::Same));

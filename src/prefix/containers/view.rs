@@ -58,7 +58,7 @@ impl<'a> ContainedFiles<'a> {
         self.lock_shown().get(path).cloned()
     }
 
-    /// From now on there is a plain file, or nothing.
+    /// Stops showing a file of the containers: from now on its path has a plain file, or nothing.
     fn hide(&self, path: &Path) {
         self.lock_shown().remove(path);
     }

@@ -38,7 +38,7 @@ pub fn write_leaves_together(
 }
 
 /// Gathers the leaf that this rank writes, if it writes one: like [`write_leaves_together`], for a tree
-/// that is there already. [`RecordTarget::write_leaf`] puts the leaf in its place. Collective.
+/// that already exists. [`RecordTarget::write_leaf`] puts the leaf in its place. Collective.
 pub fn gather_leaf(comm: &dyn Communicator, mine: &RankEntry) -> Result<Option<Leaf>> {
     let group = find_group(comm, full_size(mine)?)?;
     gather(comm, &group, mine)

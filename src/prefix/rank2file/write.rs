@@ -27,7 +27,7 @@ pub struct LeafCutter {
 }
 
 impl LeafCutter {
-    /// For a dataset of so many ranks. `split`: a leaf has about a megabyte; else there is one leaf.
+    /// The cutter for a dataset of `ranks` ranks. `split`: a leaf has about a megabyte; else there is one leaf.
     pub fn new(ranks: u64, split: bool) -> Self {
         LeafCutter {
             ranks,
@@ -96,8 +96,8 @@ impl<'a> RecordTarget<'a> {
     }
 }
 
-/// Writes the leaves for entries of a dataset of so many ranks, which come in ascending order. `number`
-/// gives the number of a leaf from its first rank. Gives the numbers of the leaves.
+/// Writes the leaves for the entries of a dataset of `ranks` ranks. The entries come in ascending order of their
+/// ranks. `number` gives the number of a leaf from its first rank. Gives the numbers of the leaves.
 pub fn write_leaves(
     files: &dyn Files,
     dir: &Path,

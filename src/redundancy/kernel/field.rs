@@ -43,9 +43,9 @@ pub const fn inverse(a: u8) -> u8 {
 /// Multiplication by one element, in the forms that engines use.
 pub(super) struct Factor {
     pub value: u8,
-    /// Its products with 0 to 15.
+    /// The products of `value` with 0 to 15.
     pub low: [u8; 16],
-    /// Its products with 0, 16, 32 to 240.
+    /// The products of `value` with 0, 16, 32 to 240.
     pub high: [u8; 16],
     /// The multiplication as a linear map of bits: row `i` of the matrix is byte `7 - i`.
     #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code))]

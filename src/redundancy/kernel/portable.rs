@@ -6,7 +6,7 @@ use super::vector::{ProductSums, Vector};
 
 const WORDS: usize = 4;
 
-/// As many words as a compiler needs to use vectors.
+/// A number of words that is enough for a compiler to use vectors.
 #[derive(Clone, Copy)]
 pub(super) struct Words([u64; WORDS]);
 
@@ -39,7 +39,7 @@ impl Vector for Words {
 
     #[inline(always)]
     unsafe fn load(from: *const u8) -> Self {
-        // SAFETY: the caller says that so many bytes are there; no alignment is asked.
+        // SAFETY: the caller says that the bytes of all words are there; no alignment is asked.
         Words(unsafe { from.cast::<[u64; WORDS]>().read_unaligned() })
     }
 

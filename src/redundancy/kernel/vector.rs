@@ -50,7 +50,7 @@ pub(super) struct ProductSums<'a> {
     factors: Vec<&'static Factor>,
     length: usize,
     add: bool,
-    /// All factors are 1.
+    /// True if all factors are 1.
     plain: bool,
     slices: PhantomData<(&'a [u8], &'a mut [u8])>,
 }

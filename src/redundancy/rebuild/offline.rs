@@ -63,9 +63,9 @@ pub struct SetRecord<'a> {
 pub struct Member {
     /// World rank.
     pub rank: usize,
-    /// Its record, from any source; `None` without a record in any source.
+    /// The record of the member, from any source; `None` without a record in any source.
     pub record: Option<RankRecord>,
-    /// The state of its files, with every byte compared.
+    /// The state of the member's files, with every byte compared.
     pub health: PartHealth,
 }
 
@@ -125,8 +125,8 @@ impl ExaminedSet<'_> {
     /// bounded for files of any size. Local.
     ///
     /// # Errors
-    /// As [`ExaminedSet::verdict`]; then no file is changed. Or a file cannot be read or written;
-    /// then the lost files are still lost.
+    /// The errors of [`ExaminedSet::verdict`], after which no file is changed. Or a file cannot be read or written;
+    /// after that the lost files are still lost.
     pub fn rebuild(&self, redundancy: bool) -> Result<Vec<RankRecord>> {
         if let (Some((verdict, inputs)), Some(code)) = (self.verdict_and_inputs()?, &self.code) {
             let restore = Restore {
@@ -174,7 +174,7 @@ impl ExaminedSet<'_> {
 
     /// The files of each member that stay open.
     fn kept_open(&self) -> KeptOpen {
-        // Nothing else of SCR is read meanwhile.
+        // SCR reads no other files meanwhile.
         KeptOpen::of(self.members.len(), 2 * share_of_open_files(MOST_OPEN / 2))
     }
 

@@ -329,7 +329,7 @@ mod tests {
             super::workers(&context, &[route])
         };
         assert_eq!(workers(&[]), [[0, 1, 2]], "each has one block");
-        // Rank 6 holds the block of rank 4, too.
+        // Rank 6 also holds the block of rank 4.
         assert_eq!(workers(&[6, 5, 4]), [[2]]);
     }
 }

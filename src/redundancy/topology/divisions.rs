@@ -21,9 +21,9 @@ pub struct Divisions {
 /// other ranks, are in one domain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Domain {
-    /// It is this division.
+    /// The failure domains are the groups of this division.
     Is(usize),
-    /// It follows from two divisions. `both` is the division by both of them.
+    /// The failure domains follow from two divisions. `both` is the division by both of them.
     Joins {
         /// The division by failure group.
         group: usize,

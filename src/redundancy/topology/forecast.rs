@@ -71,7 +71,7 @@ fn numbered<T: Ord>(names: impl Iterator<Item = T>) -> Vec<usize> {
     names.map(number).collect()
 }
 
-/// How many groups there are, and how large.
+/// The number of groups, and their sizes.
 fn sizes(groups: &[usize]) -> Groups {
     let mut ranks: BTreeMap<usize, usize> = BTreeMap::new();
     groups

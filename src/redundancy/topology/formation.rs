@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 pub(super) struct Formation<'a> {
     /// The failure domains.
     pub domains: &'a Groups,
-    /// On a leader of a domain: how many ranks stand before those of the domain.
+    /// Only on a leader of a domain: the number of ranks that stand before those of the domain.
     pub offset: usize,
     /// The number of sets; `None` if each rank is alone in one.
     pub sets: Option<usize>,
@@ -23,9 +23,9 @@ const OF_GROUP: usize = 0;
 /// A message to the rank that brings a set together: the descriptor and a member.
 const OF_SET: usize = 1;
 
-/// With whom this rank is in one group, in each division, and its set for each descriptor. The ranks are dealt
-/// out to the sets in the order of `offset`; so ranks of one domain, which stand side by side, come to
-/// different sets. Rank n brings together the members of set n. Collective; two exchanges.
+/// Finds the ranks that share a group with this rank in each division, and the set of this rank for each
+/// descriptor. The ranks are dealt out to the sets in the order of `offset`. So ranks of one domain, which stand side
+/// by side, come to different sets. Rank n brings together the members of set n. Collective; two exchanges.
 pub(super) fn find(
     comm: &dyn Communicator,
     divisions: &[Groups],
@@ -75,7 +75,7 @@ pub(super) fn find(
     Ok((shares, sets(comm, members, formations)?))
 }
 
-/// With whom a rank is in one group if all ranks are.
+/// The ranks that share a group with this rank if all ranks are in one group.
 fn share_of_all(groups: &Groups) -> Sharing {
     Sharing {
         all: groups.count == 1,

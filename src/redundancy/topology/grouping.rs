@@ -6,13 +6,13 @@ use crate::{Error, Result};
 /// The groups of one division, as far as a rank knows them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Groups {
-    /// How many there are.
+    /// Number of groups.
     pub count: usize,
-    /// Ranks of the largest one.
+    /// Number of ranks of the largest group.
     pub largest: usize,
-    /// Ranks of the smallest one.
+    /// Number of ranks of the smallest group.
     pub smallest: usize,
-    /// On the lowest rank of a group, its leader.
+    /// The group that this rank leads. The lowest rank of a group is its leader.
     pub led: Option<Led>,
 }
 

@@ -20,7 +20,7 @@ pub(super) struct Protection {
 }
 
 impl Protection {
-    /// The protection of so many ranks in these failure domains.
+    /// The protection of `ranks` ranks in these failure domains.
     pub fn of(plan: &SetPlan, ranks: usize, domains: &Groups) -> Self {
         let (word, failures) = (plan.scheme.word(), plan.set_failures);
         let outlives = if plan.outlives { EVERYTHING } else { 0 };

@@ -1,28 +1,26 @@
 //! The datasets in this run's caches, and their removal.
 
-use crate::Result;
 use crate::cache::dataset;
 use crate::cache::plan::Slot;
 use crate::format::filemap::Filemap;
-use crate::format::flush_file::FlushFile;
+use crate::format::flush_file::{FlushEntry, FlushFile};
 use crate::format::{Dataset, Name};
 use crate::policy::flush as policy;
-use crate::prefix::paths::seen_by_program;
 use crate::prefix::records;
 use crate::session::datasets::deletion::{BackgroundDeletion, Trash};
 use crate::session::datasets::location::{Location, Writers};
 use crate::session::datasets::prefix_state::PrefixState;
+use crate::session::datasets::restart_files::RestartFiles;
 use crate::session::run::Run;
-use crate::store::Files;
 use crate::system::time::Instant;
 use crate::text::transferred;
-use std::cell::OnceCell;
-use std::collections::{BTreeMap, HashMap};
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 
-/// A dataset that counts against the cache size.
-#[derive(Debug, Clone, Default)]
+/// A dataset in the cache, as all ranks know it. Rank 0 tells the others of those that earlier runs have left.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE", default)]
 pub(in crate::session) struct CachedDataset {
     pub location: Location,
     pub dataset: Dataset,
@@ -31,6 +29,7 @@ pub(in crate::session) struct CachedDataset {
     /// Number of failure groups that may be lost without losing the dataset.
     pub tolerates: usize,
     /// `None`, on all ranks, for a dataset of an earlier run that has not been recovered.
+    #[serde(skip)]
     pub own: Option<OwnPart>,
 }
 
@@ -41,7 +40,7 @@ pub(in crate::session) struct OwnPart {
     pub filemap: Filemap,
     /// The level of nodes below which its files lie; see [`Layout`](crate::cache::layout).
     pub level: Option<usize>,
-    /// On a leader, the bytes of all ranks in the store on its node, if known.
+    /// The bytes of all ranks in the store on this node, if known. Only a leader has them.
     pub bytes: Option<u64>,
 }
 
@@ -78,74 +77,8 @@ impl CachedDataset {
             bypass: self.location.is_bypass(),
             common,
             files: paths(filemap),
-            places: OnceCell::new(),
+            places: Default::default(),
         })
-    }
-}
-
-/// This rank's files of the checkpoint that is offered for a restart.
-#[derive(Debug, Clone)]
-pub(in crate::session) struct RestartFiles {
-    pub dataset: Dataset,
-    pub writers: Writers,
-    /// Directory below which the files lie: this rank's own in the cache, or the prefix directory.
-    pub root: PathBuf,
-    /// The files are read in the prefix directory.
-    pub bypass: bool,
-    /// The files of other ranks are below `root`, too.
-    pub common: bool,
-    /// Paths relative to `root`. Empty if another number of ranks wrote them.
-    pub files: Vec<PathBuf>,
-    /// The places of paths in `files`; made with the first search.
-    pub places: OnceCell<Places>,
-}
-
-/// The place of each path in a list.
-#[derive(Debug, Clone)]
-pub(in crate::session) struct Places {
-    by_path: HashMap<PathBuf, usize>,
-    /// Keyed by the last component; `None` if several paths have it.
-    by_name: HashMap<OsString, Option<usize>>,
-}
-
-impl Places {
-    fn of(paths: &[PathBuf]) -> Self {
-        let mut places = Places {
-            by_path: HashMap::with_capacity(paths.len()),
-            by_name: HashMap::with_capacity(paths.len()),
-        };
-        for (place, path) in paths.iter().enumerate() {
-            places.by_path.insert(path.clone(), place);
-            if let Some(name) = path.file_name() {
-                let several = places.by_name.contains_key(name);
-                let place = (!several).then_some(place);
-                places.by_name.insert(name.to_os_string(), place);
-            }
-        }
-        places
-    }
-}
-
-impl RestartFiles {
-    /// Fails if the program cannot open this file. Local.
-    pub fn check(&self, files: &dyn Files, path: &Path) -> Result<()> {
-        let open = |path: &Path| files.open(path).map(drop);
-        if self.bypass {
-            seen_by_program(files, path, open)
-        } else {
-            open(path)
-        }
-    }
-
-    /// The file that the program calls `relative`. If no file has this path, the last component
-    /// decides, provided that it is unique: the classic interface of SCR allowed that.
-    pub fn find(&self, relative: &Path) -> Option<&Path> {
-        let places = self.places.get_or_init(|| Places::of(&self.files));
-        let place = match places.by_path.get(relative) {
-            Some(place) => Some(*place),
-            None => *places.by_name.get(relative.file_name()?)?,
-        };
-        self.files.get(place?).map(PathBuf::as_path)
     }
 }
 
@@ -187,17 +120,17 @@ pub(in crate::session) struct DatasetSize {
 /// entries and for `led`.
 #[derive(Default)]
 pub(in crate::session) struct CachedDatasets {
-    pub entries: Vec<CachedDataset>,
+    pub(super) entries: Vec<CachedDataset>,
     /// Directories that no restart can use. They are evicted first.
-    pub unusable: Vec<Slot>,
+    pub(super) unusable: Vec<Slot>,
     /// The highest id of a dataset at the last call of `SCR_Current`, else 0. Datasets up to this id that are
     /// newer than the named one are not wanted by the program.
-    pub gone_back_from: u64,
+    pub(super) gone_back_from: u64,
     /// Number of datasets in a row that could not be completed in the cache.
-    pub failures: u32,
+    pub(super) failures: u32,
     /// The first dataset that this run has written.
-    pub first_written: Option<u64>,
-    pub led: LedStores,
+    pub(super) first_written: Option<u64>,
+    pub(super) led: LedStores,
 }
 
 /// Tells where the space of evicted datasets is used again.
@@ -205,8 +138,8 @@ pub(in crate::session) struct CachedDatasets {
 pub(in crate::session) struct Reuse {
     /// The new dataset, which writes over their redundancy files.
     pub by: u64,
-    /// It writes over files of theirs, too ([`Session::reuse_file`]). So they are deleted only when it is
-    /// completed.
+    /// True if the new dataset also writes over other files of the evicted datasets ([`Session::reuse_file`]). In that
+    /// case they are deleted only when the new dataset is completed.
     ///
     /// [`Session::reuse_file`]: crate::session::Session::reuse_file
     pub files: bool,
@@ -216,24 +149,53 @@ pub(in crate::session) struct Reuse {
 #[derive(Default)]
 pub(in crate::session) struct LedStores {
     /// The size of the last dataset of each redundancy descriptor.
-    pub sizes: BTreeMap<usize, DatasetSize>,
+    pub(super) sizes: BTreeMap<usize, DatasetSize>,
     /// Redundancy files of evicted datasets whose space the open dataset reuses.
-    pub recycled: Vec<PathBuf>,
-    pub deletion: BackgroundDeletion,
+    pub(super) recycled: Vec<PathBuf>,
+    pub(super) deletion: BackgroundDeletion,
     /// True after the full message about a full store was printed.
-    pub told_full: bool,
+    pub(super) told_full: bool,
     /// True after the message was printed that a checkpoint is flushed to make room.
-    pub told_saving: bool,
+    pub(super) told_saving: bool,
 }
 
 impl LedStores {
     /// True the first time that a store is full: then the message says what can be done.
-    pub fn tell_full(&mut self) -> bool {
+    pub(super) fn tell_full(&mut self) -> bool {
         !std::mem::replace(&mut self.told_full, true)
     }
 }
 
 impl CachedDatasets {
+    pub fn iter(&self) -> std::slice::Iter<'_, CachedDataset> {
+        self.entries.iter()
+    }
+
+    /// Directories that no restart can use.
+    pub fn unusable(&self) -> &[Slot] {
+        &self.unusable
+    }
+
+    /// The deletion of what has left the cache.
+    pub fn deletion(&mut self) -> &mut BackgroundDeletion {
+        &mut self.led.deletion
+    }
+
+    /// True the first time that a checkpoint is flushed to make room, which a message tells. Local.
+    pub fn tell_saving(&mut self) -> bool {
+        !std::mem::replace(&mut self.led.told_saving, true)
+    }
+
+    /// `SCR_Current` has named a dataset while `highest` was the highest id.
+    pub fn go_back_from(&mut self, highest: u64) {
+        self.gone_back_from = highest;
+    }
+
+    /// Datasets up to this id that are newer than the one that `SCR_Current` has named are not wanted.
+    pub fn gone_back_from(&self) -> u64 {
+        self.gone_back_from
+    }
+
     pub fn get(&self, id: u64) -> Option<&CachedDataset> {
         self.entries.iter().find(|cached| cached.dataset.id == id)
     }
@@ -253,6 +215,128 @@ impl CachedDatasets {
         let mut entries = self.entries.iter_mut();
         if let Some(cached) = entries.find(|cached| cached.dataset.id == id) {
             change(&mut cached.prefix);
+        }
+    }
+
+    /// The files of a dataset have grown. The same on all ranks.
+    pub fn grow(&mut self, id: u64, by: u64) {
+        let mut entries = self.entries.iter_mut();
+        if let Some(cached) = entries.find(|cached| cached.dataset.id == id) {
+            cached.dataset.grow(by);
+        }
+    }
+
+    /// Notes that a dataset is complete in the prefix directory; with `dropped`, the user has taken it out of the
+    /// index. `filemap` is this rank's new record. The same on all ranks.
+    pub fn note_saved(&mut self, id: u64, filemap: Option<Filemap>, dropped: bool) {
+        let mut entries = self.entries.iter_mut();
+        let Some(cached) = entries.find(|cached| cached.dataset.id == id) else {
+            return;
+        };
+        cached.prefix = if dropped {
+            PrefixState::Dropped
+        } else {
+            PrefixState::Saved
+        };
+        if let (Some(own), Some(filemap)) = (&mut cached.own, filemap) {
+            own.filemap = filemap;
+        }
+    }
+
+    /// Notes that the flush of a dataset has failed. In bypass nothing is left to be flushed again. The same on all
+    /// ranks.
+    pub fn note_flush_failed(&mut self, id: u64) {
+        let mut entries = self.entries.iter_mut();
+        let same = |c: &&mut CachedDataset| c.dataset.id == id && !c.location.is_bypass();
+        if let Some(cached) = entries.find(same) {
+            cached.prefix.fail_flush();
+        }
+    }
+
+    /// Notes which datasets were deleted from the prefix directory, as older than those that are kept there. Gives
+    /// those that it had until then. The same on all ranks.
+    pub fn note_outside_window(&mut self, deleted: impl Fn(u64) -> bool) -> Vec<Dataset> {
+        let gone = |c: &&mut CachedDataset| c.prefix.has_files() && deleted(c.dataset.id);
+        let mut left = Vec::new();
+        for cached in self.entries.iter_mut().filter(gone) {
+            cached.prefix.leave_window();
+            left.push(cached.dataset.clone());
+        }
+        left
+    }
+
+    /// The user has dropped a name from the index. The same on all ranks.
+    pub fn drop_name(&mut self, name: &Name) {
+        let entries = self.entries.iter_mut();
+        for cached in entries.filter(|cached| cached.dataset.name == *name) {
+            cached.prefix.drop_name();
+        }
+    }
+
+    /// True if no newer checkpoint is here that may be in the index.
+    pub fn is_newest(&self, checkpoint: &Dataset) -> bool {
+        let newer = |c: &CachedDataset| {
+            c.dataset.is_checkpoint() && !c.prefix.is_given_up() && c.dataset.id > checkpoint.id
+        };
+        !self.entries.iter().any(newer)
+    }
+
+    /// Adds a complete dataset that this run has written. All ranks add the same, except for their own parts.
+    pub fn add_written(&mut self, run: &Run, written: CachedDataset) {
+        self.failures = 0;
+        self.first_written.get_or_insert(written.dataset.id);
+        // The files whose space was reused have other names by now.
+        for unused in std::mem::take(&mut self.led.recycled) {
+            run.tell_not_removed(run.files.remove_file(&unused));
+        }
+        let entry = FlushEntry::cached(written.dataset.clone());
+        note(run, |record| {
+            record.datasets.insert(written.dataset.id, entry);
+        });
+        self.insert(written);
+    }
+
+    /// A new dataset could not be completed. If it was written in the cache, its files there are deleted. Local; the
+    /// same on all ranks.
+    pub fn give_up(&mut self, run: &Run, id: u64, location: Location) {
+        self.led.recycled.clear();
+        if let Location::Cache(store) = location {
+            self.failures = self.failures.saturating_add(1);
+            self.discard(run, &[Slot { store, id }], None);
+        }
+    }
+
+    /// Adds the datasets that a search has left: those that were not recovered, and directories that no restart can
+    /// use. The same on all ranks.
+    pub fn add_rest(&mut self, remaining: Vec<CachedDataset>, unusable: Vec<Slot>) {
+        for one in remaining {
+            if self.get(one.dataset.id).is_none() {
+                self.insert(one);
+            }
+        }
+        self.sort();
+        self.set_unusable(unusable);
+    }
+
+    /// Puts the oldest first.
+    pub fn sort(&mut self) {
+        self.entries.sort_by_key(|cached| cached.dataset.id);
+    }
+
+    /// A dataset could not be recovered. The same on all ranks.
+    pub fn forget_unrecovered(&mut self, slot: Slot) {
+        self.entries.retain(|cached| cached.slot() != slot);
+    }
+
+    /// The datasets that another number of ranks wrote are not used any more. The same on all ranks.
+    pub fn forget_of_other_ranks(&mut self) {
+        self.entries.retain(|cached| !cached.writers.are_others());
+    }
+
+    /// No restart can use this directory. The same on all ranks.
+    pub fn cannot_use(&mut self, slot: Slot) {
+        if !self.unusable.contains(&slot) {
+            self.unusable.push(slot);
         }
     }
 
@@ -279,7 +363,7 @@ impl CachedDatasets {
 
     /// Sets the directories that no restart can use. A directory with records of several times may be in use;
     /// it does not count then.
-    pub fn set_unusable(&mut self, slots: Vec<Slot>) {
+    pub(super) fn set_unusable(&mut self, slots: Vec<Slot>) {
         let used = self.slots(|_| true);
         self.unusable = slots;
         self.unusable.retain(|slot| !used.contains(slot));
@@ -306,6 +390,14 @@ impl CachedDatasets {
         if !lost.is_empty() {
             note(run, |record| record.datasets.retain(|id, _| !is_lost(id)));
         }
+    }
+
+    /// A dataset is not to be used, though it may be there. The same on all ranks.
+    pub fn disown(&mut self, run: &Run, id: u64) {
+        self.entries.retain(|cached| cached.dataset.id != id);
+        note(run, |record| {
+            record.datasets.retain(|other, _| *other != id)
+        });
     }
 
     /// True if this run has written the dataset. A stopped process of an earlier run may have other files
@@ -401,25 +493,5 @@ mod tests {
             [slot(1, 1)],
             "it takes the other's place"
         );
-    }
-
-    #[test]
-    fn a_file_is_found_by_its_path_or_by_a_unique_last_component() {
-        let paths = ["d/a", "e/a", "d/b", "a"].map(PathBuf::from);
-        let files = RestartFiles {
-            dataset: Dataset::default(),
-            writers: Writers::AsManyAsNow,
-            root: PathBuf::new(),
-            bypass: false,
-            common: false,
-            files: paths.to_vec(),
-            places: OnceCell::new(),
-        };
-        let found = |path: &str| files.find(Path::new(path));
-        assert_eq!(found("e/a"), Some(Path::new("e/a")));
-        assert_eq!(found("a"), Some(Path::new("a")));
-        assert_eq!(found("other/b"), Some(Path::new("d/b")));
-        assert_eq!(found("other/a"), None, "three files have this name");
-        assert_eq!(found("c"), None);
     }
 }

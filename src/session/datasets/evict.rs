@@ -8,6 +8,7 @@ use crate::format::flush_file::{self, FlushEntry};
 use crate::policy::eviction::{EvictionCandidate, Kind, PrefixCopy, select_evicted};
 use crate::session::datasets::cached::{CachedDataset, CachedDatasets, Reuse, note};
 use crate::session::datasets::location::Location;
+use crate::session::datasets::prefix_state::PrefixState;
 use crate::session::datasets::search::{Offer, RestartSearch};
 use crate::session::run::Run;
 
@@ -93,6 +94,38 @@ impl CachedDatasets {
         }
         self.remove(run, search, &slots);
         run.comm.barrier()
+    }
+
+    /// Empties the cache if the next run can fetch all that is in it from the prefix directory. The
+    /// flush file keeps the datasets, without the location of the cache. Local; the same on all ranks.
+    pub fn leave_to_next_run(&mut self, run: &Run) {
+        let is_saved = |c: &CachedDataset| c.location.is_bypass() || c.prefix.is_saved();
+        // The prefix directory had as many newer checkpoints as the user wants to keep.
+        let was_saved = |c: &CachedDataset| {
+            let newer = |other: &CachedDataset| is_saved(other) && other.dataset.id > c.dataset.id;
+            c.prefix == PrefixState::LeftWindow && self.entries.iter().any(newer)
+        };
+        let is_safe = |c: &CachedDataset| is_saved(c) || was_saved(c);
+        if !run.next_run_fetches() || !self.unusable.is_empty() || !self.entries.iter().all(is_safe)
+        {
+            return;
+        }
+        let slots = self.slots(|c| !c.location.is_bypass());
+        if slots.is_empty() {
+            return;
+        }
+        self.discard(run, &slots, None);
+        self.entries.retain(|c| c.location.is_bypass());
+        note(run, |record| {
+            for slot in &slots {
+                if let Some(entry) = record.datasets.get_mut(&slot.id) {
+                    entry.locations.remove(&flush_file::CACHE.into());
+                }
+            }
+            // A dataset in bypass that has left the window of the prefix directory has no copy
+            // any more.
+            record.datasets.retain(|_, e| !e.locations.is_empty());
+        });
     }
 
     /// The datasets that count when one is written `to` a location, as eviction looks at them. Datasets in
@@ -233,7 +266,6 @@ impl CachedDatasets {
 mod tests {
     use super::*;
     use crate::cache::plan::Slot;
-    use crate::session::datasets::prefix_state::PrefixState;
     use crate::session::testing::{cached, ids_in_flush_file, recovered, run_in};
 
     fn slot(id: u64) -> Slot {

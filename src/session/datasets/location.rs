@@ -2,15 +2,17 @@
 
 use crate::config::descriptors::SchemeDescriptor;
 use crate::session::run::Run;
+use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 /// The place of a dataset's files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "(usize, bool)", into = "(usize, bool)")]
 pub(in crate::session) enum Location {
-    /// In the cache, in the store with this index.
+    /// The cache, in the store with this index.
     Cache(usize),
-    /// In the prefix directory (bypass). It takes no room in this store, and counts only among the other
-    /// datasets that bypass it.
+    /// The prefix directory (bypass). The dataset takes no room in the store with this index, and counts only among the
+    /// other datasets that bypass this store.
     Bypass(usize),
 }
 
@@ -20,14 +22,27 @@ impl Default for Location {
     }
 }
 
+/// In messages: the store, and whether it is bypassed.
+impl From<(usize, bool)> for Location {
+    fn from((store, bypass): (usize, bool)) -> Self {
+        if bypass {
+            Location::Bypass(store)
+        } else {
+            Location::Cache(store)
+        }
+    }
+}
+
+impl From<Location> for (usize, bool) {
+    fn from(location: Location) -> Self {
+        (location.store(), location.is_bypass())
+    }
+}
+
 impl Location {
     /// The place of the datasets of a redundancy descriptor.
     pub fn of(descriptor: &SchemeDescriptor) -> Self {
-        if descriptor.bypass {
-            Location::Bypass(descriptor.store)
-        } else {
-            Location::Cache(descriptor.store)
-        }
+        Location::from((descriptor.store, descriptor.bypass))
     }
 
     /// The index of the store against whose count it counts.
@@ -57,7 +72,7 @@ impl Location {
         }
     }
 
-    /// The directory below which this rank has its files of dataset `id`, with their paths in the prefix
+    /// The directory below which this rank's files of dataset `id` have the same relative paths as below the prefix
     /// directory.
     pub fn root(self, run: &Run, id: u64) -> PathBuf {
         match self {
@@ -68,7 +83,8 @@ impl Location {
 }
 
 /// Tells whether as many ranks wrote a dataset as this run has. The same on all ranks.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Option<u64>", into = "Option<u64>")]
 pub(in crate::session) enum Writers {
     /// As many as this run has: each rank has files of its own.
     #[default]
@@ -77,8 +93,24 @@ pub(in crate::session) enum Writers {
     Others(u64),
 }
 
+/// In messages: the number, if it is another one.
+impl From<Option<u64>> for Writers {
+    fn from(others: Option<u64>) -> Self {
+        others.map_or(Writers::AsManyAsNow, Writers::Others)
+    }
+}
+
+impl From<Writers> for Option<u64> {
+    fn from(writers: Writers) -> Self {
+        match writers {
+            Writers::AsManyAsNow => None,
+            Writers::Others(ranks) => Some(ranks),
+        }
+    }
+}
+
 impl Writers {
-    /// The value for a dataset that so many `ranks` wrote.
+    /// The value for a dataset that `ranks` ranks wrote.
     pub fn new(run: &Run, ranks: u64) -> Self {
         if ranks == run.comm.size() as u64 {
             Writers::AsManyAsNow

@@ -92,7 +92,7 @@ impl KnownNames {
 }
 
 impl OtherRanks {
-    /// At the beginning of a run: allowed if the parameters say so.
+    /// The state at the beginning of a run: other numbers of ranks are allowed if the parameters say so.
     pub fn new(settings: &Settings, names: AtRoot<KnownNames>) -> Self {
         OtherRanks {
             allowed: settings.fetch_bypass && !settings.start_anew,

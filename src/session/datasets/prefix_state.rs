@@ -9,8 +9,7 @@ pub(in crate::session) enum PrefixState {
     /// The prefix directory has nothing of the dataset, and no flush of it has failed.
     #[default]
     Absent,
-    /// Nothing: its flush has failed, or did not come to its end in an earlier run. The flush is made
-    /// again.
+    /// The flush of the dataset has failed, or did not come to its end in an earlier run. The flush is made again.
     FlushFailed,
     /// The dataset is being flushed in the background.
     Flushing,
@@ -24,7 +23,7 @@ pub(in crate::session) enum PrefixState {
     /// The prefix directory has all of the dataset, but the user has dropped it from the index: a
     /// restart does not find it.
     Dropped,
-    /// Its name, or its id, belongs to a newer dataset there. The dataset is not flushed any more.
+    /// The name or the id of the dataset belongs to a newer dataset there. The dataset is not flushed any more.
     Superseded,
 }
 
@@ -72,7 +71,7 @@ impl PrefixState {
         };
     }
 
-    /// Its flush has failed.
+    /// Notes that the flush of the dataset has failed.
     pub fn fail_flush(&mut self) {
         if !self.is_given_up() {
             *self = PrefixState::FlushFailed;

@@ -5,8 +5,9 @@ use crate::Result;
 use crate::cache::plan::Slot;
 use crate::comm::AtRoot;
 use crate::format::{Dataset, Name};
-use crate::session::datasets::cached::{CachedDataset, CachedDatasets, RestartFiles};
+use crate::session::datasets::cached::{CachedDataset, CachedDatasets};
 use crate::session::datasets::other_ranks::OtherRanks;
+use crate::session::datasets::restart_files::RestartFiles;
 use crate::session::datasets::survey::{PassedOver, Survey};
 use crate::session::datasets::unavailable::{Cause, Unavailable};
 use crate::session::ids::Ids;
@@ -92,7 +93,7 @@ impl Offer {
         self.chosen
     }
 
-    /// Other checkpoints may be offered, too.
+    /// From now on other checkpoints may also be offered.
     pub fn forget_choice(&mut self) {
         self.chosen = None;
     }

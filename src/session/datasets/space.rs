@@ -30,10 +30,10 @@ const SIZES: Tag = 0x48;
 /// File systems allocate space in blocks, commonly of this size, bytes.
 const BLOCK: u64 = 4096;
 
-/// A file system is nearly full if less than one part of so many is free.
+/// A file system is nearly full if less than one part in this many is free.
 const NEARLY_FULL: u64 = 20;
 
-/// Files of at least so many bytes are looked at, since they may have holes.
+/// Files of at least this many bytes are looked at, since they may have holes.
 const LARGE: u64 = 1 << 20;
 
 /// This rank's size in a message to the leader.
@@ -77,7 +77,7 @@ impl CachedDatasets {
         let need = self.expected(run, scheme, next.dataset.is_checkpoint());
         let demanded = self.victims(run, offer, location, 0);
         let nothing_to_delete = demanded.is_empty() && !self.led.deletion.is_running();
-        // After failures more space is asked for than the last complete dataset took.
+        // If datasets have failed, more space is asked for than the last complete dataset took.
         let wanted = need.map(|need| space_wanted(need, self.failures));
         let verdict = check_fit(wanted, free(), nothing_to_delete.then_some(0));
         let (Some(need), Some(wanted)) = (need, wanted) else {
@@ -115,7 +115,7 @@ impl CachedDatasets {
             free: left,
             evictable,
         };
-        // After failures it is only likely that so much is needed.
+        // If datasets have failed, it is only likely that `wanted` bytes are needed.
         let room = left.saturating_add(evictable);
         if room < wanted {
             let more = self.saving_gives(run, offer, location);

@@ -4,12 +4,14 @@
 use crate::Result;
 use crate::cache::plan::{Candidate, Slot};
 use crate::events::Severity;
-use crate::format::flush_file::{self, FlushEntry};
+use crate::format::flush_file::{self, FlushEntry, FlushFile};
 use crate::format::index::{Index, IndexEntry};
 use crate::format::{Dataset, Name};
 use crate::prefix::index;
 use crate::session::datasets::cached::{CachedDatasets, note};
 use crate::session::datasets::location::Location;
+use crate::session::datasets::prefix_state::PrefixState;
+use crate::session::datasets::store_leaders::StoreLeaders;
 use crate::session::run::Run;
 use crate::store::FileStamp;
 use crate::text::plural;
@@ -22,43 +24,37 @@ pub(in crate::session) type DatasetKey = (u64, u64);
 /// The findings of rank 0, and the datasets that are left to try.
 #[derive(Default)]
 pub(in crate::session) struct Survey {
-    /// For each store, the leader of each rank. Empty until leaders have reported, as `domains` is.
-    pub leaders: Vec<Vec<usize>>,
-    /// For each store, the failure domain of each rank: the lowest rank whose datasets are lost together
-    /// with this rank's.
-    pub domains: Vec<Vec<usize>>,
-    /// Stores that other runs have on some nodes. No rank of this run reads or writes there.
-    pub held_by_others: BTreeSet<usize>,
-    pub last_run: LastRun,
+    leaders: StoreLeaders,
+    pub(super) last_run: LastRun,
     /// Ids of checkpoints that were found to be of another program.
-    pub unfit: BTreeSet<u64>,
+    pub(super) unfit: BTreeSet<u64>,
     /// Ids of checkpoints that the program has rejected while the index could not be written. The index has them as good, but
     /// this run does not offer them again.
-    pub known_bad: BTreeSet<u64>,
+    pub(super) known_bad: BTreeSet<u64>,
     /// The entry of the index that the last fetch has replaced.
-    pub replaced: Option<Replaced>,
+    pub(super) replaced: Option<Replaced>,
     /// Cached datasets that were not tried yet, newest last.
-    pub cached: Vec<Candidate>,
+    pub(super) cached: Vec<Candidate>,
     /// The cached dataset that is being tried.
-    pub tried: Option<Candidate>,
+    pub(super) tried: Option<Candidate>,
     /// Cached datasets that could not be recovered, for a reason that may pass.
-    pub failed_for_now: Vec<Candidate>,
+    pub(super) failed_for_now: Vec<Candidate>,
     /// Directories with a record that cannot be read now.
-    pub unread: Vec<Slot>,
+    pub(super) unread: Vec<Slot>,
     /// Directories that no restart can use and that the other ranks do not know yet.
-    pub unusable: Vec<Slot>,
+    pub(super) unusable: Vec<Slot>,
     /// The names of the datasets that were found in directories of this job, also of those that are gone
     /// since.
-    pub names: Vec<(Slot, Name)>,
+    pub(super) names: Vec<(Slot, Name)>,
     /// Directories to delete or to quarantine with the next message to all ranks.
-    pub rejected: Rejected,
+    pub(super) rejected: Rejected,
     /// Checkpoints that were passed over and not reported yet, newest first.
-    pub passed_over: Vec<PassedOver>,
+    pub(super) passed_over: Vec<PassedOver>,
     /// Number of cached datasets that were tried.
-    pub rebuilds: u32,
+    pub(super) rebuilds: u32,
     /// Ids in the prefix directory that were not tried yet, in the order in which they are tried.
     /// `None` until the index has been read.
-    pub fetch: Option<VecDeque<u64>>,
+    pub(super) fetch: Option<VecDeque<u64>>,
     /// The highest ids of the index file, and the stamp that the file had then.
     indexed: (Option<FileStamp>, (u64, u64)),
 }
@@ -66,9 +62,9 @@ pub(in crate::session) struct Survey {
 /// A fetched checkpoint becomes the current one in the index.
 #[derive(Debug, Clone)]
 pub(in crate::session) struct Replaced {
-    /// Its id.
+    /// The id of the fetched checkpoint.
     pub by: u64,
-    /// The one that was current before.
+    /// The name of the checkpoint that was current.
     pub current: Option<Name>,
 }
 
@@ -76,16 +72,16 @@ pub(in crate::session) struct Replaced {
 #[derive(Default)]
 pub(in crate::session) struct LastRun {
     /// Datasets that were complete when it ended.
-    pub completed: BTreeSet<DatasetKey>,
+    pub(super) completed: BTreeSet<DatasetKey>,
     /// The datasets that were in the prefix directory.
-    pub saved: BTreeSet<DatasetKey>,
+    pub(super) saved: BTreeSet<DatasetKey>,
     /// The datasets whose flush had failed or had not ended.
-    pub interrupted: BTreeSet<DatasetKey>,
+    pub(super) interrupted: BTreeSet<DatasetKey>,
     /// The datasets that it wrote in bypass in this job. They have no record in a cache.
-    pub in_bypass: BTreeMap<DatasetKey, Name>,
+    pub(super) in_bypass: BTreeMap<DatasetKey, Name>,
     /// With `SCR_FETCH=0`: the newest checkpoint of this job, which has left the cache of this run and is in the prefix
     /// directory. It counts as cached until a newer one is complete.
-    pub displaced: Option<DatasetKey>,
+    pub(super) displaced: Option<DatasetKey>,
 }
 
 /// The state of a cached dataset in the prefix directory.
@@ -95,7 +91,7 @@ pub(in crate::session) enum InPrefix {
     Complete,
     /// The prefix directory had all of the dataset, and the user has taken it out of the index.
     Dropped,
-    /// Its id, or its name, belongs to another dataset now. A flush would overwrite that dataset.
+    /// The id or the name of the dataset now belongs to another dataset. A flush would overwrite that dataset.
     Superseded,
     /// The prefix directory has nothing of the dataset, or a part of it, or a copy that a restart
     /// could not use.
@@ -121,6 +117,187 @@ pub(in crate::session) struct Rejected {
 }
 
 impl Survey {
+    /// Who leads which ranks of the stores.
+    pub fn leaders(&self) -> &StoreLeaders {
+        &self.leaders
+    }
+
+    /// The leaders have reported.
+    pub fn set_leaders(&mut self, leaders: StoreLeaders) {
+        self.leaders = leaders;
+    }
+
+    /// What the flush file tells of the last run.
+    pub fn last_run(&mut self) -> &mut LastRun {
+        &mut self.last_run
+    }
+
+    /// See [`LastRun::has_in_prefix`].
+    pub fn has_in_prefix_of_last_run(&self, dataset: &Dataset) -> bool {
+        self.last_run.has_in_prefix(dataset)
+    }
+
+    /// The cached datasets that were not tried yet, newest last.
+    pub fn cached(&self) -> &[Candidate] {
+        &self.cached
+    }
+
+    /// Takes the newest of these out of the cached datasets that were not tried yet.
+    pub fn take_newest(&mut self, of: impl Fn(&Candidate) -> bool) -> Option<Candidate> {
+        let at = self.cached.iter().rposition(of)?;
+        Some(self.cached.remove(at))
+    }
+
+    /// Takes all cached datasets that were not tried yet, to [keep](Survey::keep) some of them.
+    pub fn take_cached(&mut self) -> Vec<Candidate> {
+        std::mem::take(&mut self.cached)
+    }
+
+    /// A cached dataset may be tried, before all that were kept before it.
+    pub fn keep(&mut self, candidate: Candidate) {
+        self.cached.push(candidate);
+    }
+
+    /// No cached dataset is tried any more.
+    pub fn forget_cached(&mut self) {
+        self.cached.clear();
+    }
+
+    /// `SCR_Current` has named dataset `id`, which is not complete in the cache. Older ones may be tried before it only
+    /// if it is not `indexed`.
+    pub fn choose(&mut self, id: u64, indexed: bool) {
+        let may_be_tried = |other: u64| other == id || (!indexed && other < id);
+        self.cached.retain(|c| may_be_tried(c.dataset.id));
+    }
+
+    /// Notes which cached dataset is being tried.
+    pub fn set_tried(&mut self, candidate: Option<Candidate>) {
+        self.tried = candidate;
+    }
+
+    /// A directory was never complete: it is to be deleted.
+    pub fn discard(&mut self, slot: Slot) {
+        self.rejected.discard.push(slot);
+    }
+
+    /// No restart can use a directory, which stays until room is needed.
+    pub fn cannot_use(&mut self, slot: Slot) {
+        self.unusable.push(slot);
+    }
+
+    /// A dataset of the last run that was complete is quarantined, any other is discarded.
+    pub fn discard_or_quarantine(&mut self, slot: Slot, dataset: &Dataset) {
+        let key = (dataset.id, dataset.created);
+        if self.last_run.completed.contains(&key) {
+            self.rejected.quarantine.push(slot);
+            self.unusable.push(slot);
+        } else {
+            self.rejected.discard.push(slot);
+        }
+    }
+
+    /// The directories to delete or to quarantine, for the next message to all ranks.
+    pub fn take_rejected(&mut self) -> Rejected {
+        std::mem::take(&mut self.rejected)
+    }
+
+    /// Directories that no restart can use and that the other ranks do not know yet.
+    pub fn unusable(&self) -> &[Slot] {
+        &self.unusable
+    }
+
+    /// The other ranks know now which directories no restart can use.
+    pub fn unusable_are_known(&mut self) {
+        self.unusable.clear();
+    }
+
+    /// Takes note of a checkpoint that is passed over.
+    pub fn pass_over(&mut self, passed: PassedOver) {
+        self.passed_over.push(passed);
+    }
+
+    /// A cached dataset is being recovered.
+    pub fn count_rebuild(&mut self) {
+        self.rebuilds += 1;
+    }
+
+    /// True if the recovery of a cached dataset was tried.
+    pub fn has_rebuilt(&self) -> bool {
+        self.rebuilds > 0
+    }
+
+    /// The newest dataset after `dataset` with a record that cannot be read now: its id, and its time of creation if
+    /// that is known.
+    pub fn newest_unread(&self, dataset: &Dataset) -> Option<(u64, Option<u64>)> {
+        let newer = |slot: &&Slot| slot.id > dataset.id;
+        let unread = self.unread.iter().filter(newer).map(|slot| slot.id);
+        let id = unread.max()?;
+        let completed = self.last_run.completed.iter();
+        let mut known = completed.filter(|(other, _)| *other == id);
+        Some((id, known.next_back().map(|(_, created)| *created)))
+    }
+
+    /// The state of a cached dataset in the prefix directory, as all ranks know it. Local.
+    pub fn prefix_state(&self, index: &Index, dataset: &Dataset) -> PrefixState {
+        let key = (dataset.id, dataset.created);
+        match self.find_in_prefix(index, dataset) {
+            InPrefix::Complete => PrefixState::Saved,
+            InPrefix::Dropped => PrefixState::Dropped,
+            InPrefix::Superseded => PrefixState::Superseded,
+            InPrefix::Absent if self.last_run.interrupted.contains(&key) => {
+                PrefixState::FlushFailed
+            }
+            InPrefix::Absent => PrefixState::Absent,
+        }
+    }
+
+    /// True until the first fetch of a search.
+    pub fn fetches_first(&self) -> bool {
+        self.fetch.is_none()
+    }
+
+    /// The ids in the prefix directory that were not tried yet, in the order in which they are tried, until
+    /// [`Survey::set_fetch`]. `None` if the index has not been read.
+    pub fn take_fetch(&mut self) -> Option<VecDeque<u64>> {
+        self.fetch.take()
+    }
+
+    /// The ids in the prefix directory that are left to try.
+    pub fn set_fetch(&mut self, left: Option<VecDeque<u64>>) {
+        self.fetch = left;
+    }
+
+    /// True for a checkpoint that the program has rejected while the index could not be written.
+    pub fn is_known_bad(&self, id: u64) -> bool {
+        self.known_bad.contains(&id)
+    }
+
+    /// The program has rejected a checkpoint, and the index could not be written.
+    pub fn note_bad(&mut self, id: u64) {
+        self.known_bad.insert(id);
+    }
+
+    /// A checkpoint is offered again, whatever was found before.
+    pub fn forget_bad(&mut self, id: u64) {
+        self.known_bad.remove(&id);
+    }
+
+    /// A fetch has replaced this entry of the index.
+    pub fn note_replaced(&mut self, replaced: Replaced) {
+        self.replaced = Some(replaced);
+    }
+
+    /// A checkpoint was found to be of another program. Gives what its fetch has replaced.
+    pub fn does_not_fit(&mut self, id: u64) -> Option<Replaced> {
+        self.unfit.insert(id);
+        self.replaced.take_if(|replaced| replaced.by == id)
+    }
+
+    /// The program may have changed: checkpoints that did not fit may be offered again.
+    pub fn forget_unfit(&mut self) {
+        self.unfit.clear();
+    }
+
     /// The cached datasets of earlier runs that may still be used.
     pub fn untried(&self) -> impl DoubleEndedIterator<Item = &Candidate> {
         self.cached.iter().chain(&self.failed_for_now)
@@ -129,6 +306,25 @@ impl Survey {
     /// Notes that the tried dataset could not be recovered, for a reason that may pass.
     pub fn put_off(&mut self) {
         self.failed_for_now.extend(self.tried.take());
+    }
+
+    /// Makes the flush file of the last run that of this one. It keeps the datasets in the cache that cannot be used
+    /// now.
+    pub fn renew(&self, record: &mut FlushFile, all: &CachedDatasets) {
+        let kept = |id: &u64| all.unusable.iter().any(|slot| slot.id == *id);
+        let in_bypass: BTreeSet<&u64> = self.last_run.in_bypass.keys().map(|(id, _)| id).collect();
+        record
+            .datasets
+            .retain(|id, _| kept(id) || in_bypass.contains(id));
+        for cached in all.iter() {
+            let mut entry = FlushEntry::cached(cached.dataset.clone());
+            if cached.prefix.has_files() {
+                entry.set_flush(Some(flush_file::PFS));
+            } else if cached.prefix.flush_failed() {
+                entry.set_flush(Some(flush_file::FLUSH_FAILED));
+            }
+            record.datasets.insert(cached.dataset.id, entry);
+        }
     }
 
     /// Forgets directories that were removed.
@@ -265,7 +461,7 @@ impl Survey {
 
 impl LastRun {
     /// True for a dataset in the prefix directory that counts as the cache of this job.
-    pub fn has_in_prefix(&self, dataset: &Dataset) -> bool {
+    fn has_in_prefix(&self, dataset: &Dataset) -> bool {
         let key = (dataset.id, dataset.created);
         self.in_bypass.contains_key(&key) || self.displaced == Some(key)
     }

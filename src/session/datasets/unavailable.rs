@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub(in crate::session) struct Unavailable {
     pub id: u64,
     pub name: Name,
-    /// Its time of creation, microseconds since the epoch, if known.
+    /// The time of creation of the dataset, microseconds since the epoch, if known.
     pub created: Option<u64>,
     pub cause: Cause,
     /// The reason why it cannot be used, and the remedy.

@@ -1,6 +1,6 @@
 //! Flushes that go on while the program computes. The leader of each cache directory copies the files
 //! of all ranks that share it, in a thread that makes no MPI call; see [`part`](crate::prefix::part).
-//! In later calls of the program the ranks agree on which flushes have ended.
+//! In later calls of the program, the ranks agree on which flushes have ended.
 
 use super::outcome::{EndedFlush, FlushResult};
 use super::transfer::{PartShape, entry_of_part, permit_run};
@@ -113,11 +113,11 @@ impl BackgroundFlushes {
 
     /// Starts the copy of this leader's part. Local.
     fn start_part(&mut self, run: &Run, store: &Store, starting: &Starting) -> Result<LeaderPart> {
-        let together = run.together_in(store);
-        let entry = entry_of_part(run, store, together, starting.dataset, starting.shape);
+        let entry = entry_of_part(run, store, starting.dataset, starting.shape);
         let by_daemon = starting.copiers == Copiers::Daemon && self.give(run, &entry);
         let stay = Cancel::default();
-        let work = work_of(run, store, entry.clone(), by_daemon, stay.clone());
+        let by_daemon = by_daemon.then(|| stay.clone());
+        let work = work_of(run, store, entry.clone(), by_daemon);
         let cores = run.settings.flush_async_cores.clone();
         let task = self.worker.submit(move || lower_priority(&cores), work)?;
         Ok(LeaderPart { task, entry, stay })
@@ -264,8 +264,8 @@ impl Flushing {
         }
     }
 
-    /// On rank 0: true if the index has the dataset as complete, false if the dataset was taken out
-    /// of the index. Local.
+    /// True if the index has the dataset as complete, false if the dataset was taken out of the index. Local, on
+    /// rank 0.
     ///
     /// # Errors
     /// All parts were copied, but the index has the dataset as not complete.
@@ -302,13 +302,12 @@ impl Flushing {
 }
 
 /// The work of a leader: copies the files of the ranks that share its store, or watches the daemon that
-/// copies them.
+/// copies them, until it is asked to leave them `by_daemon`.
 fn work_of(
     run: &Run,
     store: &Store,
     entry: Entry,
-    by_daemon: bool,
-    stay: Cancel,
+    by_daemon: Option<Cancel>,
 ) -> impl FnOnce(&Cancel) -> Result<Copied> + Send + 'static {
     let (files, prefix, layout) = (run.files.clone(), run.prefix.clone(), store.layout.clone());
     let (sink, speaker) = (run.sink.clone(), run.speaker.clone());
@@ -332,9 +331,9 @@ fn work_of(
                 &mut copier,
             )
         };
-        if !by_daemon {
+        let Some(stay) = by_daemon else {
             return copy(cancel);
-        }
+        };
         let tell = |text| sink.take(&speaker, &Message::new(Severity::Warning, text));
         entry.watch(cancel, &stay, copy, tell)
     }

@@ -327,7 +327,7 @@ fn containers_of(run: &Run, leader: usize, bytes: u64) -> Result<ContainerPlace>
     Ok(ContainerPlace { size, begin })
 }
 
-/// The error for a name that rank `owner` has routed, too.
+/// The error for a name that rank `owner` has also routed.
 pub(in crate::session) fn routed_twice(dataset: &Dataset, owner: usize, name: &Path) -> Error {
     let what = format!(
         "rank {owner} has routed {} too, but in the cache each rank has a file of its own: a file that \

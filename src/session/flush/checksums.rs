@@ -1,5 +1,5 @@
 //! Checksums that are taken in the background, where no other pass reads the files: of datasets in
-//! bypass, and of those with SINGLE. Their pages are mostly still in memory then.
+//! bypass, and of those with SINGLE. Mostly the pages of such files are still in memory.
 
 use crate::cache::dataset;
 use crate::comm::VerdictExt;
@@ -48,7 +48,7 @@ struct Recording {
 /// The files of a rank whose checksums are being taken.
 struct Pending {
     dataset: Dataset,
-    /// Its directory in the cache.
+    /// The directory of the dataset in the cache.
     dir: Option<PathBuf>,
     /// `None` if no thread could be started.
     task: Option<Task<Result<Filemap>>>,
@@ -179,7 +179,7 @@ impl BackgroundChecksums {
         let mut running = Vec::new();
         for pending in self.cached.drain(..) {
             let created = pending.dataset.created;
-            if !cached.entries.iter().any(|c| c.dataset.created == created) {
+            if !cached.iter().any(|c| c.dataset.created == created) {
                 // The dataset was evicted.
                 pending.cancel();
                 continue;

@@ -38,12 +38,12 @@ impl Flush<'_> {
             }
             Call::CompleteOutput | Call::CompleteCheckpoint => {
                 self.end_flushes(WaitFor::Nothing)?;
-                // They are recorded while the files of the dataset are synced.
+                // The checksums of earlier datasets are recorded while the files of this dataset are synced.
                 self.background
                     .checksums
                     .begin_recording(self.run, self.cached)?;
                 // All ranks have taken the files of evicted datasets that they use again.
-                self.cached.led.deletion.start_postponed(self.run);
+                self.cached.deletion().start_postponed(self.run);
                 Ok(())
             }
             // A search may evict and fetch datasets, so no flush may go on during the search.

@@ -87,7 +87,7 @@ impl Flush<'_> {
         self.delete_outside_window(dataset.id)
     }
 
-    /// Nothing was copied: a person has completed the dataset in the prefix directory. Collective.
+    /// Ends a flush that has copied nothing, since a person has completed the dataset in the prefix directory. Collective.
     fn conclude_found(&mut self, way: Way, dataset: &Dataset, begun: Instant) -> Result<()> {
         let text = format!(
             "{} is complete in {} by now, so it is not flushed",
@@ -136,26 +136,16 @@ impl Flush<'_> {
     /// of the index. True if it was copied there. Local; the same on all ranks.
     fn is_saved(&mut self, dataset: &Dataset, filemap: Option<Filemap>, dropped: bool) -> bool {
         note_flush(self.run, dataset, Progress::Complete);
-        let newer = |c: &CachedDataset| {
-            c.dataset.is_checkpoint() && !c.prefix.is_given_up() && c.dataset.id > dataset.id
-        };
-        let is_newest = dataset.is_checkpoint() && !self.cached.entries.iter().any(newer);
-        let mut entries = self.cached.entries.iter_mut();
-        let Some(cached) = entries.find(|c| c.dataset.id == dataset.id) else {
+        let Some(cached) = self.cached.get(dataset.id) else {
             return false;
         };
+        let was_copied = !cached.location.is_bypass();
+        let is_newest = dataset.is_checkpoint() && self.cached.is_newest(dataset);
         if is_newest && !dropped && !cached.prefix.flush_failed() {
-            make_current(self.run, dataset, self.cached.gone_back_from);
+            make_current(self.run, dataset, self.cached.gone_back_from());
         }
-        cached.prefix = if dropped {
-            PrefixState::Dropped
-        } else {
-            PrefixState::Saved
-        };
-        if let (Some(own), Some(filemap)) = (&mut cached.own, filemap) {
-            own.filemap = filemap;
-        }
-        !cached.location.is_bypass()
+        self.cached.note_saved(dataset.id, filemap, dropped);
+        was_copied
     }
 
     /// Removes output that is no checkpoint from the cache when the prefix directory has it: no restart
@@ -179,10 +169,8 @@ impl Flush<'_> {
             c.location.is_bypass() && c.prefix.has_files() && gone.contains(&c.dataset.id)
         };
         self.cached.forget(self.run, lost);
-        let entries = self.cached.entries.iter_mut();
-        for cached in entries.filter(|c| c.prefix.has_files() && gone.contains(&c.dataset.id)) {
-            cached.prefix.leave_window();
-            note_flush(self.run, &cached.dataset, Progress::Cancelled);
+        for dataset in self.cached.note_outside_window(|id| gone.contains(&id)) {
+            note_flush(self.run, &dataset, Progress::Cancelled);
         }
         Ok(())
     }
@@ -197,12 +185,7 @@ impl Flush<'_> {
         let [_, _, failure] = way.events();
         self.run
             .log(failure, |record| record.of(dataset).note(error.to_string()));
-        let mut entries = self.cached.entries.iter_mut();
-        if let Some(cached) =
-            entries.find(|c| c.dataset.id == dataset.id && !c.location.is_bypass())
-        {
-            cached.prefix.fail_flush();
-        }
+        self.cached.note_flush_failed(dataset.id);
         let what = format!(
             "could not be flushed, {} ({FLUSH_FAILED}): {error}",
             way.still()
@@ -232,9 +215,9 @@ fn make_current(run: &Run, dataset: &Dataset, gone_back_from: u64) {
 /// The state of a flush.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Progress {
-    /// While the program waits.
+    /// The flush goes on while the program waits.
     Begun,
-    /// In the background.
+    /// The flush goes on in the background.
     Started,
     Failed,
     /// The flush is not wanted any more.

@@ -40,11 +40,10 @@ impl Flush<'_> {
         let why = refusal
             .err()
             .map_or(String::new(), |why| format!(": {why}"));
-        let again = std::mem::replace(&mut self.cached.led.told_saving, true);
-        let severity = if again {
-            Severity::Debug(1)
-        } else {
+        let severity = if self.cached.tell_saving() {
             Severity::Note
+        } else {
+            Severity::Debug(1)
         };
         let text = format!("{name} is flushed, so that it can make room for the next dataset{why}");
         self.run.tell_once(severity, text);

@@ -10,7 +10,6 @@ use crate::format::{Dataset, Name};
 use crate::messages::EARLIER_DAEMON;
 use crate::prefix::containers::ContainerPlace;
 use crate::prefix::permit;
-use crate::redundancy::topology::Sharing;
 use crate::session::run::{Run, Store};
 use crate::system::process::host;
 use crate::system::time::sleep;
@@ -39,14 +38,14 @@ fn control(run: &Run) -> Option<Control> {
     Some(control.with_patience(Duration::from_secs(run.settings.flush_daemon_timeout)))
 }
 
-/// A leader's part of a flush: the files of the ranks `together`.
+/// A leader's part of a flush: the files of the ranks that share its store.
 pub(super) fn entry_of_part(
     run: &Run,
     store: &Store,
-    together: &Sharing,
     dataset: &Dataset,
     shape: PartShape,
 ) -> Entry {
+    let together = run.together_in(store);
     let ranks = together.ranks(run.comm.size());
     let settings = &run.settings;
     let patience = Duration::from_secs(settings.flush_daemon_timeout);

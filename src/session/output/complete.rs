@@ -1,17 +1,15 @@
 //! Completing a dataset: `SCR_Complete_output`, `SCR_Complete_checkpoint`.
 
 use super::{shared_names, ways};
-use crate::cache::plan::Slot;
 use crate::comm::{Agreement, Local, Term, VerdictExt};
 use crate::events::{Event, Severity};
-use crate::format::flush_file;
 use crate::format::{Dataset, FileMeta, Name, RankFiles};
 use crate::messages::{DIRECTORY_ROUTED, DROPPED, NOT_WRITTEN};
 use crate::policy::flush;
 use crate::prefix::names::owners;
 use crate::prefix::paths::seen_by_program;
 use crate::session::Session;
-use crate::session::datasets::cached::{CachedDataset, OwnPart, moved, note, title};
+use crate::session::datasets::cached::{CachedDataset, OwnPart, moved, title};
 use crate::session::datasets::location::{Location, Writers};
 use crate::session::datasets::prefix_state::PrefixState;
 use crate::session::datasets::record::{Target, filemap, protect};
@@ -32,8 +30,8 @@ impl Session {
     ///
     /// # Errors
     /// A rank passed `valid` false, a routed file does not exist, or the redundancy data cannot be
-    /// made: the dataset is deleted then. If only the flush fails, it stays in the cache. All ranks
-    /// return the same.
+    /// made. After these errors the dataset is deleted. If only the flush fails, the dataset stays in the cache. All
+    /// ranks return the same.
     pub fn complete_output(&mut self, valid: bool) -> Result<()> {
         self.complete_phase(Call::CompleteOutput, valid)
     }
@@ -203,12 +201,8 @@ impl Session {
     /// ranks have routed one name, which may be the reason. Gives the error for the program. Local.
     fn give_up(&mut self, open: &OpenDataset, error: Error, names: Result<()>) -> Error {
         let Dataset { id, name, .. } = &open.dataset;
-        self.cached.led.recycled.clear();
-        if let Location::Cache(store) = open.target.location {
-            self.cached.failures = self.cached.failures.saturating_add(1);
-            let slot = Slot { store, id: *id };
-            self.cached.discard(&self.run, &[slot], None);
-        } else if open.of_library {
+        self.cached.give_up(&self.run, *id, open.target.location);
+        if open.target.location.is_bypass() && open.of_library {
             remove_files(&self.run, open);
         }
         log_failed(&self.run, &open.dataset, &error);
@@ -240,7 +234,7 @@ impl Session {
             ended = self.flush_before_halt();
         }
         let due = flush::due(dataset.ckpt, dataset.flag_output, self.run.settings.flush);
-        // Before a halt it may have been flushed already, or handed over to `scr poststage`.
+        // A halt may have flushed the dataset already, or handed it over to `scr poststage`.
         if (bypass || due) && ended.is_ok() && !self.is_flushed(dataset.id) {
             ended = self.flush().dataset(dataset.id);
         }
@@ -253,7 +247,7 @@ impl Session {
             && self.cached.get(dataset.id).is_some()
             && let Some(survey) = self.search.survey.get_mut()
         {
-            survey.last_run.forget_displaced(&self.run);
+            survey.last_run().forget_displaced(&self.run);
         }
         // In bypass all ranks take part, also those without a file.
         if bypass || without_checksums {
@@ -272,24 +266,15 @@ impl Session {
     /// Adds a complete dataset to those of the cache. Local; all ranks add the same, except for `own`.
     fn add_written(&mut self, target: Target, dataset: &Dataset, own: OwnPart) {
         let run = &self.run;
-        self.cached.failures = 0;
-        self.cached.first_written.get_or_insert(dataset.id);
-        // The files whose space was reused have other names by now.
-        for unused in std::mem::take(&mut self.cached.led.recycled) {
-            run.tell_not_removed(run.files.remove_file(&unused));
-        }
-        let entry = flush_file::FlushEntry::cached(dataset.clone());
-        note(run, |record| {
-            record.datasets.insert(dataset.id, entry);
-        });
-        self.cached.insert(CachedDataset {
+        let written = CachedDataset {
             location: target.location,
             dataset: dataset.clone(),
             writers: Writers::AsManyAsNow,
             prefix: PrefixState::Absent,
             tolerates: run.tolerates.get(target.scheme).copied().unwrap_or(0),
             own: Some(own),
-        });
+        };
+        self.cached.add_written(run, written);
     }
 
     /// Tells that the program has written a dataset, and counts it. Local.
@@ -310,11 +295,8 @@ impl Session {
     /// A dataset in bypass was not certified: after an error of a sync its data may be lost without another
     /// error. So it must not be certified later, and no restart may use it. Local; the same on all ranks.
     fn disown(&mut self, dataset: &Dataset, error: &Error) {
-        self.cached.entries.retain(|c| c.dataset.id != dataset.id);
         log_failed(&self.run, dataset, error);
-        note(&self.run, |record| {
-            record.datasets.retain(|id, _| *id != dataset.id);
-        });
+        self.cached.disown(&self.run, dataset.id);
     }
 }
 
@@ -381,7 +363,7 @@ fn log_failed(run: &Run, dataset: &Dataset, error: &Error) {
 }
 
 /// The files of this rank as they are now; where ranks can write one file together, only those that no
-/// lower rank has routed too. Collective there.
+/// lower rank has also routed. Collective where ranks can write one file together.
 fn list_files(run: &Run, open: &OpenDataset) -> Result<Local<Vec<FileMeta>>> {
     let paths: Vec<&Path> = open.files.keys().map(PathBuf::as_path).collect();
     let location = open.target.location;

@@ -17,7 +17,7 @@ use std::time::Duration;
 /// The best interval is reported again after a change by this factor.
 const NOTABLE: f64 = 1.2;
 
-/// After this time a program that has asked in vain is told why.
+/// The time after which the user is told why a program has asked for checkpoints in vain.
 const IN_VAIN: Duration = Duration::from_secs(60);
 
 /// The times of checkpoints, and their cost. The counts are the same on all ranks.
@@ -39,7 +39,7 @@ pub(in crate::session) struct CheckpointInterval {
 }
 
 impl CheckpointInterval {
-    /// Before the first checkpoint.
+    /// The state before the first checkpoint.
     pub fn new(failures: Option<FailureRate>) -> Self {
         let now = Instant::now();
         CheckpointInterval {

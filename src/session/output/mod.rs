@@ -68,7 +68,7 @@ struct Prepared {
     /// The place to which the dataset would be written.
     target: Option<Target>,
     wait: StartWait,
-    /// Where, if this rank is ready.
+    /// The place to which the dataset is written, if this rank is ready.
     ready: Result<Target>,
 }
 
@@ -77,15 +77,15 @@ struct Prepared {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum StartWait {
     Nothing,
-    /// Waits for the deletion of evicted datasets: of so many beyond those that must leave the
+    /// Waits for the deletion of evicted datasets. `more` of them are evicted beyond those that must leave the
     /// store.
     Eviction {
         more: usize,
     },
-    /// Waits for a flush of the newest checkpoint, after which it may leave the store: then the start is
-    /// tried again.
+    /// Waits for a flush of the newest checkpoint, after which this checkpoint may leave the store. After the flush the
+    /// start is tried again.
     Saving,
-    /// Waits for the end of the flushes, after which datasets may leave the store: then the start is
+    /// Waits for the end of the flushes, after which datasets may leave the store. After the flushes the start is
     /// tried again.
     Flushes,
 }
@@ -103,7 +103,7 @@ impl StartWait {
         })
     }
 
-    /// From the maximum of all ranks.
+    /// The reason for which all ranks wait, from the maximum of their terms.
     fn of_all(term: Agreed<i64>) -> Agreed<StartWait> {
         term.map(|term| match term {
             0 => StartWait::Nothing,
@@ -410,11 +410,11 @@ impl Session {
             evicted.clear();
         }
         if let (Location::Bypass(store), Some(survey)) = (location, search.survey.get_mut()) {
-            let last_run = &mut survey.last_run;
+            let last_run = survey.last_run();
             last_run.limit_bypass(run, &self.cached, store, &dataset.name);
         }
         if tight {
-            self.cached.led.deletion.finish();
+            self.cached.deletion().finish();
             run.comm.barrier()?;
         }
         Ok(evicted)
@@ -455,7 +455,7 @@ impl Session {
         let given = request.name.clone().filter(|name| !name.is_empty());
         let name = given.unwrap_or_else(|| format!("scr.dataset.{id}").as_str().into());
         // The time of creation tells which of two datasets is newer, so it never goes back.
-        let cached = self.cached.entries.iter();
+        let cached = self.cached.iter();
         let newest = cached.map(|c| c.dataset.created as i64).max();
         let micros = SystemTime::now()
             .duration_since(UNIX_EPOCH)

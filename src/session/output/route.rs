@@ -19,7 +19,7 @@ impl Session {
     /// The path at which the program must access a file (`SCR_Route_file`). Local.
     ///
     /// While a dataset is written, the file becomes part of the dataset, and its directory is made.
-    /// In a restart the file must exist. Outside of these phases the path is `name`.
+    /// While a checkpoint is read, the file must exist. Outside of these phases the path is `name`.
     ///
     /// # Errors
     /// The start of this phase has failed, the file is not one of the checkpoint that is read, or
@@ -55,8 +55,8 @@ impl Session {
         Ok(path)
     }
 
-    /// Moves this rank's file of a dataset that was evicted for the open one to `path`, so that it is
-    /// written over. Local, before any other rank can have completed the open dataset.
+    /// Moves a file of this rank from a dataset that was evicted for the open one to `path`, so that the program writes
+    /// over it. Local. Call this before any other rank can have completed the open dataset.
     pub fn reuse_file(&mut self, name_in: impl Fn(&Name) -> PathBuf, path: &Path) {
         if let Some(open) = &mut self.open {
             open.reuse_file(&self.run, &self.cwd, name_in, path);

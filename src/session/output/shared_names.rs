@@ -13,7 +13,8 @@ use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
-/// A rank keeps no more forms than this; with more, it begins again.
+/// A rank remembers at most this many forms of names (see [`NameForms`]). If there would be more, it first forgets
+/// all of them.
 const MOST: usize = 10_000;
 
 /// The forms of names that are known to be of one rank each. Names have the same form if they differ in
@@ -68,7 +69,7 @@ pub(in crate::session) fn may_share(run: &Run, open: &OpenDataset) -> bool {
     }
 }
 
-/// Fails if a lower rank has routed a name of this rank, too. Collective.
+/// Fails if a lower rank has also routed a name of this rank. Collective.
 pub(in crate::session) fn check(run: &Run, open: &OpenDataset) -> Result<Local<()>> {
     let names: Vec<&Path> = open.files.keys().map(PathBuf::as_path).collect();
     let owners = owners(&*run.comm, &names)?;

@@ -15,8 +15,7 @@ use crate::{Error, Result};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// A rank remembers about so many forms of directories. With more, the rank forgets them all and
-/// begins again.
+/// A rank remembers about this many forms of directories. If there are more, it forgets all of them.
 const MOST: usize = 1000;
 
 /// Number of files of a dataset that are looked at, besides their directories.
@@ -65,7 +64,7 @@ impl Ways {
         None
     }
 
-    /// On rank 0, once a run: the room that is missing in the file system of the prefix directory, for a dataset with a
+    /// Tells on rank 0, once in a run, how much room the file system of the prefix directory lacks for a dataset with a
     /// known size. Local.
     pub fn lack_of_room(&mut self, run: &Run, open: &OpenDataset) -> Option<String> {
         let in_cache = matches!(open.target.location, Location::Cache(_));

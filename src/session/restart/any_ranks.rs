@@ -8,19 +8,16 @@
 use crate::cache::plan::{Candidate, Slot};
 use crate::comm::{Agreement, Term, collective};
 use crate::events::Severity;
-use crate::format::Dataset;
 use crate::messages::NOT_COPIED;
-use crate::prefix::index;
 use crate::scavenge::copy::CopySettings;
 use crate::scavenge::{BuildSettings, Redundancy, build, copy};
-use crate::session::datasets::cached::title;
-use crate::session::datasets::location::Writers;
+use crate::session::datasets::cached::{CachedDataset, title};
 use crate::session::datasets::search::Restart;
 use crate::session::datasets::survey::PassedOver;
 use crate::session::datasets::unavailable::{Cause, Unavailable};
 use crate::session::progress::CopyProgress;
 use crate::session::restart::recovery_plan::{Planner, cannot_be_used_now};
-use crate::session::restart::step::{Messages, OfOtherRanks, RecoveryStep};
+use crate::session::restart::step::{Messages, RecoveryStep};
 use crate::session::run::{Run, time_now};
 use crate::system::time::Instant;
 use crate::{Error, Result};
@@ -29,45 +26,36 @@ use std::collections::BTreeSet;
 impl Planner<'_> {
     /// The messages to use a candidate that another number of ranks wrote. Local.
     pub fn orders_of_other_ranks(&mut self, candidate: Candidate) -> Result<Messages> {
-        let run = self.run;
-        let Dataset { id, created, .. } = candidate.dataset;
-        let index = index::read(&*run.files, &run.prefix)?;
-        let same = |d: &Dataset| d.created == created;
-        let entry = index.get(id).filter(|entry| entry.is_good());
-        let found = OfOtherRanks {
-            slot: candidate.slot(),
-            dataset: candidate.dataset.clone(),
-            ranks: candidate.ranks as u64,
-            in_prefix: entry.is_some_and(|entry| entry.dataset.as_ref().is_some_and(same)),
+        let found = CachedDataset {
+            writers: self.writers(&candidate),
+            ..self.in_cache(&candidate)?
         };
-        self.survey.tried = Some(candidate);
+        self.survey.set_tried(Some(candidate));
         let step = RecoveryStep {
-            rejected: std::mem::take(&mut self.survey.rejected),
-            of_other_ranks: Some(found),
+            rejected: self.survey.take_rejected(),
+            cached: Some(found),
             ..RecoveryStep::default()
         };
-        step.for_all(run.comm.size())
+        step.for_all(self.run.comm.size())
     }
 }
 
 impl Restart<'_> {
     /// Brings a dataset to the prefix directory, and fetches a checkpoint from there. Gives its id if it is ready.
     /// Collective.
-    pub fn use_other_ranks(&mut self, found: &OfOtherRanks) -> Result<Option<u64>> {
+    pub fn use_other_ranks(&mut self, found: &CachedDataset) -> Result<Option<u64>> {
         let (run, dataset) = (self.run, &found.dataset);
         let begun = Instant::now();
         // Files that are left in the cache do not belong to this run.
-        if !self.cached.unusable.contains(&found.slot) {
-            self.cached.unusable.push(found.slot);
-        }
-        if !found.in_prefix {
+        self.cached.cannot_use(found.slot());
+        if !found.prefix.is_saved() {
             let (saved, trouble) = save(run, found)?;
             match saved {
                 Ok(()) => run.tell_timed(
                     format!(
                         "{} of {} ranks was copied from the cache to {}",
                         title(dataset),
-                        found.ranks,
+                        found.writers.count(run),
                         run.prefix.root().display()
                     ),
                     begun,
@@ -81,12 +69,12 @@ impl Restart<'_> {
         if !dataset.is_checkpoint() {
             return Ok(None);
         }
-        self.fetch_dataset(dataset, Writers::new(run, found.ranks))
+        self.fetch_dataset(dataset, found.writers)
     }
 
     /// A dataset could not be brought to the prefix directory: it is passed over if it is damaged, and
     /// keeps older ones from being offered after `trouble` that may pass. Local; the same on all ranks.
-    fn not_saved(&mut self, found: &OfOtherRanks, error: &Error, trouble: bool) {
+    fn not_saved(&mut self, found: &CachedDataset, error: &Error, trouble: bool) {
         let dataset = &found.dataset;
         let text = format!(
             "cannot be copied from the cache to {}: {error} ({NOT_COPIED})",
@@ -113,8 +101,8 @@ impl Restart<'_> {
 
 /// Copies a dataset from the store to the prefix directory and completes it there. The inner result is
 /// the same on all ranks; the flag is true if an error of the system stood in the way. Collective.
-fn save(run: &Run, found: &OfOtherRanks) -> Result<(Result<()>, bool)> {
-    let Slot { store, id } = found.slot;
+fn save(run: &Run, found: &CachedDataset) -> Result<(Result<()>, bool)> {
+    let Slot { store, id } = found.slot();
     let mut trouble = false;
     let mut told = BTreeSet::new();
     let progress = CopyProgress::new(run, format!("the copy of {}", title(&found.dataset)));
@@ -160,8 +148,8 @@ fn save(run: &Run, found: &OfOtherRanks) -> Result<(Result<()>, bool)> {
 
 /// Rank 0: rebuilds the lost files of a dataset that was copied to the prefix directory, and completes the
 /// dataset. Local.
-fn build_saved(run: &Run, found: &OfOtherRanks) -> Result<()> {
-    let id = found.slot.id;
+fn build_saved(run: &Run, found: &CachedDataset) -> Result<()> {
+    let id = found.dataset.id;
     let mut notes = Vec::new();
     let how = BuildSettings {
         node: run.node(),

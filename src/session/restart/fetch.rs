@@ -57,10 +57,10 @@ struct NextFetch {
 }
 
 impl Planner<'_> {
-    /// The next dataset to try; the index marks it as fetched. Local.
+    /// Chooses the next dataset to try, and marks it in the index as fetched. Local.
     fn next_fetch(&mut self) -> Result<NextFetch> {
         let run = self.run;
-        let first = self.survey.fetch.is_none();
+        let first = self.survey.fetches_first();
         if first {
             // The datasets that a background flush has left since the last search.
             finish_and_tell(run)?;
@@ -71,7 +71,7 @@ impl Planner<'_> {
             None
         };
         let mut known = true;
-        let mut queue = self.survey.fetch.take();
+        let mut queue = self.survey.take_fetch();
         let (mut next, written) = index::note(&*run.files, &run.prefix, |index| {
             if let Some(name) = &current {
                 known = index.set_current(name);
@@ -86,7 +86,7 @@ impl Planner<'_> {
             while let Some(id) = queue.pop_front() {
                 // The dataset may have been dropped since the search began.
                 let dataset = index.get(id).and_then(|entry| entry.dataset.clone());
-                let bad = self.survey.known_bad.contains(&id);
+                let bad = self.survey.is_known_bad(id);
                 next.dataset = dataset.filter(|dataset| !bad && self.offer.allows(dataset));
                 if next.dataset.is_some() {
                     index.mark_fetched(id, time_now().as_str());
@@ -95,7 +95,7 @@ impl Planner<'_> {
             }
             Ok(next)
         })?;
-        self.survey.fetch = queue;
+        self.survey.set_fetch(queue);
         next.ranks = self.other_ranks.ranks_of(run, next.dataset.as_ref());
         let moved = written.is_ok();
         // The marks only record what was done. If they cannot be written, the fetch goes on.
@@ -116,7 +116,7 @@ impl Planner<'_> {
         let is_of_last_run = |id: &u64| {
             let entry = index.get(*id).filter(|entry| entry.is_good());
             let dataset = entry.and_then(|entry| entry.dataset.as_ref());
-            let known = |d: &Dataset| self.survey.last_run.has_in_prefix(d);
+            let known = |d: &Dataset| self.survey.has_in_prefix_of_last_run(d);
             dataset.is_some_and(|d| known(d) && d.is_checkpoint())
         };
         let ids = index.datasets().keys().rev().copied();
@@ -213,7 +213,7 @@ impl Restart<'_> {
         let next = self.planner().map(|mut planner| planner.next_fetch());
         let next = run.share(next)?;
         self.ids.know(next.max_dataset, Some(next.max_checkpoint));
-        // Whether or not the one that SCR_Current named can be used, others follow.
+        // Whether or not the dataset that SCR_Current named can be used, the search goes on without that choice.
         self.search.offer.forget_choice();
         let writers = Writers::new(run, next.ranks);
         let Some(dataset) = next.dataset else {
@@ -276,7 +276,7 @@ impl Restart<'_> {
         let verified = !self.cached.slots_of_id(id).is_empty()
             || self.cached.would_evict(run, &self.search.offer, store);
         if verified {
-            // Nothing leaves the cache before it is certain that the dataset can be fetched.
+            // No dataset leaves the cache before it is certain that this one can be fetched.
             if let Err(refused) = fetch_to(run, sought, Destination::Verified)? {
                 return Ok(InStore::Refused(refused));
             }
@@ -285,7 +285,7 @@ impl Restart<'_> {
         let location = Location::Cache(store);
         self.cached.evict(run, self.search, location, 0, None);
         // The fetch may need the space of the datasets that are being deleted in the background.
-        self.cached.led.deletion.finish();
+        self.cached.deletion().finish();
         run.comm.barrier()?;
         let fetched = match self.copy_into_store(sought, verified)? {
             Ok(fetched) => fetched,
@@ -456,7 +456,7 @@ impl Restart<'_> {
         run.keep_record(|| {
             index::update(&*run.files, &run.prefix, |index| {
                 current = index.current().cloned();
-                // Without fetches an older one than the current may be all that this job has in bypass.
+                // Without fetches, a checkpoint that is older than the current one may be all that this job has in bypass.
                 if run.settings.fetch || !index.has_newer_checkpoint(dataset.id) {
                     index.mark_good(dataset.id);
                 }
@@ -465,7 +465,7 @@ impl Restart<'_> {
         });
         if let Some(survey) = self.search.survey.get_mut() {
             let by = dataset.id;
-            survey.replaced = Some(Replaced { by, current });
+            survey.note_replaced(Replaced { by, current });
         }
         note(run, |record| {
             let mut entry = format::flush_file::FlushEntry::cached(dataset.clone());

@@ -8,6 +8,7 @@ use crate::cache::plan::{CachedRecord, Inventory};
 use crate::comm::{Alike, RankList};
 use crate::events::Severity;
 use crate::format::{Name, from_message, to_message};
+use crate::session::datasets::store_leaders::StoreLeaders;
 use crate::session::datasets::survey::Survey;
 use crate::session::run::{Run, Store};
 use crate::text::ranks_in_words;
@@ -30,9 +31,9 @@ struct Part {
 #[serde(rename_all = "UPPERCASE", default)]
 struct LedStore {
     store: usize,
-    /// In the distances of a [`RankList`] from the leader.
+    /// The ranks, as [`RankList::distances`] from the leader.
     ranks: Vec<u32>,
-    /// Distance from the lowest of the ranks whose datasets in it are lost together up to the
+    /// Distance from the lowest of the ranks whose datasets in the store are lost together up to the
     /// leader.
     lost_with: usize,
 }
@@ -41,16 +42,16 @@ struct LedStore {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 struct AlikeRecords {
-    /// In the distances of a [`RankList`] from the leader.
+    /// The ranks, as [`RankList::distances`] from the leader.
     ranks: Vec<u32>,
-    /// The members of a rank's set, in the distances of a [`RankList`] from the rank.
+    /// The members of a rank's set, as [`RankList::distances`] from the rank.
     members: Vec<u32>,
-    /// The record in the form that rank 0 would have if other ranks were as far away from it as they are from
-    /// these; without the members.
+    /// The record of each of these ranks, without the members. Other ranks are named in it by their distances from the
+    /// rank of the record.
     record: CachedRecord,
 }
 
-/// The parts of this rank's report; empty if it leads no store. Local.
+/// The parts of this rank's report; empty if the rank leads no store. Local.
 pub(super) fn parts(run: &Run, mut inventory: Inventory) -> Result<Vec<Vec<u8>>> {
     let rank = run.rank();
     let stores = run.stores.iter().enumerate();
@@ -109,36 +110,17 @@ impl LedStore {
         }
     }
 
-    /// Adds the ranks that rank `leader` leads to the survey, and to the ranks of the store whose leaders have
-    /// `told`. Rank 0.
-    fn enter(
-        &self,
-        leader: usize,
-        size: usize,
-        survey: &mut Survey,
-        told: &mut [usize],
-    ) -> Result<()> {
+    /// Enters the ranks that rank `leader` leads, of so many in all. Rank 0.
+    fn enter(&self, leader: usize, size: usize, leaders: &mut StoreLeaders) -> Result<()> {
         let ranks = RankList::from_distances(&self.ranks, leader, size)?;
-        if let Some(told) = told.get_mut(self.store) {
-            *told += ranks.iter().count();
-        }
         let lost_with = leader.wrapping_sub(self.lost_with);
-        for rank in ranks.iter() {
-            for (of_ranks, value) in [
-                (&mut survey.leaders, leader),
-                (&mut survey.domains, lost_with),
-            ] {
-                let of_rank = of_ranks.get_mut(self.store);
-                let of_rank = of_rank.and_then(|all| all.get_mut(rank));
-                of_rank.into_iter().for_each(|known| *known = value);
-            }
-        }
+        leaders.enter(self.store, &ranks, leader, lost_with);
         Ok(())
     }
 }
 
 impl AlikeRecords {
-    /// One record, without its rank.
+    /// The entry for one record, without its rank.
     fn of_one(mut record: CachedRecord) -> Self {
         let rank = record.rank;
         let members = std::mem::take(&mut record.reddesc.members);
@@ -174,11 +156,10 @@ impl Part {
         run: &Run,
         leader: usize,
         found: &mut Inventory,
-        survey: &mut Survey,
-        told: &mut [usize],
+        leaders: &mut StoreLeaders,
     ) -> Result<()> {
         if let Some(led) = &self.led {
-            led.enter(leader, run.comm.size(), survey, told)?;
+            led.enter(leader, run.comm.size(), leaders)?;
         }
         if let Some(alike) = &self.records {
             alike.enter(leader, &mut found.records)?;
@@ -196,11 +177,7 @@ impl Part {
 /// survey learns which ranks each leads. A leader with a part that cannot be read is reported, and has no inventory.
 /// Rank 0.
 pub(super) fn read(run: &Run, parts: Vec<Alike>, survey: &mut Survey) -> Vec<(usize, Inventory)> {
-    // A rank that no leader has named counts as the leader of itself alone.
-    let alone: Vec<usize> = (0..run.comm.size()).collect();
-    survey.leaders = vec![alone; run.stores.len()];
-    survey.domains = survey.leaders.clone();
-    let mut told = vec![0; run.stores.len()];
+    let mut known = StoreLeaders::new(run.stores.len(), run.comm.size());
     let mut inventories: BTreeMap<usize, Inventory> = BTreeMap::new();
     let mut unreadable: BTreeMap<usize, Error> = BTreeMap::new();
     for (part, leaders) in parts {
@@ -208,7 +185,7 @@ pub(super) fn read(run: &Run, parts: Vec<Alike>, survey: &mut Survey) -> Vec<(us
         for leader in leaders.iter() {
             let found = inventories.entry(leader).or_default();
             let entered = match &part {
-                Ok(part) => part.enter(run, leader, found, survey, &mut told),
+                Ok(part) => part.enter(run, leader, found, &mut known),
                 Err(error) => Err(error.clone()),
             };
             if let Err(error) = entered {
@@ -216,9 +193,7 @@ pub(super) fn read(run: &Run, parts: Vec<Alike>, survey: &mut Survey) -> Vec<(us
             }
         }
     }
-    let stores = told.iter().enumerate();
-    let held = stores.filter(|(_, told)| **told < run.comm.size());
-    survey.held_by_others = held.map(|(store, _)| store).collect();
+    survey.set_leaders(known);
     inventories.retain(|leader, _| !unreadable.contains_key(leader));
     tell_unreadable(run, unreadable);
     for found in inventories.values_mut() {

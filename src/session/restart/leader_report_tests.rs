@@ -5,7 +5,8 @@ use crate::session::testing::{found, joined, run_in};
 use crate::threads;
 use std::sync::Arc;
 
-/// Ranks of a node, and members of a set: as XOR makes them, member n is so many ranks after member n - 1.
+/// Number of ranks of a node, and of members of a set. As XOR makes sets, member n is [`ON_NODE`] ranks after member
+/// n - 1.
 const ON_NODE: usize = 2;
 const MEMBERS: usize = 4;
 
@@ -40,7 +41,7 @@ fn on_node(id: u64, leader: usize, size: usize) -> Inventory {
     inventory
 }
 
-/// The parts that rank 0 gets from the leaders of so many ranks; `found` gives the inventory of each.
+/// The parts that rank 0 gets from the leaders of `size` ranks; `found` gives the inventory of each.
 fn gathered(size: usize, found: impl Fn(usize) -> Inventory + Sync) -> Vec<(Vec<u8>, RankList)> {
     let all = threads::run(size, |comm| {
         let dir = tempfile::tempdir().unwrap();
@@ -51,7 +52,7 @@ fn gathered(size: usize, found: impl Fn(usize) -> Inventory + Sync) -> Vec<(Vec<
     all.into_iter().flatten().next().unwrap()
 }
 
-/// Rank 0's result of reading the parts of so many ranks: the inventories, the leaders of the ranks,
+/// Rank 0's result of reading the parts of `size` ranks: the inventories, the leaders of the ranks,
 /// the messages.
 fn read_of(
     size: usize,
@@ -62,8 +63,10 @@ fn read_of(
         let (run, messages) = run_of(comm, &dir);
         let mut survey = Survey::default();
         let inventories = read(&run, parts.to_vec(), &mut survey);
-        assert_eq!(survey.leaders, survey.domains);
-        (inventories, survey.leaders.remove(0), messages.lines())
+        let leaders = survey.leaders();
+        assert_eq!(leaders.of(0), Some(leaders.domains(0)));
+        let of_first = leaders.domains(0).to_vec();
+        (inventories, of_first, messages.lines())
     });
     all.into_iter().next().unwrap()
 }

@@ -7,13 +7,11 @@ use crate::comm::{Agreement, Term};
 use crate::events::Severity;
 use crate::format::{Dataset, Name};
 use crate::policy::eviction::{EvictionCandidate, Kind, PrefixCopy, first_to_give_way};
-use crate::session::datasets::cached::CachedDataset;
 use crate::session::datasets::cached::titled;
 use crate::session::datasets::evict::{candidate, unusable_candidate};
 use crate::session::datasets::location::Location;
 use crate::session::datasets::search::Restart;
 use crate::session::restart::recovery_plan::Planner;
-use crate::session::restart::step::Remaining;
 use crate::session::run::Run;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -45,9 +43,10 @@ impl Restart<'_> {
     /// Collective.
     pub fn make_room(&mut self, needs: Needs) -> Result<bool> {
         let run = self.run;
-        let waited = !self.cached.led.deletion.is_idle();
-        self.cached.led.deletion.start_postponed(run);
-        self.cached.led.deletion.finish();
+        let deletion = self.cached.deletion();
+        let waited = !deletion.is_idle();
+        deletion.start_postponed(run);
+        deletion.finish();
         if run.on_any(waited)? {
             return Ok(true);
         }
@@ -69,7 +68,7 @@ impl Restart<'_> {
         run.tell_once(Severity::Note, text);
         self.cached.note_evicted(run, &slot);
         self.cached.remove(run, self.search, &[slot]);
-        self.cached.led.deletion.finish();
+        self.cached.deletion().finish();
         run.comm.barrier()?;
         Ok(true)
     }
@@ -87,15 +86,13 @@ impl Planner<'_> {
         let offered = self.offer.id();
         let mut names = Vec::new();
         let mut entries = Vec::new();
-        let known = self.cached.entries.iter();
-        let remaining: Vec<CachedDataset> =
-            found.remaining.into_iter().map(Remaining::cached).collect();
-        for cached in known.chain(&remaining).filter(|c| !c.location.is_bypass()) {
+        let all = self.cached.iter().chain(&found.remaining);
+        for cached in all.filter(|cached| !cached.location.is_bypass()) {
             if names.iter().any(|(slot, _)| *slot == cached.slot()) || cached.slot() == own {
                 continue;
             }
             names.push((cached.slot(), cached.dataset.name.clone()));
-            // A newer one that only the cache has comes first in a restart.
+            // In a restart, a newer checkpoint that is only in the cache is tried first.
             let comes_first = cached.dataset.is_checkpoint()
                 && cached.dataset.id > needs.dataset.id
                 && !cached.prefix.has_files();

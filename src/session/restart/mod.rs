@@ -1,7 +1,6 @@
 //! Reading a checkpoint: `SCR_Have_restart`, `SCR_Start_restart`, `SCR_Complete_restart`.
 
 pub(super) mod any_ranks;
-pub(super) mod classify;
 mod current;
 pub(super) mod fetch;
 mod leader_report;
@@ -20,7 +19,8 @@ use crate::events::{Event, Severity};
 use crate::format::{Dataset, Name};
 use crate::messages::{CHECKPOINT_REQUIRED, NO_CHECKPOINT, NOT_READ, OTHER_FIELDS};
 use crate::prefix::index;
-use crate::session::datasets::cached::{RestartFiles, title};
+use crate::session::datasets::cached::title;
+use crate::session::datasets::restart_files::RestartFiles;
 use crate::session::datasets::search::Restart;
 use crate::session::datasets::survey::Replaced;
 use crate::session::datasets::unavailable::{Cause, Unavailable};
@@ -116,7 +116,7 @@ impl Restart<'_> {
         });
         if let (Err(_), Some(survey)) = (&marked, self.search.survey.get_mut()) {
             // Or else the next search would offer it again, without end.
-            survey.known_bad.insert(id);
+            survey.note_bad(id);
         }
         let slots = self.cached.slots(|c| c.dataset.id == id);
         self.cached.remove(run, self.search, &slots);
@@ -145,7 +145,7 @@ impl Session {
     ///
     /// # Errors
     /// There is no checkpoint, and the user requires one (`SCR_REQUIRE_RESTART`). Or this run cannot
-    /// use the checkpoint: another number of ranks wrote it, or it cannot be read now. Then no older
+    /// use the checkpoint: another number of ranks wrote it, or it cannot be read now. After this error no older
     /// checkpoint is offered. The next call searches again.
     pub fn have_restart(&mut self) -> Result<Option<Name>> {
         self.state.allow(Call::HaveRestart)?;
@@ -314,7 +314,7 @@ impl Session {
             self.search.offer.cannot_use(unavailable);
         }
         // No rank reads any more.
-        let deletion = &mut self.cached.led.deletion;
+        let deletion = self.cached.deletion();
         self.reading
             .node_copies
             .end(&self.run, deletion, &offered, sums);
@@ -342,11 +342,8 @@ impl Session {
                 self.fields.does_not_fit(offered.dataset.name.clone());
                 self.search.offer.does_not_fit(id, unfit);
                 if let Some(survey) = self.search.survey.get_mut() {
-                    survey.unfit.insert(id);
-                    let replaced = survey.replaced.take_if(|replaced| replaced.by == id);
-                    replaced
-                        .into_iter()
-                        .for_each(|it| make_current_again(&self.run, it));
+                    let replaced = survey.does_not_fit(id).into_iter();
+                    replaced.for_each(|it| make_current_again(&self.run, it));
                 }
             }
             Err(_) => {
@@ -372,8 +369,8 @@ impl Session {
         }
     }
 
-    /// In a restart, the expected path of a file for which [`Session::route`] has failed: SCR v3.1.0
-    /// gives this path, too. Local.
+    /// The expected path, in a restart, of a file for which [`Session::route`] has failed: SCR v3.1.0
+    /// also gives this path. Local.
     pub fn restart_path(&self, name: &Path) -> Option<PathBuf> {
         let offered = self.search.offer.files();
         let offered = offered.filter(|_| self.state == State::Restart)?;
@@ -387,7 +384,7 @@ impl Session {
     pub fn forget_unfit(&mut self) {
         self.search.offer.forget_unfit();
         if let Some(survey) = self.search.survey.get_mut() {
-            survey.unfit.clear();
+            survey.forget_unfit();
         }
     }
 }

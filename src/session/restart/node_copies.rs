@@ -15,8 +15,9 @@ use crate::events::Severity;
 use crate::format::rank2file::FileEntry;
 use crate::messages::READ_IN_PLACE;
 use crate::prefix::paths::MAX_FILENAME;
-use crate::session::datasets::cached::{RestartFiles, title};
+use crate::session::datasets::cached::title;
 use crate::session::datasets::deletion::BackgroundDeletion;
+use crate::session::datasets::restart_files::RestartFiles;
 use crate::session::run::Run;
 use crate::store::{FileKind, Lock, LockAttempt, Stat, retry, wait_for_lock};
 use crate::system::time::Instant;
@@ -38,11 +39,13 @@ const BLOCK: u64 = 4096;
 
 /// A file of the checkpoint that is being read.
 pub(in crate::session) struct FileToCopy<'a> {
-    /// Its path, relative to the prefix directory.
+    /// The prefix directory.
+    pub root: &'a Path,
+    /// Its path, relative to that.
     pub relative: &'a Path,
-    /// The rank that wrote it.
+    /// The rank that wrote the file.
     pub writer: u64,
-    /// Its record.
+    /// The record of the file.
     pub recorded: &'a FileEntry,
 }
 
@@ -136,10 +139,10 @@ impl NodeCopies {
         if path.as_os_str().len() >= MAX_FILENAME {
             return Ok(None);
         }
-        let source = offered.root.join(wanted.relative);
+        let source = wanted.root.join(wanted.relative);
         let of_source = |error: &Error| matches!(error, Error::Io { path, .. } if *path == source);
         // An error of the store is not tried again: the prefix directory has the file.
-        let provided = retry(|| match place.provide(run, &offered.root, wanted, &path) {
+        let provided = retry(|| match place.provide(run, wanted, &path) {
             Err(error) if of_source(&error) => Err(error),
             other => Ok(other),
         });
@@ -267,7 +270,7 @@ impl Growth {
 enum Provided {
     /// The copy was there, perhaps after a while.
     There,
-    /// This rank has made it, with so many bytes.
+    /// This rank has made the copy, which has this many bytes.
     Copied(u64),
     /// No copy was made, for this reason.
     No(String),
@@ -284,13 +287,7 @@ impl CopyDir {
     }
 
     /// Makes the copy of a file at `path`, unless it is there.
-    fn provide(
-        &mut self,
-        run: &Run,
-        root: &Path,
-        wanted: &FileToCopy,
-        path: &Path,
-    ) -> Result<Provided> {
+    fn provide(&mut self, run: &Run, wanted: &FileToCopy, path: &Path) -> Result<Provided> {
         let files = &*run.files;
         let is_there = || {
             let stat = files.stat(path)?;
@@ -317,7 +314,7 @@ impl CopyDir {
         if is_there()? {
             return Ok(Provided::There);
         }
-        self.copy(run, root, wanted, &partial, path)
+        self.copy(run, wanted, &partial, path)
     }
 
     /// Takes the lock of a file. While another rank makes the copy, waits as long as the file at
@@ -354,13 +351,12 @@ impl CopyDir {
     fn copy(
         &self,
         run: &Run,
-        root: &Path,
         wanted: &FileToCopy,
         partial: &Path,
         path: &Path,
     ) -> Result<Provided> {
         let (files, settings) = (&*run.files, &run.settings);
-        let from = root.join(wanted.relative);
+        let from = wanted.root.join(wanted.relative);
         let Some(stat) = files.stat(&from)? else {
             return Err(Error::corrupt(from, "is missing"));
         };
@@ -434,12 +430,13 @@ mod tests {
     /// Returns "there", the number of bytes that were copied, or the reason why there is no copy.
     fn provide(place: &mut CopyDir, run: &Run, recorded: &FileEntry) -> Result<String> {
         let wanted = FileToCopy {
+            root: run.prefix.root(),
             relative: Path::new(NAME),
             writer: 3,
             recorded,
         };
         let path = place.file(wanted.relative);
-        let provided = place.provide(run, run.prefix.root(), &wanted, &path)?;
+        let provided = place.provide(run, &wanted, &path)?;
         Ok(match provided {
             Provided::There => "there".to_string(),
             Provided::Copied(size) => size.to_string(),
@@ -498,7 +495,7 @@ mod tests {
             drop(held);
             assert_eq!(waiting.join().unwrap().unwrap(), "there");
         });
-        // The remains of a killed holder are written over.
+        // A new copy replaces what a killed process has left of its copy.
         std::fs::remove_dir_all(made.parent().unwrap()).unwrap();
         std::fs::write(&partial, b"the remains of a longer copy").unwrap();
         assert_eq!(provide(&mut place, &run, &recorded(5)).unwrap(), "5");

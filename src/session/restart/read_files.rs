@@ -10,9 +10,10 @@ use crate::messages::CHANGED_IN_RESTART;
 use crate::prefix::containers::{ContainerReader, Restored};
 use crate::prefix::paths::seen_by_program;
 use crate::prefix::{finish, index, rank2file};
-use crate::session::datasets::cached::{CachedDatasets, OwnPart, RestartFiles, title};
+use crate::session::datasets::cached::{CachedDatasets, OwnPart, title};
 use crate::session::datasets::location::{Location, Writers};
 use crate::session::datasets::record::protect;
+use crate::session::datasets::restart_files::RestartFiles;
 use crate::session::run::Run;
 use crate::store::{FileStamp, Files, Stat};
 use crate::transfer::copy::{Content, Copier, PIECE};
@@ -30,7 +31,7 @@ pub(in crate::session) struct ReadFiles {
 /// A file that has changed since the restart began.
 struct Changed {
     path: PathBuf,
-    /// Its size before, bytes.
+    /// The size of the file before the change, bytes.
     before: u64,
     now: Stat,
 }
@@ -42,7 +43,7 @@ struct Renewed {
     files: Vec<PathBuf>,
     /// Number of bytes by which they have grown.
     grown: u64,
-    /// They were extracted from containers, and have the content of these again.
+    /// The files were extracted from containers, and now have the content that the containers have.
     contained: bool,
 }
 
@@ -152,7 +153,7 @@ impl Renewed {
                 let (to, mut buffer) = (&changed.path, vec![0; PIECE]);
                 let reader = ContainerReader::new(&*run.files, dir);
                 let mut reader = reader.with_metadata(run.settings.copy_metadata);
-                if reader.restore(name, file, to, true, &mut buffer)? != Restored::Same {
+                if reader.restore((name, file), to, true, &mut buffer)? != Restored::Same {
                     self.contained = true;
                     self.files.push(changed.path.clone());
                 }
@@ -178,14 +179,15 @@ impl ReadFiles {
     /// call it valid. Collective.
     ///
     /// # Errors
-    /// Only errors of the transport. If the records cannot follow, the warning says so.
+    /// Only errors of the transport. If the records cannot be updated, a warning says so.
     pub fn keep_changed(
         &self,
         run: &Run,
         cached: &mut CachedDatasets,
         offered: &RestartFiles,
     ) -> Result<()> {
-        // Looked for again: a rank may have changed a file of another one that had looked before.
+        // The changed files are searched a second time: a rank may have changed a file of another rank after that rank
+        // had looked.
         let changed = self.changed(&*run.files);
         let mut changed: BTreeMap<Name, Changed> = changed
             .filter_map(|changed| {
@@ -257,12 +259,12 @@ impl Renewal<'_> {
             Err(error) => return Ok(self.not_done(error)),
         };
         let filemap = &mut own.filemap;
-        grow(&mut filemap.dataset, grown.count());
+        filemap.dataset.grow(grown.count());
         let layout = run.stores[store].layout.at(own.level);
         let done = run.agree(protect(run, store, &layout, filemap)).verdict()?;
         if done.is_ok() {
             self.cached.set_filemap(filemap.clone());
-            self.dataset_grows(filemap.dataset.id, grown.count());
+            self.cached.grow(filemap.dataset.id, grown.count());
         }
         Ok(Found {
             done,
@@ -285,7 +287,7 @@ impl Renewal<'_> {
         } = run.agree_with(done, terms)?;
         if done.is_ok() && grown.count() > 0 {
             let mut dataset = dataset.clone();
-            grow(&mut dataset, grown.count());
+            dataset.grow(grown.count());
             let sealed = run.on_root(|| {
                 finish::seal(files, &run.prefix, &dataset)?;
                 index::update(files, &run.prefix, |index| {
@@ -294,19 +296,11 @@ impl Renewal<'_> {
                 })
             });
             done = sealed.map(drop).verdict()?;
-            self.dataset_grows(dataset.id, grown.count());
+            self.cached.grow(dataset.id, grown.count());
         }
         match done {
             Ok(()) => Ok(Found::of_rank(renewed)),
             Err(error) => Ok(self.not_done(error)),
-        }
-    }
-
-    /// Notes that the files of a dataset have grown. Local; the same on all ranks.
-    fn dataset_grows(&mut self, id: u64, by: u64) {
-        let mut entries = self.cached.entries.iter_mut();
-        if let Some(cached) = entries.find(|cached| cached.dataset.id == id) {
-            grow(&mut cached.dataset, by);
         }
     }
 
@@ -376,8 +370,4 @@ impl Found {
             done: Ok(()),
         }
     }
-}
-
-fn grow(dataset: &mut Dataset, by: u64) {
-    dataset.size = dataset.size.map(|size| size.saturating_add(by));
 }

@@ -1,8 +1,9 @@
 //! The checkpoint that the program reads: this rank's part of it, and the paths of its files.
 
 use crate::messages::FILE_OF_OTHER_RANK;
-use crate::session::datasets::cached::{RestartFiles, title};
+use crate::session::datasets::cached::title;
 use crate::session::datasets::location::Writers;
+use crate::session::datasets::restart_files::RestartFiles;
 use crate::session::restart::node_copies::{FileToCopy, NodeCopies};
 use crate::session::restart::read_files::ReadFiles;
 use crate::session::restart::restart_list::RestartLists;
@@ -16,15 +17,15 @@ use std::path::{Path, PathBuf};
 /// This rank's part of the checkpoint that is being read.
 #[derive(Default)]
 pub(in crate::session) struct Reading {
-    /// The lists of its files.
+    /// The lists of the checkpoint's files.
     pub(super) lists: RestartLists,
-    /// Its files that this node has in the cache, if another number of ranks wrote it.
+    /// The files that this node has copied to its cache, if another number of ranks wrote the checkpoint.
     pub(super) node_copies: NodeCopies,
-    /// Its files as they were before.
+    /// The files as they were when the restart began.
     pub(super) files: ReadFiles,
     /// An error of the system in a call of the open restart: it is no sign that the checkpoint is bad.
     pub(super) trouble: Option<Error>,
-    /// Since when it is read.
+    /// The time since which the checkpoint is read.
     pub(super) begun: Option<Instant>,
 }
 
@@ -103,6 +104,7 @@ impl Reading {
             ));
         };
         let wanted = FileToCopy {
+            root: &offered.root,
             relative: &relative,
             writer,
             recorded,

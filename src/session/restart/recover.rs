@@ -13,23 +13,22 @@ use crate::policy::flush as policy;
 use crate::session::calls::CallSigns;
 use crate::session::datasets::cached::{CachedDataset, OwnPart, title};
 use crate::session::datasets::deletion::Trash;
-use crate::session::datasets::location::{Location, Writers};
 use crate::session::datasets::search::Restart;
 use crate::session::datasets::space::share_size;
-use crate::session::datasets::survey::{PassedOver, Rejected};
+use crate::session::datasets::survey::{PassedOver, Rejected, Survey};
 use crate::session::datasets::unavailable::{Cause, Unavailable};
 use crate::session::restart::leader_report;
 use crate::session::restart::make_room::Needs;
 use crate::session::restart::recovery_plan::{Planner, cannot_be_used_now};
-use crate::session::restart::step::{Known, Messages, RecoveryStep, Rest, Step};
+use crate::session::restart::step::{Messages, RecoveryStep, Rest, Step};
 use crate::session::run::Store;
 use crate::session::stores::{confirm_in_nodes, difference_in_nodes};
 use crate::system::time::Instant;
 use crate::text::counted;
 
 impl Restart<'_> {
-    /// Looks through the stores that were `locked`, and recovers the newest checkpoint that is
-    /// complete, which is offered then. Gives its id. Collective.
+    /// Looks through the stores that were `locked`, and recovers and offers the newest complete checkpoint.
+    /// Gives its id. Collective.
     pub fn search_stores(&mut self, locked: Result<()>) -> Result<Option<u64>> {
         let run = self.run;
         let led = run.stores.iter().enumerate().filter(|(_, s)| s.leader);
@@ -72,7 +71,7 @@ impl Restart<'_> {
             (Ok(Some(_)), Some(offered)) => run.log(Event::RestartSuccess, |record| {
                 record.of(&offered.dataset).since(begun)
             }),
-            (Ok(None), _) if survey.is_some_and(|survey| survey.rebuilds > 0) => {
+            (Ok(None), _) if survey.is_some_and(Survey::has_rebuilt) => {
                 run.log(Event::RestartFail, |record| record.since(begun));
             }
             _ => {}
@@ -80,18 +79,18 @@ impl Restart<'_> {
         found
     }
 
-    /// Recovers the newest cached checkpoint that was not tried yet, which is offered then. Gives its id. Collective.
+    /// Recovers and offers the newest cached checkpoint that was not tried yet. Gives its id. Collective.
     pub fn search_cache(&mut self) -> Result<Option<u64>> {
         let found = self.try_candidates();
-        self.cached.led.deletion.start_postponed(self.run);
+        self.cached.deletion().start_postponed(self.run);
         found
     }
 
     fn try_candidates(&mut self) -> Result<Option<u64>> {
         loop {
             let ready = match self.next_step(|planner| planner.choose_candidate())? {
-                Step::Recover(order, known) => {
-                    let recovered = self.carry_out(&order, known)?;
+                Step::Recover(found, order) => {
+                    let recovered = self.carry_out(*found, &order)?;
                     let cached = recovered.and_then(|id| self.cached.get(id));
                     // Output that is no checkpoint is recovered only for its flush.
                     cached
@@ -124,26 +123,25 @@ impl Restart<'_> {
     pub fn bring_back(&mut self, slot: Slot) -> Result<bool> {
         let step = self.next_step(|planner| planner.orders_for(slot))?;
         let complete = match step {
-            Step::Recover(order, known) => self.carry_out(&order, known)?.is_some(),
+            Step::Recover(found, order) => self.carry_out(*found, &order)?.is_some(),
             Step::UseOtherRanks(_) | Step::End(_) => false,
         };
         self.search.tell_passed_over(self.run);
         if !complete {
-            self.cached.entries.retain(|cached| cached.slot() != slot);
+            self.cached.forget_unrecovered(slot);
             self.share_rest()?;
         }
-        self.cached.led.deletion.start_postponed(self.run);
-        self.cached.entries.sort_by_key(|cached| cached.dataset.id);
+        self.cached.deletion().start_postponed(self.run);
+        self.cached.sort();
         Ok(complete)
     }
 
     /// Recovers the newest checkpoint in the cache that no newer one makes superfluous, if it is due at
-    /// the end and was not needed before. Collective; without a round if nothing is to be recovered.
+    /// the end and was not needed earlier. Collective; without a round if nothing is to be recovered.
     pub fn bring_back_due(&mut self) -> Result<()> {
         let run = self.run;
         let wanted = |c: &&CachedDataset| c.dataset.is_checkpoint() && !c.prefix.is_given_up();
-        let mut newest: Vec<CachedDataset> =
-            self.cached.entries.iter().filter(wanted).cloned().collect();
+        let mut newest: Vec<CachedDataset> = self.cached.iter().filter(wanted).cloned().collect();
         newest.sort_unstable_by_key(|c| std::cmp::Reverse(c.dataset.id));
         for cached in newest {
             let due = policy::due_at_end(cached.prefix.has_files(), run.settings.flush);
@@ -191,7 +189,7 @@ impl Restart<'_> {
             if let Some(Store { layout, .. }) = run.led_store(slot.store) {
                 run.tell_not_removed(dataset::discard(&*run.files, layout, slot.id));
                 let trash = Trash::new(layout, slot.id);
-                self.cached.led.deletion.postpone(trash);
+                self.cached.deletion().postpone(trash);
             }
         }
         for slot in &rejected.quarantine {
@@ -218,41 +216,37 @@ impl Restart<'_> {
         if let Some(unavailable) = rest.unavailable {
             self.search.offer.cannot_use(unavailable);
         }
-        for one in rest.remaining {
+        for one in &rest.remaining {
             self.ids.know(one.dataset.id, one.dataset.ckpt);
-            if self.cached.get(one.dataset.id).is_none() {
-                self.cached.insert(one.cached());
-            }
         }
-        self.cached.entries.sort_by_key(|cached| cached.dataset.id);
         for slot in &rest.unusable {
             self.ids.know(slot.id, None);
         }
-        self.cached.set_unusable(rest.unusable);
+        self.cached.add_rest(rest.remaining, rest.unusable);
         if let Some(survey) = self.search.survey.get_mut() {
-            survey.unusable.clear();
+            survey.unusable_are_known();
         }
     }
 
     /// Recovers one dataset by rank 0's order. Gives its id if it is complete now. Collective.
-    fn carry_out(&mut self, order: &RecoveryOrder, known: Known) -> Result<Option<u64>> {
+    fn carry_out(&mut self, found: CachedDataset, order: &RecoveryOrder) -> Result<Option<u64>> {
         let begun = Instant::now();
         let run = self.run;
-        let Some(store) = run.stores.get(order.store) else {
+        let Some(store) = run.stores.get(found.location.store()) else {
             return Ok(None);
         };
-        // Files that are there stay at their level; lost ones are rebuilt at this rank's level.
+        // Files that are not lost stay at their level; lost files are rebuilt at this rank's level.
         let layout = match order.source {
             Some(_) => store.layout.at(order.level),
             None => store.layout.clone(),
         };
-        let named = title(&order.dataset);
-        run.log_dataset(Event::RebuildStart, &order.dataset);
+        let named = title(&found.dataset);
+        run.log_dataset(Event::RebuildStart, &found.dataset);
         if let Some(survey) = self.search.survey.get_mut() {
-            survey.rebuilds += 1;
+            survey.count_rebuild();
         }
         run.tell_once(Severity::Debug(2), format!("cached {named} is recovered"));
-        let result = self.carry_out_with_room(&layout, order)?;
+        let result = self.carry_out_with_room(&layout, &found, order)?;
         let damage = match &result {
             Ok(Recovered { damage, .. }) | Err(RecoveryFailure { damage, .. }) => damage,
         };
@@ -263,22 +257,22 @@ impl Restart<'_> {
             Ok(recovered) => {
                 let how = how_recovered(&recovered);
                 run.log(Event::RebuildSuccess, |record| {
-                    record.of(&order.dataset).note(&how).since(begun)
+                    record.of(&found.dataset).note(&how).since(begun)
                 });
                 run.tell_timed(format!("{named} is ready in the cache, {how}"), begun);
                 if recovered.unverified > 0 {
                     run.tell_once(Severity::Warning, unverified(&named, recovered.unverified));
                 }
-                self.statistics.count_recovered(&order.dataset, begun);
-                self.add_recovered(order, recovered, &layout, known)
-                    .map(Some)
+                self.statistics.count_recovered(&found.dataset, begun);
+                let ready = self.add_recovered(found, order, recovered, &layout)?;
+                Ok(Some(ready))
             }
             Err(failed) => {
                 run.log(Event::RebuildFail, |record| {
-                    let record = record.of(&order.dataset).note(failed.error.to_string());
+                    let record = record.of(&found.dataset).note(failed.error.to_string());
                     record.since(begun)
                 });
-                self.recovery_failed(order, &failed);
+                self.recovery_failed(&found, &failed);
                 Ok(None)
             }
         }
@@ -289,11 +283,13 @@ impl Restart<'_> {
     fn carry_out_with_room(
         &mut self,
         layout: &Layout,
+        found: &CachedDataset,
         order: &RecoveryOrder,
     ) -> Result<std::result::Result<Recovered, RecoveryFailure>> {
         let run = self.run;
         let signs = CallSigns::new(run);
         let access = CacheAccess {
+            dataset: &found.dataset,
             comm: &*run.comm,
             files: &*run.files,
             layout,
@@ -303,8 +299,8 @@ impl Restart<'_> {
             watch: &signs,
         };
         let needs = Needs {
-            dataset: &order.dataset,
-            store: order.store,
+            dataset: &found.dataset,
+            store: found.location.store(),
             verified: false,
         };
         loop {
@@ -317,8 +313,8 @@ impl Restart<'_> {
 
     /// A dataset could not be recovered. If a later attempt may succeed, no older one is offered.
     /// Local; the facts that all ranks have stay equal on all.
-    fn recovery_failed(&mut self, order: &RecoveryOrder, failed: &RecoveryFailure) {
-        let dataset = &order.dataset;
+    fn recovery_failed(&mut self, found: &CachedDataset, failed: &RecoveryFailure) {
+        let dataset = &found.dataset;
         let named = title(dataset);
         let run = self.run;
         let saved = self
@@ -344,13 +340,9 @@ impl Restart<'_> {
                 text,
             });
         }
-        let slot = Slot {
-            store: order.store,
-            id: dataset.id,
-        };
         if let Some(mut planner) = self.planner().take() {
             if failed.beyond_repair {
-                planner.discard_or_quarantine(slot, dataset)
+                planner.discard_or_quarantine(found.slot(), dataset)
             } else {
                 planner.survey.put_off()
             }
@@ -366,12 +358,13 @@ impl Restart<'_> {
     /// from the directory of the store. Collective, without a round.
     fn add_recovered(
         &mut self,
+        found: CachedDataset,
         order: &RecoveryOrder,
         recovered: Recovered,
         layout: &Layout,
-        known: Known,
     ) -> Result<u64> {
-        let (run, store) = (self.run, order.store);
+        let run = self.run;
+        let Slot { store, id } = found.slot();
         let filemap = recovered.filemap;
         let dataset = filemap.dataset.clone();
         let size = share_size(run, store, layout.level(), &filemap)?;
@@ -382,19 +375,15 @@ impl Restart<'_> {
         }
         self.ids.know(dataset.id, dataset.ckpt);
         let cached = CachedDataset {
-            location: Location::Cache(store),
             dataset,
-            writers: Writers::AsManyAsNow,
-            prefix: known.prefix,
-            tolerates: known.tolerates,
             own: Some(OwnPart {
                 filemap,
                 level: layout.level(),
                 bytes: size.map(|size| size.all),
             }),
+            ..found
         };
         self.cached.insert(cached);
-        let id = order.dataset.id;
         let mut trash = !order.sends.is_empty();
         if run.led_store(store).is_some() {
             let strays = dataset::discard_stray_files(&*run.files, layout, id);
@@ -402,7 +391,7 @@ impl Restart<'_> {
             run.tell_not_removed(strays.map(drop));
         }
         if trash {
-            self.cached.led.deletion.postpone(Trash::new(layout, id));
+            self.cached.deletion().postpone(Trash::new(layout, id));
         }
         Ok(id)
     }

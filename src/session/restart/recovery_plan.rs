@@ -10,17 +10,17 @@ use crate::format::{Dataset, Name};
 use crate::messages::{LOST_FILES, OUTPUT_LOST};
 use crate::prefix::index;
 use crate::redundancy::EVERYTHING;
-use crate::session::datasets::cached::{CachedDatasets, title};
-use crate::session::datasets::location::Writers;
+use crate::session::datasets::cached::{CachedDataset, CachedDatasets, title};
+use crate::session::datasets::location::{Location, Writers};
 use crate::session::datasets::other_ranks::{OtherRanks, wrong_ranks};
-use crate::session::datasets::prefix_state::PrefixState;
 use crate::session::datasets::search::{Offer, Restart, RestartSearch};
 use crate::session::datasets::survey::{InPrefix, PassedOver, Survey};
 use crate::session::datasets::unavailable::{Cause, Unavailable};
-use crate::session::restart::step::{Known, Messages, RecoveryStep, Remaining, Rest};
+use crate::session::restart::step::{Messages, RecoveryStep, Rest};
 use crate::session::run::Run;
 use crate::text::{plural, ranks_in_words};
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 
 /// The decision about a candidate.
 enum Fate {
@@ -28,9 +28,6 @@ enum Fate {
     Superfluous,
     /// The candidate cannot be used, for this reason; older ones may be.
     Unusable(String),
-    /// Neither this candidate nor an older one is used: a newer checkpoint comes first, or is
-    /// unavailable.
-    End(Option<Unavailable>),
     /// The candidate is used as a checkpoint of another number of ranks.
     OfOtherRanks,
     /// The candidate can be recovered, according to the records.
@@ -72,14 +69,23 @@ impl Restart<'_> {
 impl Planner<'_> {
     /// The orders for the newest candidate that may be complete, or the last step. Local.
     pub fn choose_candidate(&mut self) -> Result<Messages> {
-        self.survey.tried = None;
+        self.survey.set_tried(None);
         self.sort_outputs()?;
         let mut unavailable = None;
-        while let Some(at) = self.survey.cached.iter().rposition(|c| !is_output(c)) {
-            let candidate = self.survey.cached.remove(at);
+        while let Some(newest) = self.survey.cached().iter().rfind(|c| !is_output(c)) {
+            let fate = match self.fate_of(newest)? {
+                ControlFlow::Continue(fate) => fate,
+                ControlFlow::Break(why) => {
+                    unavailable = why;
+                    break;
+                }
+            };
+            let Some(candidate) = self.survey.take_newest(|c| !is_output(c)) else {
+                break;
+            };
             let slot = candidate.slot();
-            match self.fate_of(&candidate)? {
-                Fate::Superfluous => self.survey.rejected.discard.push(slot),
+            match fate {
+                Fate::Superfluous => self.survey.discard(slot),
                 Fate::Unusable(reason) => {
                     let named = title(&candidate.dataset);
                     if self.survey.is_saved(self.run, &candidate.dataset) {
@@ -95,19 +101,14 @@ impl Planner<'_> {
                             named,
                             text,
                         };
-                        self.survey.passed_over.push(passed);
+                        self.survey.pass_over(passed);
                     }
                     self.reject(slot, &candidate);
-                }
-                Fate::End(why) => {
-                    unavailable = why;
-                    self.survey.cached.insert(at, candidate);
-                    break;
                 }
                 Fate::OfOtherRanks => return self.orders_of_other_ranks(candidate),
                 Fate::Recoverable => {
                     if let Some(orders) = self.orders(&candidate) {
-                        self.survey.tried = Some(candidate);
+                        self.survey.set_tried(Some(candidate));
                         return orders;
                     }
                 }
@@ -119,23 +120,24 @@ impl Planner<'_> {
         last.for_all(self.run.comm.size())
     }
 
-    /// Decides about the newest candidate. Local.
-    fn fate_of(&self, candidate: &Candidate) -> Result<Fate> {
+    /// Decides about the newest candidate. The search ends before it if neither it nor an older one is used: a newer
+    /// checkpoint comes first, or is unavailable. Local.
+    fn fate_of(&self, candidate: &Candidate) -> Result<ControlFlow<Option<Unavailable>, Fate>> {
         let (run, dataset) = (self.run, &candidate.dataset);
         let size = run.comm.size();
         if !dataset.is_checkpoint() {
-            return Ok(Fate::Superfluous);
+            return Ok(ControlFlow::Continue(Fate::Superfluous));
         }
         let of_other_ranks = self.writers(candidate).are_others()
             && candidate.is_whole()
             && !run.settings.start_anew;
         // A dataset that seems to be lost may be on a node whose store another run has.
-        let held = self.survey.held_by_others.contains(&candidate.store);
+        let held = self.survey.leaders().is_held_by_others(candidate.store);
         if let Err(reason) = candidate.recoverable(size)
             && !of_other_ranks
             && !held
         {
-            return Ok(Fate::Unusable(reason));
+            return Ok(ControlFlow::Continue(Fate::Unusable(reason)));
         }
         if self.offer.chosen() != Some(dataset.id)
             && let Some(newer) = self.survey.newer_in_prefix(run, dataset)?
@@ -143,7 +145,7 @@ impl Planner<'_> {
             let (named, newer) = (title(dataset), title(&newer));
             let text = format!("cached {named} is older than {newer} in the prefix directory");
             run.tell_once(Severity::Note, text);
-            return Ok(Fate::End(None));
+            return Ok(ControlFlow::Break(None));
         }
         let unavailable = if held {
             Some(Unavailable::new(
@@ -157,26 +159,24 @@ impl Planner<'_> {
             self.unread_after(dataset)
         };
         Ok(match of_other_ranks {
-            _ if unavailable.is_some() || !self.offer.allows(dataset) => Fate::End(unavailable),
-            true => Fate::OfOtherRanks,
-            false => Fate::Recoverable,
+            _ if unavailable.is_some() || !self.offer.allows(dataset) => {
+                ControlFlow::Break(unavailable)
+            }
+            true => ControlFlow::Continue(Fate::OfOtherRanks),
+            false => ControlFlow::Continue(Fate::Recoverable),
         })
     }
 
-    fn writers(&self, candidate: &Candidate) -> Writers {
+    pub fn writers(&self, candidate: &Candidate) -> Writers {
         Writers::new(self.run, candidate.ranks as u64)
     }
 
     /// The newest dataset after `dataset` with a record that cannot be read now. Local.
     fn unread_after(&self, dataset: &Dataset) -> Option<Unavailable> {
-        let newer = |slot: &&Slot| slot.id > dataset.id;
-        let unread = self.survey.unread.iter().filter(newer).map(|slot| slot.id);
-        let id = unread.max()?;
-        let completed = self.survey.last_run.completed.iter();
-        let mut known = completed.filter(|(other, _)| *other == id);
+        let (id, created) = self.survey.newest_unread(dataset)?;
         Some(Unavailable {
             id,
-            created: known.next_back().map(|(_, created)| *created),
+            created,
             name: Name::default(),
             cause: Cause::InCache,
             why: cannot_be_used_now("a record of it cannot be read (see above)"),
@@ -186,10 +186,10 @@ impl Planner<'_> {
     /// The messages with the orders for a candidate; `None` if it cannot be recovered.
     /// Local.
     fn orders(&mut self, candidate: &Candidate) -> Option<Result<Messages>> {
-        if self.survey.held_by_others.contains(&candidate.store) {
+        if self.survey.leaders().is_held_by_others(candidate.store) {
             return None;
         }
-        let leaders = self.survey.leaders.get(candidate.store)?;
+        let leaders = self.survey.leaders().of(candidate.store)?;
         let orders = candidate.orders(leaders)?;
         let named = title(&candidate.dataset);
         if !candidate.disputed.is_empty() {
@@ -205,13 +205,16 @@ impl Planner<'_> {
             let text = format!("cached {named} has lost the files of {ranks} ({LOST_FILES})");
             self.run.tell_once(Severity::Note, text);
         }
-        let known = match self.known(candidate, true) {
-            Ok(known) => known,
+        let found = match self.in_cache(candidate) {
+            Ok(found) => found,
             Err(error) => return Some(Err(error)),
         };
         let mut step = RecoveryStep {
-            rejected: std::mem::take(&mut self.survey.rejected),
-            known,
+            rejected: self.survey.take_rejected(),
+            cached: Some(CachedDataset {
+                tolerates: self.tolerates(candidate, true),
+                ..found
+            }),
             ..RecoveryStep::default()
         };
         Some(step.with_orders(orders))
@@ -220,10 +223,9 @@ impl Planner<'_> {
     /// The messages for a dataset that was not tried yet; empty ones if it cannot be
     /// recovered. Local.
     pub fn orders_for(&mut self, slot: Slot) -> Result<Messages> {
-        let at = self.survey.cached.iter().rposition(|c| c.slot() == slot);
-        let candidate = at.map(|at| self.survey.cached.remove(at));
+        let candidate = self.survey.take_newest(|c| c.slot() == slot);
         let orders = candidate.as_ref().and_then(|one| self.orders(one));
-        self.survey.tried = candidate;
+        self.survey.set_tried(candidate);
         match orders {
             Some(orders) => orders,
             None => RecoveryStep::default().for_all(self.run.comm.size()),
@@ -246,7 +248,7 @@ impl Planner<'_> {
         }
         Ok(RecoveryStep {
             rest: self.rest(&outdated)?,
-            rejected: std::mem::take(&mut self.survey.rejected),
+            rejected: self.survey.take_rejected(),
             ..RecoveryStep::default()
         })
     }
@@ -268,10 +270,9 @@ impl Planner<'_> {
                 continue;
             }
             // Lost parts are rebuilt only when the dataset is needed.
-            remaining.push(Remaining {
-                store: candidate.store,
-                dataset: candidate.dataset.clone(),
-                known: self.known(candidate, false)?,
+            remaining.push(CachedDataset {
+                tolerates: self.tolerates(candidate, false),
+                ..self.in_cache(candidate)?
             });
         }
         Ok(Rest {
@@ -283,7 +284,7 @@ impl Planner<'_> {
 
     /// Directories that no restart can use, also those that the other ranks do not know yet. Local.
     pub fn unusable(&self) -> Vec<Slot> {
-        [&self.cached.unusable[..], &self.survey.unusable].concat()
+        [self.cached.unusable(), self.survey.unusable()].concat()
     }
 
     /// Number of failure groups that may be lost without losing a dataset, on the nodes of this run:
@@ -295,8 +296,7 @@ impl Planner<'_> {
         if descriptor.is_some_and(StoreDescriptor::outlives_nodes) {
             return EVERYTHING;
         }
-        let domains = self.survey.domains.get(store);
-        let domains = domains.map_or(&[][..], Vec::as_slice);
+        let domains = self.survey.leaders().domains(store);
         let (now, meant) = candidate.tolerates(domains, recovered);
         if now < meant && recovered {
             let text = format!(
@@ -311,36 +311,27 @@ impl Planner<'_> {
         now
     }
 
-    /// The facts about a dataset that the other ranks must know: once it is `recovered`, or else in
-    /// its present state. Local.
-    fn known(&self, candidate: &Candidate, recovered: bool) -> Result<Known> {
+    /// The dataset of a candidate, by its records and by the index: as one that tolerates no loss. Local.
+    pub fn in_cache(&self, candidate: &Candidate) -> Result<CachedDataset> {
         let dataset = &candidate.dataset;
         let index = index::read(&*self.run.files, &self.run.prefix)?;
-        let found = self.survey.find_in_prefix(&index, dataset);
-        let key = (dataset.id, dataset.created);
-        Ok(Known {
-            tolerates: self.tolerates(candidate, recovered),
-            prefix: match found {
-                InPrefix::Complete => PrefixState::Saved,
-                InPrefix::Dropped => PrefixState::Dropped,
-                InPrefix::Superseded => PrefixState::Superseded,
-                InPrefix::Absent if self.survey.last_run.interrupted.contains(&key) => {
-                    PrefixState::FlushFailed
-                }
-                InPrefix::Absent => PrefixState::Absent,
-            },
+        Ok(CachedDataset {
+            location: Location::Cache(candidate.store),
+            dataset: dataset.clone(),
+            prefix: self.survey.prefix_state(&index, dataset),
+            ..CachedDataset::default()
         })
     }
 
     /// Decides about cached output that is no checkpoint. Output that the prefix directory lacks
     /// stays among the candidates, and is flushed after the search; other output is deleted. Local.
     fn sort_outputs(&mut self) -> Result<()> {
-        if !self.survey.cached.iter().any(is_output) {
+        if !self.survey.cached().iter().any(is_output) {
             return Ok(());
         }
         let index = index::read(&*self.run.files, &self.run.prefix)?;
         let (mut saved, mut lost) = (Vec::new(), Vec::new());
-        for candidate in std::mem::take(&mut self.survey.cached) {
+        for candidate in self.survey.take_cached() {
             let slot = candidate.slot();
             let found = self.survey.find_in_prefix(&index, &candidate.dataset);
             let why = match found {
@@ -349,7 +340,7 @@ impl Planner<'_> {
                     saved.push(slot);
                     continue;
                 }
-                InPrefix::Absent if self.survey.held_by_others.contains(&candidate.store) => Ok(()),
+                InPrefix::Absent if self.survey.leaders().is_held_by_others(candidate.store) => Ok(()),
                 InPrefix::Absent => candidate
                     .recoverable(self.run.comm.size())
                     .map_err(|why| match self.writers(&candidate) {
@@ -363,7 +354,7 @@ impl Planner<'_> {
                 ),
             };
             let Err(why) = why else {
-                self.survey.cached.push(candidate);
+                self.survey.keep(candidate);
                 continue;
             };
             let text = format!(
@@ -372,17 +363,17 @@ impl Planner<'_> {
             );
             self.run.tell_once(Severity::Warning, text);
             match found {
-                InPrefix::Superseded => self.survey.unusable.push(slot),
+                InPrefix::Superseded => self.survey.cannot_use(slot),
                 _ => lost.push((slot, candidate)),
             }
         }
         for slot in saved {
-            let candidates = self.survey.cached.iter().map(Candidate::slot);
+            let candidates = self.survey.cached().iter().map(Candidate::slot);
             let mut others = candidates
                 .chain(self.unusable())
                 .chain(lost.iter().map(|l| l.0));
             if others.all(|other| other != slot) {
-                self.survey.rejected.discard.push(slot);
+                self.survey.discard(slot);
             }
         }
         for (slot, candidate) in lost {
@@ -395,7 +386,7 @@ impl Planner<'_> {
     /// may be able to use it: it stays until room is needed. Local.
     fn reject(&mut self, slot: Slot, candidate: &Candidate) {
         match self.writers(candidate) {
-            Writers::Others(_) => self.survey.unusable.push(slot),
+            Writers::Others(_) => self.survey.cannot_use(slot),
             Writers::AsManyAsNow => self.discard_or_quarantine(slot, &candidate.dataset),
         }
     }
@@ -407,14 +398,7 @@ impl Planner<'_> {
         if pending || self.unusable().contains(&slot) {
             return;
         }
-        let survey = &mut *self.survey;
-        let key = (dataset.id, dataset.created);
-        if survey.last_run.completed.contains(&key) {
-            survey.rejected.quarantine.push(slot);
-            survey.unusable.push(slot);
-        } else {
-            survey.rejected.discard.push(slot);
-        }
+        self.survey.discard_or_quarantine(slot, dataset);
     }
 }
 
@@ -441,8 +425,10 @@ pub(in crate::session) fn cannot_be_used_now(why: &str) -> String {
 mod tests {
     use super::*;
     use crate::cache::plan::Inventory;
+    use crate::comm::RankList;
     use crate::format::flush_file;
     use crate::session::datasets::cached::note;
+    use crate::session::datasets::store_leaders::StoreLeaders;
     use crate::session::testing::{checkpoint, found, joined, recovered, run_in};
 
     /// Rank 0's state after it has classified an inventory.
@@ -455,8 +441,11 @@ mod tests {
     impl Root {
         fn new(run: Run, inventory: Inventory) -> Self {
             let mut survey = Survey::default();
-            survey.leaders = vec![vec![0]; run.stores.len()];
-            survey.domains = vec![vec![0]; run.stores.len()];
+            let mut leaders = StoreLeaders::new(run.stores.len(), 1);
+            for store in 0..run.stores.len() {
+                leaders.enter(store, &RankList::one(0), 0, 0);
+            }
+            survey.set_leaders(leaders);
             survey.classify(&run, &[(0, inventory)]);
             let offer = Offer::default();
             Root { run, survey, offer }
@@ -495,7 +484,8 @@ mod tests {
     }
 
     fn tried(step: &RecoveryStep) -> Option<u64> {
-        step.order.as_ref().map(|order| order.dataset.id)
+        let (cached, order) = (step.cached.as_ref(), step.order.as_ref());
+        cached.zip(order).map(|(cached, _)| cached.dataset.id)
     }
 
     #[test]
@@ -568,7 +558,7 @@ mod tests {
         let (run, _) = run_in(&dir, &[("SCR_START_ANEW", "1")]);
         let mut root = Root::new(run, both());
         assert_eq!(tried(&root.next()), Some(1));
-        assert_eq!(root.survey.unusable, [slot(2)]);
+        assert_eq!(root.survey.unusable(), [slot(2)]);
     }
 
     #[test]

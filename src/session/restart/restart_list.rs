@@ -4,7 +4,8 @@
 use crate::comm::{Term, collective::combine};
 use crate::prefix::file_lists::FileLists;
 use crate::session::Session;
-use crate::session::datasets::cached::{RestartFiles, title};
+use crate::session::datasets::cached::title;
+use crate::session::datasets::restart_files::RestartFiles;
 use crate::session::datasets::search::Offer;
 use crate::session::datasets::unavailable::Cause;
 use crate::session::run::Run;
@@ -82,7 +83,7 @@ impl Session {
     /// `SCR_START_ANEW` forbids it in any case. Collective; one round.
     ///
     /// # Errors
-    /// Ranks disagree, or a phase is open. Nothing changes then.
+    /// Ranks disagree, or a phase is open. After these errors nothing has changed.
     pub fn allow_other_ranks(&mut self, allowed: bool) -> Result<()> {
         let call = Call::AllowOtherRanks;
         self.state.allow(call)?;
@@ -99,7 +100,7 @@ impl Session {
         if self.other_ranks.allowed {
             self.search.offer.try_again(Cause::OfOtherRanks);
         } else {
-            self.cached.entries.retain(|c| !c.writers.are_others());
+            self.cached.forget_of_other_ranks();
             self.search.offer.withdraw_of_other_ranks();
         }
         Ok(())
@@ -114,8 +115,8 @@ impl Session {
         Ok(offered.writers.count(&self.run))
     }
 
-    /// From now on this restart reads files without a copy on the node in the prefix directory: for a reader that
-    /// reads only parts of files, and each part once. Local.
+    /// Makes this restart read files in the prefix directory from now on, without a copy on the node. This is for a
+    /// reader that reads only parts of files, and each part once. Local.
     pub fn read_in_place(&mut self) {
         self.reading.node_copies.leave_out();
     }

@@ -3,10 +3,8 @@
 use crate::Result;
 use crate::cache::plan::{RecoveryOrder, Slot};
 use crate::comm::RankList;
-use crate::format::{Dataset, from_message, to_message};
+use crate::format::{from_message, to_message};
 use crate::session::datasets::cached::CachedDataset;
-use crate::session::datasets::location::Location;
-use crate::session::datasets::prefix_state::PrefixState;
 use crate::session::datasets::survey::Rejected;
 use crate::session::datasets::unavailable::Unavailable;
 use serde::{Deserialize, Serialize};
@@ -15,9 +13,9 @@ use std::collections::BTreeMap;
 /// The next step of the ranks. All ranks get the same, except for their orders.
 pub(in crate::session) enum Step {
     /// They recover a dataset.
-    Recover(Box<RecoveryOrder>, Known),
+    Recover(Box<CachedDataset>, Box<RecoveryOrder>),
     /// They use a dataset that another number of ranks wrote.
-    UseOtherRanks(OfOtherRanks),
+    UseOtherRanks(Box<CachedDataset>),
     /// Nothing is left to try.
     End(Rest),
 }
@@ -27,10 +25,10 @@ pub(in crate::session) enum Step {
 #[serde(rename_all = "UPPERCASE", default)]
 pub(in crate::session) struct RecoveryStep {
     pub rejected: Rejected,
+    /// The dataset that is tried: one to recover, as it will be then, or one that another number of ranks wrote.
+    pub cached: Option<CachedDataset>,
+    /// What the rank does to recover it.
     pub order: Option<RecoveryOrder>,
-    /// Rank 0's facts about the dataset of the order.
-    pub known: Known,
-    pub of_other_ranks: Option<OfOtherRanks>,
     pub rest: Rest,
 }
 
@@ -38,7 +36,7 @@ pub(in crate::session) struct RecoveryStep {
 pub(in crate::session) type Messages = Vec<(RankList, Vec<u8>)>;
 
 impl RecoveryStep {
-    /// This step for all of so many ranks. Rank 0.
+    /// The message with this step for all of `size` ranks. Rank 0.
     pub fn for_all(&self, size: usize) -> Result<Messages> {
         Ok(vec![(RankList::all(size), to_message(self)?)])
     }
@@ -67,10 +65,10 @@ impl RecoveryStep {
     }
 
     pub fn step(self) -> Step {
-        match (self.order, self.of_other_ranks) {
-            (Some(order), _) => Step::Recover(Box::new(order), self.known),
-            (None, Some(found)) => Step::UseOtherRanks(found),
-            (None, None) => Step::End(self.rest),
+        match (self.cached, self.order) {
+            (Some(cached), Some(order)) => Step::Recover(Box::new(cached), Box::new(order)),
+            (Some(cached), None) => Step::UseOtherRanks(Box::new(cached)),
+            (None, _) => Step::End(self.rest),
         }
     }
 }
@@ -80,53 +78,9 @@ impl RecoveryStep {
 #[serde(rename_all = "UPPERCASE", default)]
 pub(in crate::session) struct Rest {
     /// Datasets that were not recovered.
-    pub remaining: Vec<Remaining>,
+    pub remaining: Vec<CachedDataset>,
     /// Directories that no restart can use, but that stay until room is needed.
     pub unusable: Vec<Slot>,
     /// A dataset that may be complete and cannot be used, so that no older one may be used.
     pub unavailable: Option<Unavailable>,
-}
-
-/// Rank 0's facts about a dataset that is recovered.
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
-#[serde(rename_all = "UPPERCASE", default)]
-pub(in crate::session) struct Known {
-    /// Number of failure groups that may be lost once the dataset is recovered.
-    pub tolerates: usize,
-    pub prefix: PrefixState,
-}
-
-/// Rank 0's message about a dataset of an earlier run that stays in the cache as it is.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(rename_all = "UPPERCASE", default)]
-pub(in crate::session) struct Remaining {
-    /// Index of its store.
-    pub store: usize,
-    pub dataset: Dataset,
-    pub known: Known,
-}
-
-impl Remaining {
-    /// The dataset counts against the cache size.
-    pub fn cached(self) -> CachedDataset {
-        CachedDataset {
-            location: Location::Cache(self.store),
-            dataset: self.dataset,
-            tolerates: self.known.tolerates,
-            prefix: self.known.prefix,
-            ..CachedDataset::default()
-        }
-    }
-}
-
-/// Rank 0's message about a dataset in the cache that another number of ranks wrote.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "UPPERCASE")]
-pub(in crate::session) struct OfOtherRanks {
-    pub slot: Slot,
-    pub dataset: Dataset,
-    /// Number of ranks that wrote the dataset.
-    pub ranks: u64,
-    /// True if the dataset is also good in the prefix directory.
-    pub in_prefix: bool,
 }

@@ -73,7 +73,7 @@ pub fn report_difference(
 pub struct RootSettings<'a> {
     /// The node of rank 0.
     pub node: &'a Name,
-    /// From [`pack`].
+    /// The settings in the form of [`pack`].
     pub packed: &'a [u8],
 }
 

@@ -8,11 +8,11 @@ use crate::session::Session;
 use crate::session::datasets::cached::{CachedDataset, CachedDatasets};
 use crate::session::run::Run;
 
-/// After the recovery in `SCR_Init`, which has recovered the checkpoint `newest`: recovers and flushes the cached
-/// datasets that must be in the prefix directory and are not, oldest first. With `SCR_GLOBAL_RESTART` it then empties the cache,
-/// since the restart must come from the prefix directory, where all ranks see all files. All
-/// datasets are tried; then the first failure is returned. Errors of the transport are returned at
-/// once. With `SCR_FETCH=0` the cache stays, as the restart can only be from there. Collective.
+/// Recovers and flushes the cached datasets that must be in the prefix directory and are not, oldest first. Called
+/// after `SCR_Init` has recovered the checkpoint `newest`. With `SCR_GLOBAL_RESTART` the cache is then emptied, since the
+/// restart must come from the prefix directory, where all ranks see all files. With `SCR_FETCH=0` the cache stays, as
+/// the restart can only be from the cache. All datasets are tried before the first failure is returned; errors of the
+/// transport are returned at once. Collective.
 pub(super) fn flush_recovered(session: &mut Session, newest: Option<u64>) -> Result<()> {
     let settings = &session.run.settings;
     let (global, on_restart) = (settings.global_restart, settings.flush_on_restart);
@@ -22,7 +22,7 @@ pub(super) fn flush_recovered(session: &mut Session, newest: Option<u64>) -> Res
     let mut result = Ok(());
     for slot in due {
         let here = |c: &CachedDataset| c.slot() == slot && c.is_whole();
-        if !session.cached.entries.iter().any(here) && !session.restart().bring_back(slot)? {
+        if !session.cached.iter().any(here) && !session.restart().bring_back(slot)? {
             continue;
         }
         let flushed = if global {
@@ -38,7 +38,7 @@ pub(super) fn flush_recovered(session: &mut Session, newest: Option<u64>) -> Res
         let saved = cached.slots(|cached| cached.prefix.has_files());
         cached.remove(&session.run, search, &saved);
         if let Some(survey) = search.survey.get_mut() {
-            survey.cached.clear();
+            survey.forget_cached();
         }
         search.offer.withdraw();
     }

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 /// Settings and directories of one rank.
 pub(in crate::session) struct LocalSetup {
-    /// From rank 0.
+    /// The facts that rank 0 has sent.
     pub info: RunInfo,
     pub settings: Settings,
     pub node: String,

@@ -13,7 +13,7 @@ use super::Session;
 use crate::comm::{Agreed, Agreement, Communicator, Term};
 use crate::config::{Config, Settings};
 use crate::events::{Console, Severity, Sink};
-use crate::format::{Dataset, Name, flush_file};
+use crate::format::{Dataset, Name};
 use crate::job::Environment;
 use crate::messages::{CACHE_OF_ONE, INCOMPLETE_DATASET, PURGED};
 use crate::policy::halt::FINALIZED;
@@ -319,7 +319,7 @@ impl Session {
         self.search.offer.withdraw();
         self.flush_before_halt()?;
         // Deletion starts last, since it would slow the rounds of a start.
-        self.cached.led.deletion.start_postponed(&self.run);
+        self.cached.deletion().start_postponed(&self.run);
         Ok(())
     }
 
@@ -344,13 +344,9 @@ impl Session {
     /// Tells of the newest dataset in the index, which is not complete there: the user must know what a
     /// restart lacks. Local.
     fn tell_unfinished(&self, dataset: &Dataset) {
-        // One that this run cannot use yet may be used once the program allows other numbers of ranks.
+        // A dataset that this run cannot use yet may be used once the program allows other numbers of ranks.
         let created = dataset.created;
-        let cached = self
-            .cached
-            .entries
-            .iter()
-            .any(|c| c.dataset.created == created);
+        let cached = self.cached.iter().any(|c| c.dataset.created == created);
         let waiting = self.search.offer.unavailable();
         let in_cache = cached || waiting.iter().any(|one| one.created == Some(created));
         let (severity, what) = if in_cache {
@@ -430,26 +426,8 @@ impl Session {
             }
             _ => run.keep_record(update),
         }
-        // The record keeps the datasets in the cache that cannot be used now.
         let mut record = records::read_flush_file(files, prefix).unwrap_or_default();
-        let kept = |id: &u64| self.cached.unusable.iter().any(|slot| slot.id == *id);
-        let in_bypass = |id: &u64| {
-            survey
-                .last_run
-                .in_bypass
-                .keys()
-                .any(|(other, _)| other == id)
-        };
-        record.datasets.retain(|id, _| kept(id) || in_bypass(id));
-        for cached in &self.cached.entries {
-            let mut entry = flush_file::FlushEntry::cached(cached.dataset.clone());
-            if cached.prefix.has_files() {
-                entry.set_flush(Some(flush_file::PFS));
-            } else if cached.prefix.flush_failed() {
-                entry.set_flush(Some(flush_file::FLUSH_FAILED));
-            }
-            record.datasets.insert(cached.dataset.id, entry);
-        }
+        survey.renew(&mut record, &self.cached);
         run.keep_record(|| records::write_flush_file(files, prefix, &record));
         Ok(())
     }

@@ -134,7 +134,7 @@ impl Kept {
         let statistics = std::mem::replace(&mut session.statistics, Statistics::new());
         let (identity, ids) = (session.identity, session.ids);
         let allows_other_ranks = session.other_ranks.allowed;
-        // Before the result is made: if this unwinds, the locks must end.
+        // The session is dropped before the result is made: if the drop panics, the locks must end.
         drop(session);
         Kept {
             identity,

@@ -44,7 +44,7 @@ pub(in crate::session) struct RunInfo {
 
 /// The facts that rank 0 keeps for itself.
 pub(in crate::session) struct RootState {
-    /// On the prefix directory, if its file system has locks.
+    /// The lock on the prefix directory, if its file system has locks.
     pub lock: Option<Box<dyn Lock>>,
     pub names: KnownNames,
     /// The newest dataset in the index, if it is not complete.
@@ -166,8 +166,8 @@ impl RootSetup<'_> {
         Ok(Some((root, message)))
     }
 
-    /// Fails if this process is alone, and its launcher has started several: each of them would be a run of its own, on the
-    /// checkpoints of the one before. Local.
+    /// Fails if this process is alone, but its launcher has started several processes. Each of them would be a run of its
+    /// own, on the checkpoints of the run before it. Local.
     fn require_all(&self) -> Result<()> {
         let Some(mpi) = &self.alone_in else {
             return Ok(());

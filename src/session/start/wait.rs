@@ -12,7 +12,7 @@ use std::os::unix::net::{SocketAddr, UnixListener};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// After this time rank 0 reports it, and after the second one a rank of each other node.
+/// Rank 0 reports a wait after the first of these times, and a rank of each other node after the second.
 const RANK_0: Duration = Duration::from_secs(60);
 const OTHERS: Duration = Duration::from_secs(90);
 

@@ -100,14 +100,26 @@ pub fn refusal<'a>(site: &Site, calls: &'a str, errno: &'a str) -> Refusal<'a> {
 /// The command, under strace: the system refuses these calls to it, and to what it starts, and each refusal is a line of
 /// the file `log`.
 pub fn refused(plain: &Command, refusal: &Refusal, log: &Path) -> Command {
+    let Refusal { calls, errno, at } = refusal;
+    let inject = format!("inject={calls}:error={errno}");
+    traced(plain, log, &[&format!("trace={calls}"), &inject], at)
+}
+
+/// The command, under strace: it, or a process that it starts, is killed at the call of this number that is one of `calls`.
+pub fn killed_at(plain: &Command, calls: &str, number: u64) -> Command {
+    let inject = format!("inject={calls}:signal=SIGKILL:when={number}");
+    let trace = format!("trace={calls}");
+    traced(plain, Path::new("/dev/null"), &[&trace, &inject], &[])
+}
+
+/// The command, under strace with these expressions, for calls at these paths only unless there are none.
+fn traced(plain: &Command, log: &Path, expressions: &[&str], at: &[PathBuf]) -> Command {
     let mut command = Command::new(strace());
     // The command stays the child of this process, and strace watches from outside.
     command.args(["-D", "-f", "-qq", "-o"]).arg(log);
-    let Refusal { calls, errno, at } = refusal;
-    command.arg("-e").arg(format!("trace={calls}"));
-    command
-        .arg("-e")
-        .arg(format!("inject={calls}:error={errno}"));
+    for expression in expressions {
+        command.args(["-e", expression]);
+    }
     at.iter().for_each(|path| {
         command.arg("-P").arg(path);
     });

@@ -160,7 +160,7 @@ impl Site {
         let made = by_name::make_current(&self.files, &self.prefix(), &name);
         // Newer ones may have come meanwhile.
         self.oracle.borrow_mut().made_current(&name.to_string());
-        self.unless_gone(made, &name)
+        self.unless_gone(made.map(drop), &name)
     }
 
     fn drop_one(&self, which: u64) -> Result<String> {
@@ -410,7 +410,7 @@ impl Site {
     /// What `scr postrun` learns from the prefix directory.
     pub fn look(&self) -> Result<(FlushFile, Option<Index>)> {
         self.finish_flushes()?;
-        // If it is damaged, the nodes know as much.
+        // If the flush file is damaged, what is in the caches of the nodes tells the same.
         let record = records::read_flush_file(&self.files, &self.prefix());
         let index = index::lookup(&self.files, &self.prefix());
         Ok((record.unwrap_or_default(), index.unwrap_or_default()))
@@ -545,7 +545,7 @@ impl Site {
             let dir = self.prefix().dataset(*id);
             rank2file::for_each(&self.files, &dir, |_, entry| {
                 ranks += 1;
-                finish::check_files(&self.files, &self.prefix(), *id, entry, "")
+                finish::check_files(&self.files, &self.prefix(), *id, entry)
             })?;
             let all = rank2file::ranks(&self.files, &dir)?;
             if ranks != all {

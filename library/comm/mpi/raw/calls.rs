@@ -8,7 +8,7 @@ use std::ffi::{c_char, c_int, c_void};
 /// The result of a call without an MPI: not a code of success.
 pub(super) const NO_MPI: c_int = -1;
 
-/// Those of the MPI that was found.
+/// The functions of the MPI that was found.
 pub(super) fn functions() -> Option<&'static Forms> {
     found().map(|mpi| &mpi.functions)
 }

@@ -19,7 +19,7 @@ pub(super) enum Family {
 
 macro_rules! handles {
     ($($name:ident: $mpich:literal, $variable:literal, $standard:literal;)*) => {
-        /// Handles that are there from the beginning.
+        /// Handles that MPI has from the beginning.
         pub(super) struct Handles {
             $(pub $name: Handle,)*
         }

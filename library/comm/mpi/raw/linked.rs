@@ -37,13 +37,13 @@ impl Library {
     }
 
     /// # Errors
-    /// There is no such function.
+    /// The library has no function of this name.
     pub fn required(&self, name: &str) -> Result<*mut c_void> {
         let missing = || Error::comm(name, "the MPI of the program does not have it".to_string());
         self.symbol(name).ok_or_else(missing)
     }
 
-    /// A handle that is there from the beginning, as `mpi.h` has it.
+    /// A handle that MPI has from the beginning, as `mpi.h` has it.
     ///
     /// # Errors
     /// `linked.c` does not list this handle.
@@ -63,11 +63,20 @@ impl Library {
     }
 }
 
-static LINKED: OnceLock<Option<Mpi>> = OnceLock::new();
+static LINKED: OnceLock<Result<Mpi>> = OnceLock::new();
 
 /// The MPI of the build.
 pub(super) fn found() -> Option<&'static Mpi> {
-    LINKED.get_or_init(|| linked().ok()).as_ref()
+    LINKED.get_or_init(linked).as_ref().ok()
+}
+
+/// Checks that the MPI of the build can be called. Local.
+///
+/// # Errors
+/// It lacks what the transport needs.
+pub(in super::super) fn check_linked() -> Result<()> {
+    let linked = LINKED.get_or_init(linked);
+    linked.as_ref().map(drop).map_err(Error::clone)
 }
 
 fn linked() -> Result<Mpi> {

@@ -36,9 +36,9 @@ pub(super) use self::find::{check_family, leave_other};
 use self::functions::{Forms, Functions};
 use self::handle::{Form, Handle};
 #[cfg(feature = "mpi")]
-pub(super) use self::linked::leave_other;
-#[cfg(feature = "mpi")]
 use self::linked::{Library, found};
+#[cfg(feature = "mpi")]
+pub(super) use self::linked::{check_linked, leave_other};
 #[cfg(not(feature = "mpi"))]
 use self::search::Library;
 use super::attribute::{copy, delete};

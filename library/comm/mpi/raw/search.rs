@@ -42,11 +42,11 @@ impl Library {
         })
     }
 
-    /// A handle that is there from the beginning: the value that it has in MPICH's family and in the standard, or the
+    /// A handle that MPI has from the beginning: the value that it has in MPICH's family and in the standard, or the
     /// address of a variable.
     ///
     /// # Errors
-    /// It has no such variable.
+    /// The library has no variable of this name.
     pub fn handle(
         &self,
         family: Family,

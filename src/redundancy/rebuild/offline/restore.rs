@@ -21,7 +21,7 @@ pub(super) struct Restore<'s> {
     pub set: &'s ExaminedSet<'s>,
     pub code: &'s Code,
     pub verdict: &'s Verdict,
-    /// True if redundancy files are rebuilt, too.
+    /// True if redundancy files are also rebuilt.
     pub redundancy: bool,
 }
 

@@ -124,7 +124,7 @@ impl LastRun {
     }
 }
 
-/// Rank 0: the datasets that the last run of this job wrote in bypass, if this run writes such datasets in bypass, too.
+/// Rank 0: the datasets that the last run of this job wrote in bypass, if this run also writes such datasets in bypass.
 /// SCR v3.1.0 has records of them in the cache, and restarts from them without a fetch. With `SCR_FETCH=0` also the
 /// datasets that the last run removed from its cache in `SCR_Finalize`, and the newest checkpoint that has left the cache
 /// for another dataset.

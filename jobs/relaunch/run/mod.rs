@@ -4,6 +4,9 @@ use super::time_left::TooLittleTime;
 use scr_engine::policy::halt::FINALIZED;
 use std::fmt;
 
+#[cfg(test)]
+mod tests;
+
 /// The facts on which the decision depends.
 #[derive(Debug, Clone, Default)]
 pub struct LoopState {
@@ -30,17 +33,25 @@ pub struct LoopState {
     pub ends: Vec<LaunchEnd>,
     /// Number of launches in a row that failed alike, after which no other is made; 0 for no limit.
     pub most_alike: u64,
+    /// True if nodes went down since the last launch.
+    pub node_lost: bool,
+    /// Pause after the loss of nodes, seconds, so that the resource manager can settle.
+    pub settle: u64,
+    /// True if the pause before the next launch is over.
+    pub waited: bool,
 }
 
 /// The end of a launch.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LaunchEnd {
-    /// Its number, from 1 on.
+    /// The number of the launch, from 1 on.
     pub number: u64,
     /// Exit code.
     pub code: i32,
     /// True if the launch was killed because it made no progress.
     pub hung: bool,
+    /// The id of the newest dataset when the launch began; 0 before the first dataset.
+    pub before: u64,
     /// The id of the newest dataset when the launch ended; 0 before the first dataset.
     pub newest: u64,
     /// True if a node was found to be down after the launch.
@@ -81,10 +92,21 @@ pub struct NodeCount {
 pub enum NextStep {
     /// Test which nodes can be used.
     Test,
+    /// Wait before the launch.
+    Wait(Pause),
     /// Launch the program.
     Launch,
     /// End the loop.
     Stop(StopReason),
+}
+
+/// A pause before a launch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pause {
+    /// The length of the pause.
+    pub seconds: u64,
+    /// Number of launches in a row without a new dataset.
+    pub fruitless: u32,
 }
 
 /// The reason why the loop ends.
@@ -104,7 +126,7 @@ pub enum StopReason {
     OwnNode(String),
     /// Too few nodes can be used.
     TooFewNodes(NodeCount),
-    /// So many of the last launches failed alike.
+    /// This many of the last launches failed alike.
     SameFailure(usize),
     /// The allocation ends before a launch could save its results.
     TooLittleTime(TooLittleTime),
@@ -148,7 +170,10 @@ pub fn next_step(state: &LoopState) -> NextStep {
         _ if state.most_alike > 0 && state.alike().len() as u64 >= state.most_alike => {
             StopReason::SameFailure(state.alike().len())
         }
-        _ => return NextStep::Launch,
+        _ => {
+            let pause = (!state.waited).then(|| state.pause()).flatten();
+            return pause.map_or(NextStep::Launch, NextStep::Wait);
+        }
     })
 }
 
@@ -161,6 +186,23 @@ impl LoopState {
         };
         let count = self.ends.iter().rev().take_while(|end| end.is_like(last));
         &self.ends[self.ends.len() - count.count()..]
+    }
+
+    /// The pause before the next launch: after the loss of nodes, to give the resource manager time. After launches in a row
+    /// without a new dataset it grows, so that a program that cannot start does not keep the scheduler busy.
+    fn pause(&self) -> Option<Pause> {
+        let in_a_row = self.ends.iter().rev();
+        let in_a_row = in_a_row.take_while(|end| end.newest <= end.before);
+        let fruitless = u32::try_from(in_a_row.count()).unwrap_or(u32::MAX);
+        let back_off = match fruitless {
+            0 | 1 => 0,
+            n => 1u64
+                .checked_shl(n - 1)
+                .map_or(LONGEST_PAUSE, |s| s.min(LONGEST_PAUSE)),
+        };
+        let settle = if self.node_lost { self.settle } else { 0 };
+        let seconds = settle.max(back_off);
+        (seconds > 0).then_some(Pause { seconds, fruitless })
     }
 
     /// The facts on which the next decision depends, in lines.
@@ -221,8 +263,8 @@ impl LoopState {
     }
 
     /// The exit code of the loop: the exit code of the last launch, except that 0 is only for a
-    /// program that was finished. A signal or the watchdog may have ended the run before, and
-    /// launchers and programs that handle SIGTERM end with 0 then. `failed`: the loop itself had an
+    /// program that was finished. A signal or the watchdog may have ended the run earlier, and
+    /// launchers and programs that handle SIGTERM then end with 0. `failed`: the loop itself had an
     /// error.
     pub fn exit_code(&self, failed: bool) -> i32 {
         match (self.code, self.signal) {
@@ -249,18 +291,15 @@ pub fn limit(runs: Option<i64>, retries: Option<i64>) -> Option<u64> {
 /// Longest pause after launches without progress, seconds.
 const LONGEST_PAUSE: u64 = 60;
 
-/// Pause before the next launch, seconds: `settle` if nodes were lost, to give the scheduler time.
-/// After `fruitless` consecutive launches without progress it grows, so that a program that cannot
-/// start does not keep the scheduler busy.
-pub fn pause(lost_nodes: bool, settle: u64, fruitless: u32) -> u64 {
-    let settle = if lost_nodes { settle } else { 0 };
-    let back_off = match fruitless {
-        0 | 1 => 0,
-        n => 1u64
-            .checked_shl(n - 1)
-            .map_or(LONGEST_PAUSE, |s| s.min(LONGEST_PAUSE)),
-    };
-    settle.max(back_off)
+impl fmt::Display for Pause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Pause { seconds, fruitless } = self;
+        write!(f, "waiting {seconds} s: ")?;
+        match fruitless {
+            0 | 1 => f.write_str("so that the resource manager can settle (SCR_SETTLE_SECONDS)"),
+            _ => write!(f, "{fruitless} launches in a row made no progress"),
+        }
+    }
 }
 
 impl fmt::Display for StopReason {
@@ -303,291 +342,6 @@ impl fmt::Display for StopReason {
                 "the last {count} launches failed alike, without a new dataset and without the loss of a node, so another one would \
                  do the same (SCR_SAME_FAILURES)"
             ),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn after(code: i32) -> LoopState {
-        LoopState {
-            launches: 1,
-            limit: Some(3),
-            code: Some(code),
-            ..LoopState::default()
-        }
-    }
-
-    fn some(halts: &[&str]) -> Vec<String> {
-        halts.iter().map(|halt| halt.to_string()).collect()
-    }
-
-    const ENOUGH: Option<NodeCount> = Some(NodeCount { up: 4, needed: 4 });
-
-    #[test]
-    fn the_table() {
-        let first = LoopState {
-            limit: Some(1),
-            ..LoopState::default()
-        };
-        let cases = [
-            (first.clone(), NextStep::Test),
-            (
-                LoopState {
-                    nodes: ENOUGH,
-                    ..first.clone()
-                },
-                NextStep::Launch,
-            ),
-            (
-                LoopState {
-                    halts: some(&["JOB_HALTED"]),
-                    ..first
-                },
-                NextStep::Stop(StopReason::Halt(some(&["JOB_HALTED"]))),
-            ),
-            (after(0), NextStep::Stop(StopReason::Done)),
-            (after(1), NextStep::Test),
-            (
-                LoopState {
-                    nodes: ENOUGH,
-                    ..after(137)
-                },
-                NextStep::Launch,
-            ),
-            (
-                LoopState {
-                    limit: Some(1),
-                    ..after(1)
-                },
-                NextStep::Stop(StopReason::NoRunLeft(1)),
-            ),
-            (
-                LoopState {
-                    limit: None,
-                    launches: u64::MAX,
-                    nodes: ENOUGH,
-                    ..after(1)
-                },
-                NextStep::Launch,
-            ),
-            (
-                LoopState {
-                    halts: some(&[FINALIZED]),
-                    ..after(1)
-                },
-                NextStep::Stop(StopReason::Finalized),
-            ),
-            // An example is a program that exits by itself when SCR asks it to.
-            (
-                LoopState {
-                    halts: some(&["NO_CHECKPOINTS_LEFT"]),
-                    ..after(0)
-                },
-                NextStep::Stop(StopReason::Done),
-            ),
-            (
-                LoopState {
-                    halts: some(&[FINALIZED, "X"]),
-                    ..after(9)
-                },
-                NextStep::Stop(StopReason::Halt(some(&["X"]))),
-            ),
-            (
-                LoopState {
-                    signal: Some((15, "SIGTERM")),
-                    ..after(143)
-                },
-                NextStep::Stop(StopReason::Signal("SIGTERM")),
-            ),
-            (
-                LoopState {
-                    nodes: ENOUGH,
-                    own_node: Some("n1: Failed to ping".into()),
-                    ..after(137)
-                },
-                NextStep::Stop(StopReason::OwnNode("n1: Failed to ping".into())),
-            ),
-            // A launcher may return 0 when the watchdog ends the step.
-            (
-                LoopState {
-                    hung: true,
-                    ..after(0)
-                },
-                NextStep::Test,
-            ),
-            (
-                LoopState {
-                    hung: true,
-                    nodes: ENOUGH,
-                    ..after(137)
-                },
-                NextStep::Launch,
-            ),
-        ];
-        for (state, expected) in cases {
-            assert_eq!(next_step(&state), expected, "{state:?}");
-        }
-    }
-
-    #[test]
-    fn a_program_that_fails_at_the_same_step_is_not_launched_for_ever() {
-        let end = |code, newest| LaunchEnd {
-            code,
-            newest,
-            ..LaunchEnd::default()
-        };
-        let after = |ends: &[LaunchEnd]| LoopState {
-            limit: None,
-            launches: ends.len() as u64,
-            nodes: ENOUGH,
-            ends: ends.to_vec(),
-            most_alike: 3,
-            ..after(1)
-        };
-        let hung = LaunchEnd {
-            hung: true,
-            ..end(1, 4)
-        };
-        let lost = LaunchEnd {
-            node_lost: true,
-            ..end(1, 4)
-        };
-        let long = LaunchEnd {
-            seconds: 3600.0,
-            ..end(1, 0)
-        };
-        for (ends, alike) in [
-            (vec![], 0),
-            (vec![end(1, 0); 2], 2),
-            // The second launch wrote dataset 4. This launch and the later launches all failed
-            // after that dataset.
-            (vec![end(1, 3), end(1, 4), end(1, 4), end(1, 4)], 3),
-            (vec![end(1, 4), end(1, 4), end(139, 4)], 1),
-            (vec![end(1, 4), end(1, 4), hung.clone()], 1),
-            (vec![end(1, 4), lost.clone(), end(1, 4), end(1, 4)], 2),
-            (vec![end(1, 4), end(1, 4), lost], 0),
-            (vec![hung; 3], 3),
-            // These launches belong to a program with a restart of its own.
-            (vec![long; 3], 0),
-        ] {
-            let state = after(&ends);
-            assert_eq!(state.alike().len(), alike, "{ends:?}");
-            let expected = if alike >= 3 {
-                NextStep::Stop(StopReason::SameFailure(alike))
-            } else {
-                NextStep::Launch
-            };
-            assert_eq!(next_step(&state), expected, "{ends:?}");
-            let without = LoopState {
-                most_alike: 0,
-                ..state
-            };
-            assert_eq!(next_step(&without), NextStep::Launch);
-        }
-    }
-
-    #[test]
-    fn exit_code_0_is_for_a_finished_program() {
-        let signal = Some((15, "SIGTERM"));
-        let killed = |code| LoopState {
-            signal,
-            ..after(code)
-        };
-        let finalized = |state| LoopState {
-            halts: some(&[FINALIZED]),
-            ..state
-        };
-        let hung = |code| LoopState {
-            hung: true,
-            ..after(code)
-        };
-        let not_launched = LoopState {
-            code: None,
-            ..killed(0)
-        };
-        for (state, code) in [
-            (LoopState::default(), 1),
-            (after(0), 0),
-            (after(3), 3),
-            (killed(0), 143),
-            (killed(3), 3),
-            (finalized(killed(0)), 0),
-            (not_launched, 143),
-            (hung(0), 1),
-            (hung(137), 137),
-            (finalized(hung(0)), 0),
-        ] {
-            assert_eq!(state.exit_code(false), code, "{state:?}");
-            assert_eq!(state.exit_code(true), code.max(1), "{state:?}");
-        }
-    }
-
-    #[test]
-    fn nodes_at_the_edge() {
-        for (up, needed, launches) in [
-            (4, 4, true),
-            (5, 4, true),
-            (3, 4, false),
-            (1, 0, true),
-            (0, 0, false),
-        ] {
-            let nodes = NodeCount { up, needed };
-            let state = LoopState {
-                nodes: Some(nodes),
-                ..after(1)
-            };
-            let expected = if launches {
-                NextStep::Launch
-            } else {
-                NextStep::Stop(StopReason::TooFewNodes(nodes))
-            };
-            assert_eq!(next_step(&state), expected);
-        }
-    }
-
-    #[test]
-    fn limits() {
-        assert_eq!(limit(None, None), Some(1));
-        assert_eq!(limit(None, Some(0)), Some(1));
-        assert_eq!(limit(None, Some(2)), Some(3));
-        assert_eq!(limit(Some(5), Some(2)), Some(5));
-        assert_eq!(limit(Some(0), Some(2)), Some(1));
-        assert_eq!(limit(Some(-1), Some(2)), None);
-        assert_eq!(limit(None, Some(i64::MAX)), Some(i64::MAX as u64));
-    }
-
-    #[test]
-    fn pauses() {
-        assert_eq!(pause(false, 5, 1), 0);
-        assert_eq!(pause(true, 5, 1), 5);
-        assert_eq!(pause(false, 5, 2), 2);
-        assert_eq!(pause(false, 5, 3), 4);
-        assert_eq!(pause(true, 5, 3), 5);
-        assert_eq!(pause(false, 5, 100), LONGEST_PAUSE);
-    }
-
-    #[test]
-    fn each_reason_to_launch_no_more_says_what_would_change_it() {
-        let nodes = |up| StopReason::TooFewNodes(NodeCount { up, needed: 4 });
-        for (why, said) in [
-            (StopReason::Done, "the program ended with exit code 0"),
-            (StopReason::Finalized, "SCR_Finalize"),
-            (StopReason::Signal("SIGTERM"), "SIGTERM was received"),
-            (StopReason::Halt(vec!["A".into(), "B".into()]), "A, B"),
-            (StopReason::Halt(vec!["A".into()]), "scr_halt"),
-            (StopReason::NoRunLeft(1), "one launch was allowed (SCR_RUNS"),
-            (StopReason::NoRunLeft(7), "7 launches were allowed"),
-            (nodes(0), "no node can be used"),
-            (
-                nodes(3),
-                "nodes_remaining=3 < nodes_needed=4 (SCR_MIN_NODES",
-            ),
-        ] {
-            let text = why.to_string();
-            assert!(text.contains(said), "{text}");
         }
     }
 }
