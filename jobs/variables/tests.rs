@@ -223,7 +223,7 @@ fn values_of_two_processes_are_compared_and_put_right() {
     let absent = "time_scheme::absent: was there: false".to_string();
     let du_old = "time_scheme::du_old: 64 0 0.5".to_string();
     let found = differences(&image, &other, &Listed::default());
-    let wanted = [&[absent.clone()], &rest[..], &[du_old]].concat();
+    let wanted = [std::slice::from_ref(&absent), &rest[..], &[du_old]].concat();
     assert_eq!(found, wanted, "`every' has other elements of du_old");
 
     // The row that differs is listed, but for its first element.
