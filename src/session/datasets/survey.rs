@@ -31,6 +31,8 @@ pub(in crate::session) struct Survey {
     /// Ids of checkpoints that the program has rejected while the index could not be written. The index has them as good, but
     /// this run does not offer them again.
     pub(super) known_bad: BTreeSet<u64>,
+    /// See [`Survey::is_current_used`].
+    current_used: bool,
     /// The entry of the index that the last fetch has replaced.
     pub(super) replaced: Option<Replaced>,
     /// Cached datasets that were not tried yet, newest last.
@@ -275,6 +277,16 @@ impl Survey {
     /// The program has rejected a checkpoint, and the index could not be written.
     pub fn note_bad(&mut self, id: u64) {
         self.known_bad.insert(id);
+    }
+
+    /// True if this run has used `SCR_CURRENT`. The record of that may have failed, so that a file does not tell it.
+    pub fn is_current_used(&self) -> bool {
+        self.current_used
+    }
+
+    /// `SCR_CURRENT` was made the current checkpoint, or the program has rejected it.
+    pub fn note_current_used(&mut self) {
+        self.current_used = true;
     }
 
     /// A checkpoint is offered again, whatever was found before.

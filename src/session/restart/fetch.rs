@@ -65,11 +65,8 @@ impl Planner<'_> {
             // The datasets that a background flush has left since the last search.
             finish_and_tell(run)?;
         }
-        let current = if first && run.settings.fetch {
-            current::wanted(run)
-        } else {
-            None
-        };
+        let may_choose = first && run.settings.fetch && !self.survey.is_current_used();
+        let current = may_choose.then(|| current::wanted(run)).flatten();
         let mut known = true;
         let mut queue = self.survey.take_fetch();
         let (mut next, written) = index::note(&*run.files, &run.prefix, |index| {
@@ -102,6 +99,9 @@ impl Planner<'_> {
         run.keep_record(|| written);
         if let Some(name) = current {
             current::remember(run, name, known, moved);
+            if moved {
+                self.survey.note_current_used();
+            }
         }
         Ok(next)
     }

@@ -98,11 +98,11 @@ impl Restart<'_> {
     /// failed. Collective.
     fn reject_offered(&mut self, offered: &RestartFiles) -> Result<()> {
         let run = self.run;
-        let id = offered.dataset.id;
+        let (id, name) = (offered.dataset.id, &offered.dataset.name);
+        let is_wanted = run.settings.current.as_deref().map(Name::from).as_ref() == Some(name);
         let marked = run.on_root(|| {
-            let name = &offered.dataset.name;
-            if run.settings.current.as_deref().map(Name::from).as_ref() == Some(name) {
-                // Or else the next fetch would make it current, and offer it again.
+            if is_wanted {
+                // Or else the next run would make it current, and offer it again.
                 current::is_used(run, name.clone());
             }
             index::update(&*run.files, &run.prefix, |index| {
@@ -114,9 +114,14 @@ impl Restart<'_> {
                 Ok(())
             })
         });
-        if let (Err(_), Some(survey)) = (&marked, self.search.survey.get_mut()) {
-            // Or else the next search would offer it again, without end.
-            survey.note_bad(id);
+        // Or else the next search would offer it again, without end, where these records cannot be written.
+        if let Some(survey) = self.search.survey.get_mut() {
+            if is_wanted {
+                survey.note_current_used();
+            }
+            if marked.is_err() {
+                survey.note_bad(id);
+            }
         }
         let slots = self.cached.slots(|c| c.dataset.id == id);
         self.cached.remove(run, self.search, &slots);

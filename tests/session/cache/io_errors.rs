@@ -148,6 +148,34 @@ fn a_rejected_checkpoint_is_not_offered_again_where_the_index_cannot_be_written(
     }
 }
 
+/// A record in the control directory says that a run has used SCR_CURRENT, so that it counts once.
+#[test]
+fn a_rejected_scr_current_is_not_offered_again_where_its_use_cannot_be_recorded() {
+    for bypass in ["0", "1"] {
+        let mut site = Site::new()
+            .set("SCR_FLUSH", "1")
+            .set("SCR_CACHE_BYPASS", bypass)
+            .set("SCR_CURRENT", "ck.1");
+        site.run(&nodes(2), |rank| {
+            rank.checkpoint("ck.1").unwrap();
+            rank.checkpoint("ck.2").unwrap();
+            rank.finalize().unwrap();
+        });
+        nodes(2).iter().for_each(|node| site.lose(node));
+        let faults = disturbed(&mut site);
+        let is_record = |path: &Path| path.to_string_lossy().contains("cindex.scrinfo");
+        faults.refuse("replace", libc::ENOSPC, is_record);
+        site.run(&nodes(2), |rank| {
+            for name in ["ck.1", "ck.2"] {
+                assert_eq!(rank.session.have_restart().unwrap(), Some(name.into()));
+                rank.session.start_restart().unwrap();
+                rank.session.complete_restart(false).unwrap_err();
+            }
+            assert_eq!(rank.session.have_restart().unwrap(), None);
+        });
+    }
+}
+
 #[test]
 fn what_does_not_fit_into_the_cache_is_read_in_the_prefix() {
     // Not even the first file; all files, but not the redundancy.
