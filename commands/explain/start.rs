@@ -12,8 +12,9 @@ explained! {
         cause: "The launcher is of another MPI than the program: each process is rank 0 in a world of its own, and would go on \
          from the checkpoints of the others. The variable in parentheses is the launcher's. What a program that was launched \
          starts itself is not taken for a part of the launch, and neither is what runs in a batch script without a launcher.",
-        remedy: "Use the `mpiexec`, or the `--mpi` of `srun`, for the MPI with which the program was compiled; `scr doctor` \
-         tells which MPI that of SCR is. On Debian `mpiexec.mpich` and `mpiexec.openmpi` are both there, and `mpiexec` is one of \
+        remedy: "Use the `mpiexec`, or the `--mpi` of `srun`, for the MPI with which the program was compiled; `scr doctor \
+            --program FILE` compares the program with the launchers, and tells which MPI that of SCR is. `scr run` warns before the \
+            launch. On Debian `mpiexec.mpich` and `mpiexec.openmpi` are both there, and `mpiexec` is one of \
          them. If each process is to be a job of its own, on purpose: `SCR_SERIAL=1`, and a `SCR_PREFIX` for each.",
     }
     OTHER_MPI {
