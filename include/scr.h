@@ -365,8 +365,8 @@ const char *SCR_Reason(void);
 
  `name` and `flags` are those of SCR_Start_output: NULL and SCR_FLAG_CHECKPOINT for a checkpoint with a
  name made from its id. The routine is called once, with `context`, and its fields are written as it lists
- them. No pointer is kept. There is no start, route or complete; files of the program's own can be in the
- same dataset (SCR_State_file).
+ them. No pointer is kept. The program does not call SCR_Start_output, SCR_Route_file or SCR_Complete_output for
+ it. With SCR_State_file, it can add files of its own to the dataset.
 
  If a field is wrong on one process, or the lists of the processes differ, or the parts of a whole overlap or
  leave a hole, or the routine returns another number than 0, it returns 1 on all, and one process tells why.
