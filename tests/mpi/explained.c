@@ -28,7 +28,8 @@ static int *weight(double *factor)
 {
     static int calls;
     calls++;
-    *factor = calls % 3 == 0 ? 2.0 : 1.0;
+    /* No two steps have the same, so that each checkpoint lacks something. */
+    *factor = 1.0 + 0.01 * calls;
     return &calls;
 }
 
