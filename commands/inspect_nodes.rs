@@ -39,7 +39,7 @@ impl AskedNodes {
     /// The contents of the caches of the nodes. A node that does not answer is a warning.
     ///
     /// # Errors
-    /// The node does not exist, no node can be asked, or no node has a dataset.
+    /// The node does not exist, no node can be asked, no node has a dataset, or none is known and a node has not answered.
     pub fn ask(&self, call: &mut Invocation, caches: &Caches) -> Result<InspectJson, Failure> {
         let job = caches.job()?;
         let nodes = self.nodes(&job)?;
@@ -56,13 +56,23 @@ impl AskedNodes {
             node: compress(&nodes),
             datasets: Vec::new(),
         };
+        let mut silent = Vec::new();
         for answer in job.remote(None)?.run(&nodes, &task, PATIENCE) {
             match datasets_of_node(&answer) {
                 Ok(found) => found
                     .into_iter()
                     .for_each(|one| add(&mut list.datasets, one)),
-                Err(why) => call.warn(&format!("node {}: {why}", answer.node)),
+                Err(why) => {
+                    call.warn(&format!("node {}: {why}", answer.node));
+                    silent.push(answer.node);
+                }
             }
+        }
+        if list.datasets.is_empty() && !silent.is_empty() {
+            return Err(Failure::said(format!(
+                "what the caches of {} hold is not known",
+                compress(&silent)
+            )));
         }
         // The order of a node's own list; equal ids keep theirs.
         list.datasets.sort_by_key(|one| std::cmp::Reverse(one.id));

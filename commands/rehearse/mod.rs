@@ -66,7 +66,7 @@ pub(super) struct Options {
     nodes: u32,
     /// What to kill, and when: node, node=n2, rank or rank=5, then @ and a moment: 3 for between the third checkpoint of a launch
     /// and the next one, 3+0.5s for half a second after it, start, checkpoint or checkpoint=3 for in it, restart, or 20s.
-    /// What is not said is drawn. Each one ends a launch; may be repeated
+    /// The command draws what is left open. Each kill ends a launch; may be repeated
     #[arg(short, long, value_name = "WHAT", value_parser = Strike::parse)]
     kill: Vec<Strike>,
     /// Number of ranks of the last launch, for programs that restart on another number of ranks

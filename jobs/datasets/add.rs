@@ -29,7 +29,7 @@ pub enum State {
     Complete,
     /// The dataset needs an end of its summary, which was written when the flush began.
     Unfinished,
-    /// The dataset needs a summary: it has none that can be read. It was scavenged, or has only its rank2file.
+    /// A summary must be made, since none is there that can be read. The dataset was scavenged, or has only its rank2file.
     NoSummary,
 }
 

@@ -46,7 +46,7 @@ pub struct Wanted {
     pub prefixes: Vec<PathBuf>,
     /// Only processes on the node of this name.
     pub node: String,
-    /// Only these processes, whatever their job and rank. If there are none, all ranks.
+    /// Only these processes, whatever their job and rank. An empty list stands for all ranks.
     pub pids: Vec<u32>,
     /// Only this process and the processes below it, whatever their job and node.
     pub below: Option<u32>,

@@ -3,7 +3,7 @@
 //!
 //! Library and daemon tell each other what to do by the transfer file in the control directory of the
 //! job on the node ([`control`]). The library enters its part of a flush, and watches it ([`client`]).
-//! A part certifies itself, so it counts whoever copies it: [`part`] is the work that the daemon and the library's
+//! A part carries its own proof, so any process may copy it: [`part`] is the work that the daemon and the library's
 //! threads have in common. The daemon's own process belongs to the commands: the package scr-jobs.
 
 pub mod client;

@@ -159,6 +159,10 @@ fn nodes_that_do_not_tell_what_they_hold_are_no_empty_nodes() {
         let named = if silent == "n2" { "n2" } else { "n[0-3]" };
         let told = format!("what the caches of {named} hold is not known");
         assert!(said.err.contains(&told), "{said:?}");
+        if silent == "n*" {
+            let asked = call(&site, &programs, &["inspect", "--jobset", "n[0-3]"]).failed();
+            assert!(asked.contains("hold is not known"), "{asked}");
+        }
         let saved = site.prefix().join("ck.2/rank_5.dat").exists();
         assert_eq!(saved, silent == "n2", "{said:?}");
         assert_eq!(call(&site, &nodes_of(&site, "none"), &["postrun"]).code, 0);

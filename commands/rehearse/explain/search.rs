@@ -22,8 +22,11 @@ pub(super) struct Suspect {
 
 pub(super) struct Explanation {
     pub moments: Moments,
-    /// The variables that must be right for the rest to become right; empty if that was not found.
+    /// The variables with which a restart came out right, or with fewer wrong values; empty if none were found.
     pub needed: Vec<Suspect>,
+    /// Number of values that are wrong at the second moment, and of those that stay wrong with the needed variables.
+    pub wrong: usize,
+    pub still_wrong: usize,
     /// The other ones, most suspicious first.
     pub others: Vec<Suspect>,
     /// Fields that the list has, and that differ after the restart.
@@ -49,8 +52,9 @@ pub(super) fn find(looks: &mut Looks<'_>, mut moments: Moments) -> Result<Explan
         .iter()
         .map(|(name, _)| name.clone())
         .collect();
-    let needed = if search.wrong.is_empty() {
-        Vec::new()
+    let wrong = search.wrong.len();
+    let (needed, still_wrong) = if wrong == 0 {
+        (Vec::new(), 0)
     } else {
         search.needed(looks, &moments, &all)?
     };
@@ -60,6 +64,8 @@ pub(super) fn find(looks: &mut Looks<'_>, mut moments: Moments) -> Result<Explan
     Ok(Explanation {
         moments,
         needed: of(needed),
+        wrong,
+        still_wrong,
         others: of(others),
         misread: search.misread,
         lists: search.look.lists,
@@ -129,13 +135,14 @@ impl Search {
         Ok(look.map(|look| wrong_parts(&look.second, &self.right, self.locals)))
     }
 
-    /// The fewest variables that must be right; none if all of them do not help.
+    /// The fewest variables with which as much comes out right as with all of them, and how many values stay wrong then.
+    /// Nothing is returned that was not tried: where there is no time for all restarts, there may be more than the fewest.
     fn needed(
         &mut self,
         looks: &mut Looks<'_>,
         moments: &Moments,
         all: &[String],
-    ) -> Result<Vec<String>, Why> {
+    ) -> Result<(Vec<String>, usize), Why> {
         // A variable in a frame may be in the middle of its use, so that the program fails with another value.
         let local = |name: &String| {
             (self.suspects.iter()).any(|(one, found)| one == name && found.one.leaf.local)
@@ -150,7 +157,7 @@ impl Search {
             }
         }
         let Some((mut rest, least)) = tried else {
-            return Ok(Vec::new());
+            return Ok((Vec::new(), self.wrong.len()));
         };
         let mut needed: Vec<String> = Vec::new();
         loop {
@@ -172,17 +179,19 @@ impl Search {
                     _ => bad = middle,
                 }
             }
-            let Some(last) = rest.get(good.wrapping_sub(1)).cloned() else {
-                return Ok(needed);
+            rest.truncate(good);
+            if self.restarts >= MOST_RESTARTS {
+                needed.append(&mut rest);
+            }
+            let Some(last) = rest.pop() else {
+                return Ok((needed, least.len()));
             };
             needed.push(last);
-            rest.truncate(good - 1);
             let done = rest.is_empty()
-                || self.restarts >= MOST_RESTARTS
                 || (self.wrong_with(looks, moments, &needed)?)
                     .is_some_and(|wrong| wrong.is_subset(&least));
             if done {
-                return Ok(needed);
+                return Ok((needed, least.len()));
             }
         }
     }

@@ -36,13 +36,19 @@ pub(super) fn lines(found: &Explanation) -> Vec<String> {
         Second::End => "the end of the run".into(),
     };
     let restarts = counted(found.restarts as usize, "restart");
-    match found.needed.len() {
-        0 => lines.extend(unproven(found, &second)),
-        1 => lines.push(format!(
-            "  proven: with this variable as undisturbed, {second} is as undisturbed ({restarts} tried)"
+    let with = match found.needed.len() {
+        1 => "this variable".to_string(),
+        number => format!("these {number} variables"),
+    };
+    match (found.needed.len(), found.still_wrong) {
+        (0, _) => lines.extend(unproven(found, &second)),
+        (_, 0) => lines.push(format!(
+            "  proven: with {with} as undisturbed, {second} is as undisturbed ({restarts} tried)"
         )),
-        number => lines.push(format!(
-            "  proven: with these {number} variables as undisturbed, {second} is as undisturbed ({restarts} tried)"
+        (_, still) => lines.push(format!(
+            "  proven in part: with {with} as undisturbed, {} of {} wrong values are right at {second} ({restarts} tried)",
+            found.wrong.saturating_sub(still),
+            found.wrong
         )),
     }
     if !found.needed.is_empty() && !found.others.is_empty() {

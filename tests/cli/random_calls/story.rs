@@ -426,7 +426,7 @@ impl Story {
         let output = call.output().unwrap();
         let list: Value = match serde_json::from_slice(&output.stdout) {
             Ok(list) => list,
-            // There is none yet.
+            // The prefix directory has no index yet.
             Err(_) => return Vec::new(),
         };
         let all = list["datasets"].as_array().cloned().unwrap_or_default();

@@ -112,7 +112,7 @@ pub fn killed_at(plain: &Command, calls: &str, number: u64) -> Command {
     traced(plain, Path::new("/dev/null"), &[&trace, &inject], &[])
 }
 
-/// The command, under strace with these expressions, for calls at these paths only unless there are none.
+/// The command, under strace with these expressions, for calls at these paths. Without paths, for calls at any path.
 fn traced(plain: &Command, log: &Path, expressions: &[&str], at: &[PathBuf]) -> Command {
     let mut command = Command::new(strace());
     // The command stays the child of this process, and strace watches from outside.
