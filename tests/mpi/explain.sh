@@ -29,7 +29,7 @@ rehearse() {
 names() {
     [[ $1 != - ]] || return 0
     rehearse 1 "$1" "$2"
-    grep -q 'proven: with this variable as undisturbed, ck\.[0-9C]* is as undisturbed' log || fail "$2: nothing is proven"
+    grep -q 'proven: with this variable as undisturbed, ck\.[0-9A-Z]* is as undisturbed' log || fail "$2: nothing is proven"
     grep -B1 'proven: with this' log | grep -q -- "^  $3" || fail "$2: another variable is named, not $3"
     echo "ok: $2"
 }

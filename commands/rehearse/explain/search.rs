@@ -24,9 +24,8 @@ pub(super) struct Explanation {
     pub moments: Moments,
     /// The variables with which a restart came out right, or with fewer wrong values; empty if none were found.
     pub needed: Vec<Suspect>,
-    /// Number of values that are wrong at the second moment, and of those that stay wrong with the needed variables.
-    pub wrong: usize,
-    pub still_wrong: usize,
+    /// What stays wrong at the second moment with the needed variables: names, and whether the program has listed them.
+    pub still_wrong: BTreeMap<String, bool>,
     /// The other ones, most suspicious first.
     pub others: Vec<Suspect>,
     /// Fields that the list has, and that differ after the restart.
@@ -40,6 +39,9 @@ pub(super) struct Explanation {
 /// A part of a rank.
 type Part = (usize, String);
 
+/// Parts that are wrong: the name of each as users write it, and whether the program has listed it.
+type Wrong = BTreeMap<Part, (String, bool)>;
+
 pub(super) fn find(looks: &mut Looks<'_>, mut moments: Moments) -> Result<Explanation, Why> {
     let mut search = Search::begin(looks, &moments)?;
     if search.wrong.is_empty() && moments.second != Second::End {
@@ -52,9 +54,8 @@ pub(super) fn find(looks: &mut Looks<'_>, mut moments: Moments) -> Result<Explan
         .iter()
         .map(|(name, _)| name.clone())
         .collect();
-    let wrong = search.wrong.len();
-    let (needed, still_wrong) = if wrong == 0 {
-        (Vec::new(), 0)
+    let (needed, still_wrong) = if search.wrong.is_empty() {
+        (Vec::new(), Wrong::new())
     } else {
         search.needed(looks, &moments, &all)?
     };
@@ -64,8 +65,7 @@ pub(super) fn find(looks: &mut Looks<'_>, mut moments: Moments) -> Result<Explan
     Ok(Explanation {
         moments,
         needed: of(needed),
-        wrong,
-        still_wrong,
+        still_wrong: still_wrong.into_values().collect(),
         others: of(others),
         misread: search.misread,
         lists: search.look.lists,
@@ -80,7 +80,7 @@ struct Search {
     /// The variables by their names, most suspicious first.
     suspects: Vec<(String, Suspect)>,
     /// What was right after the restart, and is wrong at the second moment.
-    wrong: BTreeSet<Part>,
+    wrong: Wrong,
     /// What was as undisturbed after the restart.
     right: BTreeSet<Part>,
     /// Variables of frames count, too.
@@ -128,21 +128,21 @@ impl Search {
         looks: &mut Looks<'_>,
         moments: &Moments,
         names: &[String],
-    ) -> Result<Option<BTreeSet<Part>>, Why> {
+    ) -> Result<Option<Wrong>, Why> {
         self.restarts += 1;
         let names: BTreeSet<String> = names.iter().cloned().collect();
         let look = looks.restarted(moments, &names)?;
         Ok(look.map(|look| wrong_parts(&look.second, &self.right, self.locals)))
     }
 
-    /// The fewest variables with which as much comes out right as with all of them, and how many values stay wrong then.
+    /// The fewest variables with which as much comes out right as with all of them, and what stays wrong then.
     /// Nothing is returned that was not tried: where there is no time for all restarts, there may be more than the fewest.
     fn needed(
         &mut self,
         looks: &mut Looks<'_>,
         moments: &Moments,
         all: &[String],
-    ) -> Result<(Vec<String>, usize), Why> {
+    ) -> Result<(Vec<String>, Wrong), Why> {
         // A variable in a frame may be in the middle of its use, so that the program fails with another value.
         let local = |name: &String| {
             (self.suspects.iter()).any(|(one, found)| one == name && found.one.leaf.local)
@@ -157,7 +157,7 @@ impl Search {
             }
         }
         let Some((mut rest, least)) = tried else {
-            return Ok((Vec::new(), self.wrong.len()));
+            return Ok((Vec::new(), self.wrong.clone()));
         };
         let mut needed: Vec<String> = Vec::new();
         loop {
@@ -175,7 +175,7 @@ impl Search {
                     .cloned()
                     .collect();
                 match self.wrong_with(looks, moments, &some)? {
-                    Some(wrong) if wrong.is_subset(&least) => good = middle,
+                    Some(wrong) if is_within(&wrong, &least) => good = middle,
                     _ => bad = middle,
                 }
             }
@@ -184,14 +184,14 @@ impl Search {
                 needed.append(&mut rest);
             }
             let Some(last) = rest.pop() else {
-                return Ok((needed, least.len()));
+                return Ok((needed, least));
             };
             needed.push(last);
             let done = rest.is_empty()
                 || (self.wrong_with(looks, moments, &needed)?)
-                    .is_some_and(|wrong| wrong.is_subset(&least));
+                    .is_some_and(|wrong| is_within(&wrong, &least));
             if done {
-                return Ok((needed, least.len()));
+                return Ok((needed, least));
             }
         }
     }
@@ -206,10 +206,19 @@ fn parts(found: &Found, which: impl Fn(&Difference) -> bool) -> BTreeSet<Part> {
 
 /// The parts that differ, and were right after the restart. In a frame may be what is left over there, so a variable of a frame
 /// counts only if it is listed, or if `locals` says so.
-fn wrong_parts(found: &Found, right: &BTreeSet<Part>, locals: bool) -> BTreeSet<Part> {
-    let mut wrong = parts(found, |one| locals || !one.leaf.local || one.listed > 0);
-    wrong.retain(|part| right.contains(part));
-    wrong
+fn wrong_parts(found: &Found, right: &BTreeSet<Part>, locals: bool) -> Wrong {
+    let counts = |one: &Difference| locals || !one.leaf.local || one.listed > 0;
+    let wrong = found.iter().filter(|(_, one)| counts(one));
+    let wrong = wrong.map(|(rank, one)| {
+        let shown = (one.leaf.shown.clone(), one.listed > 0);
+        ((*rank, one.leaf.key.clone()), shown)
+    });
+    wrong.filter(|(part, _)| right.contains(part)).collect()
+}
+
+/// True if nothing else is wrong than in `other`.
+fn is_within(wrong: &Wrong, other: &Wrong) -> bool {
+    wrong.keys().all(|part| other.contains_key(part))
 }
 
 fn suspects(look: &Look) -> Vec<(String, Suspect)> {

@@ -40,16 +40,34 @@ pub(super) fn lines(found: &Explanation) -> Vec<String> {
         1 => "this variable".to_string(),
         number => format!("these {number} variables"),
     };
-    match (found.needed.len(), found.still_wrong) {
-        (0, _) => lines.extend(unproven(found, &second)),
-        (_, 0) => lines.push(format!(
+    // Where the program lists its state, that is the whole checkpoint.
+    let counts = |listed: bool| listed || !found.lists;
+    let still = found
+        .still_wrong
+        .iter()
+        .map(|(name, listed)| (escaped(name).into_owned(), *listed));
+    let (still, beside): (Vec<_>, Vec<_>) = still.partition(|(_, listed)| counts(*listed));
+    let names = |all: &[(String, bool)]| {
+        let names: Vec<&str> = all.iter().map(|(name, _)| name.as_str()).collect();
+        excerpt(&names.join(", "), 300)
+    };
+    if found.needed.is_empty() {
+        lines.extend(unproven(found, &second));
+    } else if still.is_empty() {
+        lines.push(format!(
             "  proven: with {with} as undisturbed, {second} is as undisturbed ({restarts} tried)"
-        )),
-        (_, still) => lines.push(format!(
-            "  proven in part: with {with} as undisturbed, {} of {} wrong values are right at {second} ({restarts} tried)",
-            found.wrong.saturating_sub(still),
-            found.wrong
-        )),
+        ));
+    } else {
+        lines.push(format!(
+            "  proven in part: with {with} as undisturbed, less of {second} is wrong ({restarts} tried); still wrong: {}",
+            names(&still)
+        ));
+    }
+    if !found.needed.is_empty() && !beside.is_empty() {
+        lines.push(format!(
+            "  still other at {second}, but not in the list: {}",
+            names(&beside)
+        ));
     }
     if !found.needed.is_empty() && !found.others.is_empty() {
         let names: Vec<String> = found.others.iter().map(name).collect();
