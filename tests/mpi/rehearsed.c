@@ -62,24 +62,31 @@ static int read_state(const char *path, struct state *state)
     return good;
 }
 
-/* The restart of a program without SCR: the file that all ranks have written. */
+/* Each rank has two checkpoints of its own: a kill may come when only some ranks have written the newest one. */
+static void own_path(char *path, size_t size, int step)
+{
+    snprintf(path, size, "own.%d.%d", rank, step / EVERY % 2);
+}
+
+/* The restart of a program without SCR: the newest checkpoint that all ranks have written. */
 static void own_restart(struct state *state)
 {
     char path[64];
-    struct state found = {0, 0.0, 0.0};
-    snprintf(path, sizeof path, "own.%d", rank);
-    int good = read_state(path, &found), step = good ? found.step : -1, least, most;
-    MPI_Allreduce(&step, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-    MPI_Allreduce(&step, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-    if (least != most || least < 0) return;
-    *state = found;
-    if (rank == 0) printf("own restart from step %d\n", least);
+    for (int which = 0; which < 2; which++) {
+        struct state found = {0, 0.0, 0.0};
+        own_path(path, sizeof path, which * EVERY);
+        int good = read_state(path, &found), step = good ? found.step : -1, least, most;
+        MPI_Allreduce(&step, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+        MPI_Allreduce(&step, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+        if (least == most && least > state->step) *state = found;
+    }
+    if (rank == 0 && state->step > 0) printf("own restart from step %d\n", state->step);
 }
 
 static void own_checkpoint(const struct state *state)
 {
     char path[64], unfinished[64];
-    snprintf(path, sizeof path, "own.%d", rank);
+    own_path(path, sizeof path, state->step);
     snprintf(unfinished, sizeof unfinished, "own.%d.new", rank);
     write_state(unfinished, state);
     rename(unfinished, path);
