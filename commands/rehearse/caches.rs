@@ -2,7 +2,7 @@
 
 use super::super::call::Failure;
 use super::super::{dataset, place};
-use super::stage::{Launch, Stage};
+use super::stage::{Launch, Stage, own_program};
 use scr_engine::format::Name;
 use scr_engine::job::program;
 use scr_engine::prefix::paths::Prefix;
@@ -68,9 +68,7 @@ fn copy(
     id: u64,
     nodes: &[&(String, PathBuf)],
 ) -> Result<(), Failure> {
-    let own = std::env::current_exe().map_err(|error| {
-        Failure::said(format!("cannot find out where this program is: {error}"))
-    })?;
+    let own = own_program()?;
     let number = id.to_string();
     let words = |words: &[&str]| -> Vec<OsString> {
         let words = words.iter().map(OsString::from);

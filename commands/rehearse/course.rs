@@ -61,6 +61,25 @@ impl Course {
         plan
     }
 
+    /// The kills of a run that is to cost little more than an undisturbed one: each right after a checkpoint, first of a rank,
+    /// and then of a node.
+    pub fn short(&self, place: &Placement, draw: &mut Draw) -> Result<Vec<Kill>, Failure> {
+        let count = self.names.len();
+        let mut kill = |victim: Victim, after| -> Result<Kill, Failure> {
+            Ok(Kill {
+                victim: Strike::new(victim, Moment::Between(None)).choose(place, draw)?,
+                awaited: Awaited::Complete(after),
+                delay: 0.0,
+            })
+        };
+        let node = kill(Victim::AnyNode, 1)?;
+        if count < 2 {
+            return Ok(vec![node]);
+        }
+        let rank = kill(Victim::AnyRank, (count / 2).max(1))?;
+        Ok(vec![rank, node])
+    }
+
     /// Number of checkpoints of the undisturbed run that the program has passed after `launches`.
     fn passed(&self, launches: &[Launch]) -> usize {
         let mut passed = 0;
@@ -277,6 +296,26 @@ mod tests {
             after.max()
         };
         assert_eq!((most(0), most(2), most(20)), (Some(9), Some(3), Some(1)));
+    }
+
+    #[test]
+    fn a_short_run_is_killed_right_after_checkpoints_and_not_after_the_last() {
+        let place = Placement::new(4, 2);
+        for count in 1..=12 {
+            let course = Course::of(&launch(None, 1..=count));
+            let kills = course.short(&place, &mut Draw::new(7)).unwrap();
+            let after = kills.iter().map(|kill| match kill.awaited {
+                Awaited::Complete(after) if kill.delay == 0.0 => after,
+                _ => panic!("{kill}"),
+            });
+            // Each launch goes on from where the one before was killed.
+            let last: usize = after.sum();
+            assert!(last < count.max(3), "{count}");
+            let node = kills
+                .iter()
+                .filter(|kill| matches!(kill.victim, Victim::Node(_)));
+            assert_eq!((kills.len(), node.count()), (count.min(2), 1));
+        }
     }
 
     #[test]

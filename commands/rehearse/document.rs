@@ -11,6 +11,7 @@ pub(super) fn document(rehearsal: &Rehearsal) -> impl Serialize {
     let undisturbed = &rehearsal.undisturbed;
     let moments = rows(rehearsal).into_iter().map(|row| {
         object! {
+            run: row.run.name(),
             launch: row.launch,
             moment: row.moment,
             next: row.next,

@@ -2,7 +2,10 @@
 
 use super::checkpoints::Other;
 use super::proof::{Proof, bad_restarts, proof, restarts_in_words};
-use super::rehearsal::{Comparison, Finding, Rehearsal, Verdict, last_words};
+use super::rehearsal::{
+    Comparison, Finding, Rehearsal, Run, Verdict, ended_with_rank, last_words, title,
+};
+use super::relaunch::refusal;
 use super::seen::Sessions;
 use super::spread::Spread;
 use super::stage::{Ending, Launch};
@@ -50,9 +53,13 @@ pub(super) fn recovered(rehearsal: &Rehearsal) -> bool {
 
 /// The report.
 pub(super) fn lines(rehearsal: &Rehearsal) -> Vec<String> {
-    let mut lines: Vec<String> = (0..rehearsal.launches.len())
-        .flat_map(|place| restarts_in_words(rehearsal, place))
-        .collect();
+    let restarts = |rehearsal: &Rehearsal| -> Vec<String> {
+        let places = 0..rehearsal.launches.len();
+        let lines = places.flat_map(|place| restarts_in_words(rehearsal, place));
+        lines.collect()
+    };
+    let mut lines = restarts(rehearsal);
+    lines.extend(rehearsal.parts().flat_map(restarts));
     for Comparison { file, other } in &rehearsal.compared {
         let file = file.display();
         lines.push(match other {
@@ -82,12 +89,17 @@ pub(super) fn lines(rehearsal: &Rehearsal) -> Vec<String> {
     lines
 }
 
-/// The verdict on all launches.
+/// The verdict on all launches: the worst of those on the parts.
 pub(super) fn verdict(rehearsal: &Rehearsal) -> Verdict {
+    let of_parts = rehearsal.parts().map(own_verdict);
+    of_parts.fold(own_verdict(rehearsal), Verdict::max)
+}
+
+fn own_verdict(rehearsal: &Rehearsal) -> Verdict {
     let ended = rehearsal.launches.last();
     let ended = ended.is_some_and(|last| last.ending == Ending::Code(0));
     let tolerant = rehearsal.tolerant || !rehearsal.unsteady.tolerances.is_empty();
-    match (proof(rehearsal), problems(rehearsal).len()) {
+    match (proof(rehearsal), own_problems(rehearsal).len()) {
         (Proof::WentOn, 0) if tolerant => Verdict::WithinTolerance,
         (Proof::WentOn, 0) => Verdict::Recovered,
         // The only problem is that nothing was seen.
@@ -137,8 +149,26 @@ fn checkpoints_in_words(rehearsal: &Rehearsal) -> Vec<String> {
     lines
 }
 
-/// All problems, the first cause first.
+/// All problems, the first cause first. Those of a part are left out if they have shown before.
 pub(super) fn problems(rehearsal: &Rehearsal) -> Vec<Finding> {
+    let own = own_problems(rehearsal);
+    if !own.is_empty() {
+        return own;
+    }
+    let of_part = |part: &Rehearsal| {
+        let named = |finding: Finding| Finding {
+            what: format!("{}: {}", part.run.name(), finding.what),
+            ..finding
+        };
+        own_problems(part)
+            .into_iter()
+            .map(named)
+            .collect::<Vec<_>>()
+    };
+    rehearsal.parts().flat_map(of_part).collect()
+}
+
+fn own_problems(rehearsal: &Rehearsal) -> Vec<Finding> {
     let undisturbed = &rehearsal.undisturbed;
     let mut found = Vec::new();
     found.extend(never_complete(&undisturbed.seen));
@@ -167,7 +197,7 @@ pub(super) fn problems(rehearsal: &Rehearsal) -> Vec<Finding> {
         let is_explained = !restarts.is_empty() && launch.ending == Ending::TooEarly(0);
         found.extend(restarts);
         if !is_explained {
-            found.extend(bad_end(place + 1, launch));
+            found.extend(bad_end((rehearsal.run, place), launch));
         }
     }
     if let Some(first) = rehearsal.checkpoints.others.first() {
@@ -275,33 +305,47 @@ fn outside(files: &[PathBuf]) -> Option<Finding> {
     })
 }
 
-fn bad_end(number: usize, launch: &Launch) -> Option<Finding> {
+fn bad_end((run, place): (Run, usize), launch: &Launch) -> Option<Finding> {
+    let who = title(run, place + 1);
+    if let Some(why) = refusal(launch) {
+        return Some(Finding {
+            what: format!(
+                "scr run has not launched the program again: {why} (output in {})",
+                launch.log.display()
+            ),
+            remedy: "docs/running-jobs.md has all reasons not to launch again.",
+        });
+    }
     match &launch.ending {
+        Ending::Code(code) if *code != 0 && ended_with_rank(run, launch) => Some(Finding {
+            what: format!(
+                "the launch ended with the rank that was killed, with exit code {code}{}",
+                last_words(launch)
+            ),
+            remedy: "The program must handle errors of MPI, and call SCR_Session_repair: docs/sessions.md.",
+        }),
         Ending::Code(0) | Ending::Struck => None,
         Ending::Code(_) | Ending::TooEarly(_) if launch.started < launch.ranks => {
             let found = not_started(launch);
             found.map(|Finding { what, remedy }| Finding {
-                what: format!("launch {number}: {what}"),
+                what: format!("{who}: {what}"),
                 remedy,
             })
         }
         Ending::Code(code) => Some(Finding {
-            what: format!(
-                "launch {number} ended with exit code {code}{}",
-                last_words(launch)
-            ),
+            what: format!("{who} ended with exit code {code}{}", last_words(launch)),
             remedy: "See what the program says about its restart.",
         }),
         Ending::TooEarly(_) => Some(Finding {
             what: format!(
-                "launch {number} ended before anything was killed{}",
+                "{who} ended before anything was killed{}",
                 last_words(launch)
             ),
             remedy: "Kill earlier (--kill), or make the run longer.",
         }),
         Ending::Hung => {
             let mut begun = launch.seen.begun();
-            let read = if number > 1 && begun.all(|(_, seen)| seen.restart.is_none()) {
+            let read = if place > 0 && begun.all(|(_, seen)| seen.restart.is_none()) {
                 ", and no restart was complete"
             } else {
                 ""
@@ -313,7 +357,7 @@ fn bad_end(number: usize, launch: &Launch) -> Option<Finding> {
                 .collect();
             Some(Finding {
                 what: format!(
-                    "launch {number} hangs: it made no end within {:.0} s{read}{stacks}",
+                    "{who} hangs: it made no end within {:.0} s{read}{stacks}",
                     launch.seconds
                 ),
                 remedy: "The calls of SCR are collective: all ranks must make them in the same order. If it only is slow, give it \
@@ -324,272 +368,4 @@ fn bad_end(number: usize, launch: &Launch) -> Option<Finding> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::super::fields::compare::Tolerance;
-    use super::super::checkpoints::Checkpoints;
-    use super::super::plan::{Awaited, Kill, Victim};
-    use super::super::rehearsal::{Unsteady, telling_line};
-    use super::super::results::difference;
-    use super::super::seen::{Checkpoint, Phase, Restart, Seen};
-    use super::*;
-
-    fn launch(ending: Ending, seen: Seen) -> Launch {
-        let kill = Kill {
-            victim: Victim::Rank(1),
-            awaited: Awaited::Complete(1),
-            delay: 0.5,
-        };
-        Launch {
-            kill: (ending == Ending::Struck).then_some(kill),
-            ending,
-            started: 4,
-            ranks: 4,
-            nodes: 2,
-            seconds: 2.0,
-            begun: 100.0,
-            ended: 102.0,
-            stacks: Vec::new(),
-            log: "log".into(),
-            seen: Sessions([(String::new(), seen)].into()),
-        }
-    }
-
-    fn checkpoint(name: &str, at: f64) -> Checkpoint {
-        Checkpoint {
-            name: name.into(),
-            begun: at - 0.5,
-            at,
-            ..Checkpoint::default()
-        }
-    }
-
-    fn written() -> Seen {
-        Seen {
-            begun: true,
-            completed: vec![checkpoint("ck.1", 101.0)],
-            phase: (Phase::Writing("ck.2".into()), 101.5),
-            ..Seen::default()
-        }
-    }
-
-    fn went_on() -> Seen {
-        let (name, how) = ("ck.1".to_string(), "from the cache".to_string());
-        Seen {
-            offered: Some((name.clone(), how.clone())),
-            restart: Some(Restart {
-                name,
-                at: 100.2,
-                why_not: None,
-                from: how,
-            }),
-            completed: vec![checkpoint("ck.2", 101.0)],
-            ..written()
-        }
-    }
-
-    fn rehearsal(last: Launch, same: bool) -> Rehearsal {
-        let mut undisturbed = written();
-        undisturbed.completed.push(checkpoint("ck.2", 101.5));
-        Rehearsal {
-            undisturbed: launch(Ending::Code(0), undisturbed),
-            outside: Vec::new(),
-            launches: vec![launch(Ending::Struck, written()), last],
-            compared: vec![Comparison {
-                file: "result".into(),
-                other: (!same).then(|| difference(b"1", b"2", &Tolerance::default()).unwrap()),
-            }],
-            checkpoints: Checkpoints::default(),
-            unsteady: Unsteady::default(),
-            tolerant: false,
-            says: None,
-            seconds: 6.0,
-        }
-    }
-
-    fn first(rehearsal: &Rehearsal) -> String {
-        assert!(!recovered(rehearsal));
-        problems(rehearsal).remove(0).what
-    }
-
-    #[test]
-    fn a_restart_with_the_same_result_is_a_recovery() {
-        let good = rehearsal(launch(Ending::Code(0), went_on()), true);
-        assert!(recovered(&good));
-        assert_eq!(
-            lines(&good),
-            [
-                "launch 2 went on from ck.1 from the cache, 0.2 s after its begin; 1.0 s of work are done again",
-                "result: as undisturbed",
-                "MOMENT                           WENT ON FROM  COMPARED      VERDICT",
-                "launch 1: rank 1 killed in ck.2  ck.1          results same  recovered",
-                "launch again by scr run          -             -             not tried: the rehearsal launches by itself",
-                "repair in the running job        -             -             not tried: the rehearsal ends a launch with a kill",
-                "the rehearsal took 6.0 s, 3.0 times the undisturbed run",
-                "RECOVERED"
-            ]
-        );
-    }
-
-    #[test]
-    fn a_restart_of_which_nothing_is_compared_proves_nothing() {
-        let mut nothing = rehearsal(launch(Ending::Code(0), went_on()), true);
-        nothing.compared.clear();
-        assert!(first(&nothing).contains("nothing was compared"));
-        assert_eq!(verdict(&nothing), Verdict::NotProven);
-    }
-
-    #[test]
-    fn each_mistake_has_its_name() {
-        let other = rehearsal(launch(Ending::Code(0), went_on()), false);
-        assert!(first(&other).contains("the results are others: result"));
-
-        let seen = Seen {
-            restart: None,
-            ..went_on()
-        };
-        let unread = rehearsal(launch(Ending::Code(0), seen), true);
-        assert!(first(&unread).contains("although ck.1 was there"));
-        let far = "launch 1 had written 1 checkpoint, the last ck.1, in 2.0 s";
-        assert!(first(&unread).contains(far), "{}", first(&unread));
-
-        let nothing = rehearsal(launch(Ending::Code(0), written()), true);
-        assert!(first(&nothing).contains("no checkpoint was offered"));
-
-        let mut lost = written();
-        lost.not_brought_back
-            .push("ck.1: two nodes are lost".into());
-        let lost = rehearsal(launch(Ending::Code(0), lost), true);
-        assert!(first(&lost).contains("from the beginning: ck.1: two nodes are lost"));
-
-        let mut failed = went_on();
-        failed.restart.as_mut().unwrap().why_not = Some("rank 1 cannot".into());
-        let failed = rehearsal(launch(Ending::Code(0), failed), true);
-        assert!(first(&failed).contains("could not read its checkpoint"));
-        assert!(!lines(&failed)[0].contains("went on"));
-
-        let begun = Seen {
-            begun: true,
-            ..Seen::default()
-        };
-        let hung = rehearsal(launch(Ending::Hung, begun), true);
-        assert!(first(&hung).contains("launch 2 hangs"));
-
-        let failed = rehearsal(launch(Ending::Code(3), went_on()), true);
-        assert!(first(&failed).contains("ended with exit code 3"));
-
-        let mut beside = rehearsal(launch(Ending::Code(0), went_on()), true);
-        beside.outside.push("extra".into());
-        assert!(first(&beside).contains("also writes extra"));
-
-        let mut incomplete = rehearsal(launch(Ending::Code(0), went_on()), true);
-        let seen = Seen {
-            begun: true,
-            failed: vec![("ck.1".into(), "was routed but not written".into())],
-            ..Seen::default()
-        };
-        incomplete.undisturbed = launch(Ending::Code(0), seen);
-        assert!(first(&incomplete).contains("ck.1: was routed but not written"));
-    }
-
-    #[test]
-    fn what_was_not_seen_is_no_recovery() {
-        // The program was killed before the first checkpoint.
-        let none = Seen {
-            begun: true,
-            ..Seen::default()
-        };
-        let mut early = rehearsal(launch(Ending::Code(0), written()), true);
-        early.launches[0] = launch(Ending::Struck, none.clone());
-        assert!(first(&early).contains("began from the beginning, as it must: no checkpoint"));
-        assert!(lines(&early).contains(&"NOT PROVEN".to_string()));
-
-        // The launch between was killed before its restart, and the last launch makes no restart.
-        let mut between = rehearsal(launch(Ending::Code(0), written()), true);
-        between.launches.insert(1, launch(Ending::Struck, none));
-        assert!(first(&between).contains("launch 3 began from the beginning"));
-
-        // The program reads a checkpoint, and still begins from the beginning.
-        let mut back = went_on();
-        back.completed = vec![checkpoint("ck.1", 101.0)];
-        let back = rehearsal(launch(Ending::Code(0), back), true);
-        assert!(first(&back).contains("read ck.1, and then began from the beginning"));
-    }
-
-    #[test]
-    fn sessions_are_judged_each() {
-        let mut two = rehearsal(launch(Ending::Code(0), went_on()), true);
-        for launch in &mut two.launches {
-            launch.seen.0.insert("ice".into(), written());
-        }
-        let what = first(&two);
-        assert!(
-            what.contains("launch 2: session ice began from the beginning"),
-            "{what}"
-        );
-        // A session that had ended need not go on, if another session does.
-        two.launches[0].seen.0.get_mut("ice").unwrap().finalized = true;
-        assert!(recovered(&two));
-        // Each launch has only a session with a name.
-        for launch in two.launches.iter_mut().chain([&mut two.undisturbed]) {
-            let seen = launch.seen.0.remove("").unwrap();
-            launch.seen.0 = [("sea".to_string(), seen)].into();
-        }
-        assert!(recovered(&two));
-        assert!(lines(&two)[0].starts_with("launch 2: session sea went on from ck.1"));
-    }
-
-    #[test]
-    fn of_a_program_without_scr_nothing_is_proven_but_by_what_it_says() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = |name: &str| dir.path().join(name);
-        std::fs::write(path("0"), "begin\n").unwrap();
-        std::fs::write(path("1"), "begin\nrestart from step 8\n").unwrap();
-        let mut unlinked = rehearsal(launch(Ending::Code(0), Seen::default()), true);
-        unlinked.undisturbed = launch(Ending::Code(0), Seen::default());
-        unlinked.launches[0].seen = Sessions::default();
-        unlinked.undisturbed.log = path("0");
-        unlinked.launches[1].log = path("1");
-        assert!(first(&unlinked).contains("nothing shows that launch 2 went on"));
-        assert!(lines(&unlinked).contains(&"NOT PROVEN".to_string()));
-        let mut says = |text: &str| {
-            unlinked.says = Some(text.into());
-            let lines = lines(&unlinked);
-            (recovered(&unlinked), lines.join(" "))
-        };
-        assert!(says("restart from").0);
-        let (good, text) = says("going on");
-        assert!(!good && text.contains("began from the beginning: it did not print"));
-        let (good, text) = says("begin");
-        assert!(!good && text.contains("the undisturbed run prints"));
-    }
-
-    #[test]
-    fn a_launcher_that_starts_nothing_is_named_with_its_words() {
-        let dir = tempfile::tempdir().unwrap();
-        let rule = "-".repeat(60);
-        let refused = format!(
-            "{rule}\nmpiexec has detected an attempt to run as root.\n\nYou can override this.\n{rule}\n"
-        );
-        let log = dir.path().join("output");
-        std::fs::write(&log, refused).unwrap();
-        let mut refused = rehearsal(launch(Ending::Code(0), went_on()), true);
-        refused.undisturbed = Launch {
-            started: 0,
-            log,
-            ..launch(Ending::Code(1), Seen::default())
-        };
-        refused.launches.clear();
-        let what = first(&refused);
-        let begin = "the launcher has not started the program: mpiexec has detected an attempt to run as root. (output in ";
-        assert!(what.starts_with(begin), "{what}");
-        assert!(!lines(&refused).iter().any(|line| line.contains("SCR_Init")));
-        for (text, line) in [
-            ("", None),
-            ("----\n", None),
-            ("a\n\n b \n\n", Some("b")),
-            ("a\n---\nb\nc\n---\n\n---\n", Some("b")),
-        ] {
-            assert_eq!(telling_line(text), line, "{text}");
-        }
-    }
-}
+mod tests;

@@ -1,7 +1,8 @@
 //! `scr rehearse`: kills a program on emulated nodes, restarts it, and compares how it ends.
 //!
 //! [`plan`] says on which node each rank is and what is killed, [`course`] draws the moments, [`stage`] carries out one
-//! launch, [`seen`] reads what the event logs have of it, [`caches`] saves checkpoints that are only there, [`checkpoints`] and
+//! launch, [`seen`] reads what the event logs have of it, [`relaunch`] has `scr run` make launches and
+//! [`repair`] has one go on, [`caches`] saves checkpoints that are only there, [`checkpoints`] and
 //! [`results`] compare those of two runs, within the [`spread`] of undisturbed ones. [`proof`] finds out whether a launch went on
 //! from a checkpoint, [`judge`] says whether the program has recovered, and if not, why, and [`table`] says so of each kill.
 
@@ -11,11 +12,15 @@ mod checkpoints;
 mod course;
 mod document;
 mod explain;
+mod follow;
 mod judge;
 mod outside;
+mod parts;
 mod plan;
 mod proof;
 mod rehearsal;
+mod relaunch;
+mod repair;
 mod results;
 mod seen;
 mod spread;
@@ -29,13 +34,13 @@ use super::{Outcome, RunCommand, json, status};
 use checkpoints::Checkpoints;
 use course::Course;
 use plan::{Moment, Placement, Strike, Victim};
-use rehearsal::{Comparison, Rehearsal, Unsteady};
+use rehearsal::{Comparison, Rehearsal};
 use results::Difference;
 use scr_engine::job::Environment;
 use scr_engine::job::program::{self, find};
 use scr_engine::system::time::Instant;
 use spread::Spread;
-use stage::{Ending, Launch, Stage};
+use stage::{Ending, Launch, Stage, own_program};
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -44,9 +49,9 @@ use std::time::Duration;
 /// Try whether a program survives failures, before they happen
 ///
 /// Launches the program on emulated nodes of this machine: once undisturbed, and once more, where
-/// processes or nodes are killed at several moments and the program is launched again. Then
-/// compares results and checkpoints of both runs, and says what was restored from where, how much time was lost,
-/// and what to change if the program did not recover. docs/rehearsal.md shows a report.
+/// processes or nodes are killed at several moments and the program is launched again. In a third run scr run must launch it
+/// again, when a rank and a node are lost. Then the command compares results and checkpoints of these runs, and says what was restored
+/// from where, how much time was lost, and what to change if the program did not recover. docs/rehearsal.md shows a report.
 ///
 /// RECOVERED means that a launch after a kill was seen to go on from a checkpoint, and ended as the undisturbed run did. Of a program
 /// that is not linked with SCR nothing can be seen: name with --says what it prints when it goes on from a checkpoint of its own.
@@ -78,6 +83,12 @@ pub(super) struct Options {
     /// One kill at most, between two checkpoints: for a test of the program that is run often
     #[arg(long, conflicts_with = "kill")]
     quick: bool,
+    /// Have scr run launch the program, too, and again after a kill, as is done without --kill and --quick
+    #[arg(long, conflicts_with = "quick")]
+    relaunch: bool,
+    /// Kill a rank in a launch that goes on by itself, with an MPI that has User Level Failure Mitigation: docs/sessions.md
+    #[arg(long, conflicts_with = "quick")]
+    repair: bool,
     /// A file with results, relative to the current directory of the program; may be repeated
     #[arg(short, long, value_name = "FILE")]
     compare: Vec<PathBuf>,
@@ -120,6 +131,9 @@ pub(super) struct Options {
     /// This process is a rank of the stage in this directory
     #[arg(long, value_name = "DIR", hide = true)]
     as_rank: Option<PathBuf>,
+    /// This process is the launcher of scr run in the stage in this directory
+    #[arg(long, value_name = "DIR", hide = true)]
+    as_launcher: Option<PathBuf>,
     /// The program and its arguments
     #[arg(trailing_var_arg = true, required = true, value_name = "PROGRAM")]
     words: Vec<OsString>,
@@ -129,6 +143,9 @@ impl RunCommand for Options {
     fn run(&self, call: &mut Invocation) -> Outcome {
         if let Some(stage) = &self.as_rank {
             return Err(agent::become_rank(stage, &self.words));
+        }
+        if let Some(stage) = &self.as_launcher {
+            return Err(relaunch::become_launcher(stage, &self.words));
         }
         call.verbose = !self.json;
         let begun = Instant::now();
@@ -170,17 +187,8 @@ impl Options {
             call,
             format_args!("{}", judge::ended_in_words(&undisturbed)),
         )?;
-        let mut found = Rehearsal {
-            outside: outside::find(&whole, &undisturbed.seen, &self.compare)?,
-            undisturbed,
-            launches: Vec::new(),
-            compared: Vec::new(),
-            checkpoints: Checkpoints::default(),
-            unsteady: Unsteady::default(),
-            tolerant: self.tolerance.is_some(),
-            says: self.says.clone(),
-            seconds: 0.0,
-        };
+        let mut found = self.undisturbed(undisturbed);
+        found.outside = outside::find(&whole, &found.undisturbed.seen, &self.compare)?;
         if found.undisturbed.ending != Ending::Code(0) || found.undisturbed.started == 0 {
             return Ok(found);
         }
@@ -191,8 +199,10 @@ impl Options {
         if !self.strike(call, &mut struck, &mut found, (limit, &mut signals))? {
             return Ok(found);
         }
-        self.compare(&whole, &struck, &mut found)?;
-        if found.differs() {
+        let ranks = self.restart_ranks.unwrap_or(self.ranks);
+        self.compare((&whole, &struck), &mut found, ranks)?;
+        self.parts(call, &whole, &mut found, (limit, &mut signals))?;
+        if found.any_differs() {
             say(
                 call,
                 format_args!("once more undisturbed, since results differ"),
@@ -201,7 +211,11 @@ impl Options {
             let launch = again.launch(&self.place(), None, Some(limit), &mut signals)?;
             say(call, format_args!("{}", judge::ended_in_words(&launch)))?;
             if launch.ending == Ending::Code(0) {
-                self.find_unsteady(&mut found, (&whole, &again), launch)?;
+                let (stages, launch) = ((&whole, &again), &[launch]);
+                self.find_unsteady(&mut found, stages, launch)?;
+                for part in found.parts_mut() {
+                    self.find_unsteady(part, stages, launch)?;
+                }
             }
         }
         Ok(found)
@@ -267,8 +281,13 @@ impl Options {
         Ok(ended)
     }
 
-    /// Compares the results and checkpoints of both runs.
-    fn compare(&self, whole: &Stage, struck: &Stage, found: &mut Rehearsal) -> Result<(), Failure> {
+    /// Compares the results and checkpoints of both runs. `ranks`: of the last launch.
+    fn compare(
+        &self,
+        (whole, struck): (&Stage, &Stage),
+        found: &mut Rehearsal,
+        ranks: u32,
+    ) -> Result<(), Failure> {
         for file in &self.compare {
             let other = self.other(&whole.dir().join(file), &struck.dir().join(file))?;
             found.compared.push(Comparison {
@@ -282,7 +301,7 @@ impl Options {
             caches::bring(struck, &found.launches)?;
             let how = checkpoints::How {
                 given: &self.tolerance.unwrap_or_default(),
-                same_ranks: self.restart_ranks.is_none_or(|ranks| ranks == self.ranks),
+                same_ranks: ranks == self.ranks,
             };
             found.checkpoints = Checkpoints::compare((whole, struck), &found.launches, 1, &how)?;
         }
@@ -294,7 +313,7 @@ impl Options {
         &self,
         found: &mut Rehearsal,
         (whole, again): (&Stage, &Stage),
-        launch: Launch,
+        launch: &[Launch; 1],
     ) -> Result<(), Failure> {
         let unsteady = &mut found.unsteady;
         for one in &mut found.compared {
@@ -314,19 +333,23 @@ impl Options {
         }
         if !found.checkpoints.others.is_empty() {
             let given = &self.tolerance.unwrap_or_default();
-            let launches = [launch];
-            caches::bring(again, &launches)?;
+            caches::bring(again, launch)?;
             let how = checkpoints::How {
                 given,
                 same_ranks: true,
             };
-            let others = Checkpoints::compare((whole, again), &launches, 0, &how)?;
+            let others = Checkpoints::compare((whole, again), launch, 0, &how)?;
             let is_given = self.tolerance.is_some();
             let (tolerances, parts) = found.checkpoints.within(&others, is_given);
             unsteady.tolerances.extend(tolerances);
             unsteady.parts = parts;
         }
         Ok(())
+    }
+
+    /// A rehearsal with nothing but its undisturbed run.
+    fn undisturbed(&self, launch: Launch) -> Rehearsal {
+        Rehearsal::new(launch, self.tolerance.is_some(), self.says.clone())
     }
 
     /// Fails if the options do not fit together.
@@ -443,9 +466,7 @@ fn say(call: &mut Invocation, text: std::fmt::Arguments) -> std::io::Result<()> 
 
 /// Has `scr report` draw the disturbed run.
 fn write_page(prefix: &Path, file: &Path) -> Result<(), Failure> {
-    let own = std::env::current_exe().map_err(|error| {
-        Failure::said(format!("cannot find out where this program is: {error}"))
-    })?;
+    let own = own_program()?;
     let words = [
         "report".into(),
         "--ended".into(),

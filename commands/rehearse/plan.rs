@@ -13,11 +13,20 @@ pub(super) struct Placement {
 
 impl Placement {
     pub fn new(ranks: usize, nodes: usize) -> Self {
+        Placement::on(ranks, (0..nodes).map(|node| format!("n{node}")).collect())
+    }
+
+    /// As many ranks on these nodes.
+    pub fn on(ranks: usize, nodes: Vec<String>) -> Self {
         Placement {
-            nodes: (0..nodes).map(|node| format!("n{node}")).collect(),
+            nodes,
             ranks,
             spares: 0,
         }
+    }
+
+    pub fn names(&self) -> &[String] {
+        &self.nodes
     }
 
     pub fn ranks(&self) -> usize {

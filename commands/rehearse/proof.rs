@@ -1,7 +1,7 @@
 //! Finds out whether a launch went on from a checkpoint of the launches before, as far as that was
 //! seen.
 
-use super::rehearsal::{Finding, Rehearsal, message_of_scr, output};
+use super::rehearsal::{Finding, Rehearsal, Run, message_of_scr, output, title};
 use super::seen::{Restart, Seen};
 use super::stage::{Ending, Launch};
 use scr_engine::text::{counted, excerpt};
@@ -64,10 +64,11 @@ pub(super) fn restart_of(launch: &Launch) -> Option<&str> {
 }
 
 /// `launch 2`, or `launch 2: session ocean`.
-fn who(number: usize, session: &str) -> String {
+fn who(run: Run, number: usize, session: &str) -> String {
+    let launch = title(run, number);
     match session {
-        "" => format!("launch {number}"),
-        name => format!("launch {number}: session {name}"),
+        "" => launch,
+        name => format!("{launch}: session {name}"),
     }
 }
 
@@ -97,9 +98,13 @@ pub(super) fn restarts_in_words(rehearsal: &Rehearsal, place: usize) -> Vec<Stri
             "" => String::new(),
             how => format!(" {how}"),
         };
+        let since = match rehearsal.run {
+            Run::Repaired => "the kill",
+            _ => "its begin",
+        };
         Some(format!(
-            "{} went on from {}{from}, {:.1} s after its begin{}",
-            who(place + 1, session),
+            "{} went on from {}{from}, {:.1} s after {since}{}",
+            who(rehearsal.run, place + 1, session),
             restart.name,
             restart.at - launch.begun,
             lost.unwrap_or_default()
@@ -120,7 +125,13 @@ pub(super) fn bad_restarts(rehearsal: &Rehearsal, place: usize) -> Vec<Finding> 
     let mut found: Vec<Finding> = sessions
         .filter_map(|(name, seen)| {
             let names = &undisturbed_names(rehearsal, name);
-            bad_restart(&who(place + 1, name), before, launch, (name, seen), names)
+            bad_restart(
+                &who(rehearsal.run, place + 1, name),
+                before,
+                launch,
+                (name, seen),
+                names,
+            )
         })
         .collect();
     let is_last = place + 1 == rehearsal.launches.len();
@@ -238,6 +249,7 @@ fn had_come(before: &[Launch], session: &str) -> String {
 /// The missing part of a proof, if nothing else is wrong with launch `number`.
 fn unproven(rehearsal: &Rehearsal, number: usize, before: &[Launch]) -> Option<Finding> {
     let struck = before.last()?;
+    let launch = title(rehearsal.run, number);
     let ran = format!("the one before was killed after {:.1} s", struck.seconds);
     match proof(rehearsal) {
         Proof::WentOn => match &rehearsal.says {
@@ -252,28 +264,28 @@ fn unproven(rehearsal: &Rehearsal, number: usize, before: &[Launch]) -> Option<F
         },
         Proof::NothingSeen => Some(Finding {
             what: format!(
-                "nothing shows that launch {number} went on from a checkpoint: a program that begins from the beginning ends \
+                "nothing shows that {launch} went on from a checkpoint: a program that begins from the beginning ends \
                  alike ({ran})"
             ),
             remedy: "Name with --says the text that the program prints when it goes on from a checkpoint of its own.",
         }),
         Proof::NothingThere => Some(Finding {
             what: format!(
-                "launch {number} began from the beginning, as it must: no checkpoint was complete ({ran})"
+                "{launch} began from the beginning, as it must: no checkpoint was complete ({ran})"
             ),
             remedy: "Kill later (--kill), or have checkpoints written earlier (SCR_CHECKPOINT_INTERVAL).",
         }),
         Proof::Not => Some(match &rehearsal.says {
             Some(text) if rehearsal.undisturbed.seen.begun().next().is_none() => Finding {
                 what: format!(
-                    "launch {number} began from the beginning: it did not print `{}' ({ran})",
+                    "{launch} began from the beginning: it did not print `{}' ({ran})",
                     excerpt(text, 80)
                 ),
                 remedy: "See its output, and whether a checkpoint of its own was there when it was killed (--kill rank@20s).",
             },
             _ => Finding {
                 what: format!(
-                    "launch {number} began from the beginning: no session has read a checkpoint ({ran})"
+                    "{launch} began from the beginning: no session has read a checkpoint ({ran})"
                 ),
                 remedy: "See what each session asks SCR_Have_restart.",
             },

@@ -1,7 +1,7 @@
 //! Both runs of a rehearsal, their mistakes, and the output of the program.
 
 use super::super::fields::value::Distance;
-use super::checkpoints::{Checkpoints, Part};
+use super::checkpoints::{self, Checkpoints};
 use super::results::Difference;
 use super::stage::Launch;
 use scr_engine::text::excerpt;
@@ -20,13 +20,72 @@ pub(super) struct Comparison {
 pub(super) struct Unsteady {
     /// Files and parts that cannot be compared.
     pub files: Vec<PathBuf>,
-    pub parts: BTreeSet<Part>,
+    pub parts: BTreeSet<checkpoints::Part>,
     /// The distances of files and parts in which only numbers differ.
     pub tolerances: BTreeMap<String, Distance>,
 }
 
+/// A run whose launches are killed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Run {
+    Struck,
+    /// Its launches are made by scr run.
+    Relaunched,
+    Repaired,
+}
+
+impl Run {
+    /// The name of its directory.
+    pub fn name(self) -> &'static str {
+        match self {
+            Run::Struck => "struck",
+            Run::Relaunched => "relaunched",
+            Run::Repaired => "repaired",
+        }
+    }
+}
+
+/// A launch in words. `number`: from 1 on.
+pub(super) fn title(run: Run, number: usize) -> String {
+    match run {
+        Run::Struck => format!("launch {number}"),
+        Run::Relaunched => format!("launch {number} of scr run"),
+        Run::Repaired if number == 1 => "repair".into(),
+        Run::Repaired => "the launch after the kill".into(),
+    }
+}
+
+/// True for what came after the kill of a rank if the program has not repaired its sessions.
+pub(super) fn ended_with_rank(run: Run, launch: &Launch) -> bool {
+    run == Run::Repaired && launch.kill.is_none() && launch.seen.begun().next().is_none()
+}
+
+/// A part of the rehearsal that is a run of its own.
+pub(super) enum Part {
+    Tried(Box<Rehearsal>),
+    /// The reason why not.
+    NotTried(String),
+}
+
+impl Part {
+    pub fn tried(&self) -> Option<&Rehearsal> {
+        match self {
+            Part::Tried(rehearsal) => Some(rehearsal),
+            Part::NotTried(_) => None,
+        }
+    }
+
+    fn tried_mut(&mut self) -> Option<&mut Rehearsal> {
+        match self {
+            Part::Tried(rehearsal) => Some(rehearsal),
+            Part::NotTried(_) => None,
+        }
+    }
+}
+
 /// Both runs.
 pub(super) struct Rehearsal {
+    pub run: Run,
     pub undisturbed: Launch,
     /// Files that its checkpoints have written, but not where SCR_Route_file said.
     pub outside: Vec<PathBuf>,
@@ -41,11 +100,52 @@ pub(super) struct Rehearsal {
     pub tolerant: bool,
     /// The text that the program prints when it goes on from a checkpoint of its own.
     pub says: Option<String>,
+    /// Launches by scr run: another disturbed run.
+    pub relaunched: Part,
+    /// A launch that goes on after a kill.
+    pub repaired: Part,
     /// Seconds of the whole rehearsal.
     pub seconds: f64,
 }
 
+/// The reason why a part was not tried if the rehearsal has ended before.
+const NOT_TRIED: &str = "a launch had another end than it should";
+
 impl Rehearsal {
+    /// With nothing but the undisturbed run.
+    pub fn new(undisturbed: Launch, tolerant: bool, says: Option<String>) -> Self {
+        Rehearsal {
+            run: Run::Struck,
+            undisturbed,
+            outside: Vec::new(),
+            launches: Vec::new(),
+            compared: Vec::new(),
+            checkpoints: Checkpoints::default(),
+            unsteady: Unsteady::default(),
+            tolerant,
+            says,
+            relaunched: Part::NotTried(NOT_TRIED.into()),
+            repaired: Part::NotTried(NOT_TRIED.into()),
+            seconds: 0.0,
+        }
+    }
+
+    /// True if this run or one of its parts has computed something else.
+    pub fn any_differs(&self) -> bool {
+        self.differs() || self.parts().any(Rehearsal::differs)
+    }
+
+    /// The parts that were tried.
+    pub fn parts(&self) -> impl Iterator<Item = &Rehearsal> {
+        let parts = [&self.relaunched, &self.repaired];
+        parts.into_iter().filter_map(Part::tried)
+    }
+
+    pub fn parts_mut(&mut self) -> impl Iterator<Item = &mut Rehearsal> {
+        let parts = [&mut self.relaunched, &mut self.repaired];
+        parts.into_iter().filter_map(Part::tried_mut)
+    }
+
     /// True if the restarted run has computed something else.
     pub fn differs(&self) -> bool {
         self.compared.iter().any(|one| one.other.is_some()) || !self.checkpoints.others.is_empty()
@@ -63,8 +163,8 @@ impl Rehearsal {
     }
 }
 
-/// The verdict on all launches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The verdict on all launches, from good to bad.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Verdict {
     Recovered,
     /// Numbers differ no more than in two undisturbed runs, or than the user allows.

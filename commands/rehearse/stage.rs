@@ -17,6 +17,7 @@ use scr_engine::system::time::{Instant, sleep};
 use scr_jobs::ranks::Wanted;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::ops::Range;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -26,13 +27,15 @@ use std::time::Duration;
 pub(super) const PLACES: &str = "places";
 /// A file for each rank: its process id and its node.
 pub(super) const PIDS: &str = "pids";
+/// A directory with a file for each node that is lost while a command goes on.
+pub(super) const LOST: &str = "lost";
 /// The directory with each node's own files.
 pub(super) const NODES: &str = "nodes";
 /// A directory for each rank, if the program is to stop for a look at its memory; and a file with the id of this process.
 pub(super) const STOPS: &str = "stops";
 
 /// Time between two looks whether the moment has come.
-const TICK: Duration = Duration::from_millis(20);
+pub(super) const TICK: Duration = Duration::from_millis(20);
 
 /// Time between two looks for a moment in a call of SCR, which may be short.
 const SHORT_TICK: Duration = Duration::from_millis(1);
@@ -42,6 +45,9 @@ const TO_END: Duration = Duration::from_secs(20);
 
 /// Time that a launcher has for its end after a signal.
 const BETWEEN_SIGNALS: Duration = Duration::from_millis(500);
+
+/// All times.
+const ALWAYS: Range<f64> = f64::NEG_INFINITY..f64::INFINITY;
 
 /// The end of a launch.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,6 +63,7 @@ pub(super) enum Ending {
 }
 
 /// One launch.
+#[derive(Clone)]
 pub(super) struct Launch {
     pub ending: Ending,
     /// The kill that should end it.
@@ -119,6 +126,11 @@ impl Stage {
         })
     }
 
+    /// The words of the launcher.
+    pub fn command(&self) -> &[OsString] {
+        &self.command
+    }
+
     pub fn dir(&self) -> &Path {
         &self.dir
     }
@@ -158,7 +170,7 @@ impl Stage {
     }
 
     /// The events in the event logs, without the first records, as many of each session as `skip` says.
-    fn read_logs(&self, skip: &Counts) -> Result<BTreeMap<String, Vec<Record>>, Failure> {
+    pub fn read_logs(&self, skip: &Counts) -> Result<BTreeMap<String, Vec<Record>>, Failure> {
         let mut all = BTreeMap::new();
         for (name, dir) in self.sessions() {
             let path = event_log(&dir);
@@ -178,12 +190,14 @@ impl Stage {
         Ok(all)
     }
 
-    fn seen(&self, skip: &Counts) -> Result<Sessions, Failure> {
+    /// What was seen in these times.
+    pub fn seen(&self, skip: &Counts, times: &Range<f64>) -> Result<Sessions, Failure> {
         let logs = self.read_logs(skip)?.into_iter();
-        Ok(Sessions(
-            logs.map(|(name, records)| (name, Seen::of(&records)))
-                .collect(),
-        ))
+        let seen = |(name, mut records): (String, Vec<Record>)| {
+            records.retain(|record| times.contains(&record.at()));
+            (name, Seen::of(&records))
+        };
+        Ok(Sessions(logs.map(seen).collect()))
     }
 
     /// Launches the program, kills when the moment comes, and waits for its end.
@@ -198,8 +212,8 @@ impl Stage {
         let log = self.behind.join(format!("output.{}", self.launches));
         let logs = self.read_logs(&Counts::new())?.into_iter();
         let from: Counts = logs.map(|(name, records)| (name, records.len())).collect();
-        let mut child = self.start(place, &log)?;
         let (start, begun) = (Instant::now(), now());
+        let mut child = self.start(place, &log)?;
         let mut watch = kill.map(|kill| Watch::new(kill, begun));
         let ending = loop {
             let status = child.try_wait();
@@ -239,7 +253,7 @@ impl Stage {
         Ok(Launch {
             ending,
             kill: kill.cloned(),
-            started: std::fs::read_dir(self.behind.join(PIDS)).map_or(0, Iterator::count),
+            started: self.started(),
             ranks: place.ranks(),
             nodes: place.nodes(),
             seconds,
@@ -247,29 +261,43 @@ impl Stage {
             ended,
             stacks,
             log,
-            seen: self.seen(&from)?,
+            seen: self.seen(&from, &ALWAYS)?,
         })
+    }
+
+    /// Number of ranks that the last launch has started.
+    pub fn started(&self) -> usize {
+        std::fs::read_dir(self.behind.join(PIDS)).map_or(0, Iterator::count)
+    }
+
+    /// True if such a rank lives.
+    pub fn has_rank(&self, which: impl Fn(usize, &str) -> bool) -> bool {
+        let ranks = self.ranks();
+        ranks.iter().any(|(rank, node, _)| which(*rank, node))
     }
 
     /// A node is lost with all that it has.
     pub fn lose(&self, node: &str) -> Result<(), Failure> {
-        let path = self.behind.join(NODES).join(node);
-        std::fs::remove_dir_all(&path).map_err(|error| Error::io("remove", path, error).into())
+        let (path, gone) = (self.behind.join(NODES).join(node), self.behind.join("gone"));
+        // At once, also for a process that comes to this node now.
+        std::fs::rename(&path, &gone).map_err(|error| Error::io("rename", path, error))?;
+        std::fs::remove_dir_all(&gone).map_err(|error| Error::io("remove", gone, error).into())
     }
 
     pub fn start(&self, place: &Placement, log: &Path) -> Result<Child, Failure> {
-        let own = std::env::current_exe().map_err(|error| {
-            Failure::said(format!("cannot find out where this program is: {error}"))
-        })?;
-        let pids = self.behind.join(PIDS);
-        for rank in std::fs::read_dir(&pids).into_iter().flatten().flatten() {
-            // A file that stays belongs to a process that has gone, and is left alone.
-            let _ = std::fs::remove_file(rank.path());
-        }
-        let places: Vec<&str> = (0..place.ranks()).map(|rank| place.node_of(rank)).collect();
-        let path = self.behind.join(PLACES);
-        std::fs::write(&path, places.join("\n") + "\n")
-            .map_err(|error| Error::io("write", &path, error))?;
+        let mut command = self.launcher(&[], place, log)?;
+        let started = command.spawn();
+        started.map_err(|error| Error::io("run", command.get_program(), error).into())
+    }
+
+    /// The command that launches the program, with `first` in front, and its output in `log`.
+    pub fn launcher(
+        &self,
+        first: &[OsString],
+        place: &Placement,
+        log: &Path,
+    ) -> Result<Command, Failure> {
+        write_places(&self.behind, place)?;
         let create = |path: &Path| {
             std::fs::File::create(path).map_err(|error| Error::io("create", path, error))
         };
@@ -277,11 +305,13 @@ impl Stage {
         let errors = output
             .try_clone()
             .map_err(|error| Error::io("open", log, error))?;
-        Command::new(&self.command[0])
-            .args(&self.command[1..])
+        let words = [first, &self.command].concat();
+        let mut command = Command::new(&words[0]);
+        command
+            .args(&words[1..])
             .arg("-n")
             .arg(place.ranks().to_string())
-            .arg(own)
+            .arg(own_program()?)
             .arg("rehearse")
             .arg("--as-rank")
             .arg(&self.behind)
@@ -300,9 +330,8 @@ impl Stage {
             .stdin(Stdio::null())
             .stdout(output)
             .stderr(errors)
-            .process_group(0)
-            .spawn()
-            .map_err(|error| Error::io("run", &self.command[0], error).into())
+            .process_group(0);
+        Ok(command)
     }
 
     /// Kills ranks, and returns how many. A rank that has ended meanwhile does not count.
@@ -338,7 +367,7 @@ impl Stage {
     }
 
     /// The activity of the ranks, in lines.
-    fn stacks(&self) -> Vec<String> {
+    pub fn stacks(&self) -> Vec<String> {
         let wanted = Wanted {
             job: Some(self.job.clone()),
             node: String::new(),
@@ -381,8 +410,9 @@ impl Stage {
 }
 
 /// Waits for the moment of a kill.
-struct Watch<'a> {
+pub(super) struct Watch<'a> {
     kill: &'a Kill,
+    /// When the launch began: records before it are of others.
     begun: f64,
     /// The time of the kill, when its event has come: seconds since the epoch.
     due: Option<f64>,
@@ -391,7 +421,7 @@ struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    fn new(kill: &'a Kill, begun: f64) -> Self {
+    pub fn new(kill: &'a Kill, begun: f64) -> Self {
         let due = (kill.awaited == Awaited::Launch).then_some(begun + kill.delay);
         Watch {
             kill,
@@ -401,14 +431,18 @@ impl<'a> Watch<'a> {
         }
     }
 
-    fn tick(&self) -> Duration {
+    pub fn tick(&self) -> Duration {
         match self.kill.awaited {
             Awaited::Begun(_) | Awaited::Restore | Awaited::Read => SHORT_TICK,
             _ => TICK / 4,
         }
     }
 
-    fn hits(&self, rank: usize, node: &str) -> bool {
+    pub fn victim(&self) -> &Victim {
+        &self.kill.victim
+    }
+
+    pub fn hits(&self, rank: usize, node: &str) -> bool {
         match &self.kill.victim {
             Victim::Node(name) => node == name,
             Victim::Rank(number) => rank == *number,
@@ -417,7 +451,7 @@ impl<'a> Watch<'a> {
     }
 
     /// True if it is time to kill. `from` counts the records of earlier launches in the event logs.
-    fn has_come(&mut self, stage: &Stage, from: &Counts) -> Result<bool, Failure> {
+    pub fn has_come(&mut self, stage: &Stage, from: &Counts) -> Result<bool, Failure> {
         if self.due.is_none_or(|due| now() < due) && self.kill.awaited != Awaited::Launch {
             let logs = stage.sessions();
             let logs = logs
@@ -425,7 +459,7 @@ impl<'a> Watch<'a> {
                 .map(|(_, dir)| std::fs::metadata(event_log(dir)));
             let size = logs.flatten().map(|log| log.len()).sum();
             if std::mem::replace(&mut self.size, size) != size {
-                let seen = stage.seen(from)?;
+                let seen = stage.seen(from, &(self.begun..f64::INFINITY))?;
                 let event = self.event(&seen);
                 self.due = match event {
                     Some(_) if self.is_over(&seen) => Some(0.0),
@@ -464,14 +498,33 @@ impl<'a> Watch<'a> {
     }
 }
 
+/// The node of each rank, for the agents of the launch that begins.
+pub(super) fn write_places(behind: &Path, place: &Placement) -> Result<(), Failure> {
+    let pids = behind.join(PIDS);
+    for rank in std::fs::read_dir(&pids).into_iter().flatten().flatten() {
+        // A file that stays belongs to a process that has gone, and is left alone.
+        let _ = std::fs::remove_file(rank.path());
+    }
+    let places: Vec<&str> = (0..place.ranks()).map(|rank| place.node_of(rank)).collect();
+    let path = behind.join(PLACES);
+    let written = std::fs::write(&path, places.join("\n") + "\n");
+    written.map_err(|error| Error::io("write", &path, error).into())
+}
+
+/// The path of this program.
+pub(super) fn own_program() -> Result<PathBuf, Failure> {
+    std::env::current_exe()
+        .map_err(|error| Failure::said(format!("cannot find out where this program is: {error}")))
+}
+
 /// Number of records of each session.
-type Counts = BTreeMap<String, usize>;
+pub(super) type Counts = BTreeMap<String, usize>;
 
 fn event_log(prefix: &Path) -> PathBuf {
     Prefix::new(prefix).file("log")
 }
 
-fn now() -> f64 {
+pub(super) fn now() -> f64 {
     clock::now_millis() as f64 / 1000.0
 }
 

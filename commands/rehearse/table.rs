@@ -1,14 +1,16 @@
 //! One verdict for each kill, and for each other moment of a rehearsal.
 
 use super::proof::{bad_restarts, nothing_was_there, restart_of};
-use super::rehearsal::Rehearsal;
+use super::rehearsal::{Part, Rehearsal, Run, ended_with_rank, title};
+use super::relaunch::refusal;
 use super::stage::{Ending, Launch};
 use scr_engine::text::{counted, excerpt};
 
 /// A moment, and what was seen after it.
 #[derive(Debug, PartialEq)]
 pub(super) struct Row {
-    /// The launch that it ends, from 1 on, or that has other ranks or nodes.
+    pub run: Run,
+    /// The launch of the run that it ends, from 1 on, or that has other ranks or nodes.
     pub launch: Option<usize>,
     pub moment: String,
     /// The launch that shows what came of it, and the checkpoint that it went on from.
@@ -49,6 +51,32 @@ impl RowVerdict {
 
 /// All rows, in the order of the launches.
 pub(super) fn rows(rehearsal: &Rehearsal) -> Vec<Row> {
+    let mut rows = of_launches(rehearsal);
+    if !rehearsal.launches.is_empty() {
+        rows.extend(of_part(&rehearsal.relaunched, Run::Relaunched));
+        rows.extend(of_part(&rehearsal.repaired, Run::Repaired));
+    }
+    rows
+}
+
+fn of_part(part: &Part, run: Run) -> Vec<Row> {
+    let tried = match part {
+        Part::NotTried(why) => return vec![untried(run, why)],
+        Part::Tried(tried) => tried,
+    };
+    let rows = of_launches(tried);
+    if !rows.is_empty() {
+        return rows;
+    }
+    let why = tried.launches.last().and_then(refusal);
+    let why = why.map(|why| format!("not launched: {why}"));
+    vec![Row {
+        verdict: RowVerdict::NotRecovered,
+        ..untried(run, why.as_deref().unwrap_or("nothing was killed"))
+    }]
+}
+
+fn of_launches(rehearsal: &Rehearsal) -> Vec<Row> {
     let launches = &rehearsal.launches;
     let mut rows = Vec::new();
     for (place, launch) in launches.iter().enumerate() {
@@ -66,18 +94,17 @@ pub(super) fn rows(rehearsal: &Rehearsal) -> Vec<Row> {
         let last = launches.len().saturating_sub(2);
         rows.push(row(rehearsal, last, moment));
     }
-    if !launches.is_empty() {
-        rows.push(untried("launch again by scr run", NO_RUN));
-        rows.push(untried("repair in the running job", NO_REPAIR));
-    }
     rows
 }
 
-const NO_RUN: &str = "the rehearsal launches by itself";
-const NO_REPAIR: &str = "the rehearsal ends a launch with a kill";
-
-fn untried(moment: &str, why: &str) -> Row {
+fn untried(run: Run, why: &str) -> Row {
+    let moment = match run {
+        Run::Struck => "",
+        Run::Relaunched => "launch again by scr run",
+        Run::Repaired => "repair in the running job",
+    };
     Row {
+        run,
         launch: None,
         moment: moment.to_string(),
         next: None,
@@ -108,7 +135,8 @@ fn row(rehearsal: &Rehearsal, place: usize, moment: String) -> Row {
     let launches = &rehearsal.launches;
     let mut row = Row {
         launch: Some(place + 1),
-        ..untried(&moment, "")
+        moment,
+        ..untried(rehearsal.run, "")
     };
     let killed = &launches[place];
     if killed.ending != Ending::Struck {
@@ -150,8 +178,14 @@ fn judge(rehearsal: &Rehearsal, next: usize, row: &Row) -> (RowVerdict, Option<S
     let with_scr = rehearsal.undisturbed.seen.begun().next().is_some();
     let began = with_scr && row.from.is_none() && nothing_was_there(&rehearsal.launches[..next]);
     let not_recovered = |why: &str| (RowVerdict::NotRecovered, Some(excerpt(why, 200)));
+    if let Some(why) = refusal(launch) {
+        return not_recovered(&format!("not launched again: {why}"));
+    }
     match (&launch.ending, bad.first()) {
         (Ending::Hung, _) => not_recovered("the launch hangs"),
+        (Ending::Code(code), _) if *code != 0 && ended_with_rank(rehearsal.run, launch) => {
+            not_recovered("the launch ended with the rank")
+        }
         (Ending::Code(code), _) if *code != 0 => not_recovered(&format!("exit code {code}")),
         (Ending::TooEarly(code), None) if *code != 0 => not_recovered(&format!("exit code {code}")),
         _ if row.other.is_some() => (RowVerdict::NotRecovered, None),
@@ -174,14 +208,20 @@ fn judge(rehearsal: &Rehearsal, next: usize, row: &Row) -> (RowVerdict, Option<S
 
 /// The table for people.
 pub(super) fn lines(rehearsal: &Rehearsal) -> Vec<String> {
-    let last = rehearsal.launches.len();
-    let results = !rehearsal.compared.is_empty();
+    // The last launch of a run, if results were compared after it.
+    let compared = |run| {
+        let mut all = std::iter::once(rehearsal).chain(rehearsal.parts());
+        let run = all.find(|one| one.run == run)?;
+        (!run.compared.is_empty()).then_some(run.launches.len())
+    };
     let mut cells = vec![["MOMENT", "WENT ON FROM", "COMPARED", "VERDICT"].map(String::from)];
     for row in rows(rehearsal) {
-        let launch = row.launch.map(|number| format!("launch {number}: "));
+        let launch = row.launch.map(|number| title(row.run, number) + ": ");
         let compared = match (&row.other, row.compared) {
             (Some(_), _) => "different".to_string(),
-            (None, 0) if results && row.next == Some(last) => "results same".to_string(),
+            (None, 0) if row.next.is_some() && row.next == compared(row.run) => {
+                "results same".to_string()
+            }
             (None, 0) => "-".to_string(),
             (None, count) => format!("{} same", counted(count, "checkpoint")),
         };
@@ -211,7 +251,6 @@ pub(super) fn lines(rehearsal: &Rehearsal) -> Vec<String> {
 mod tests {
     use super::super::checkpoints::{Checkpoints, Other};
     use super::super::plan::{Awaited, Kill, Victim};
-    use super::super::rehearsal::Unsteady;
     use super::super::seen::{Checkpoint, Restart, Seen, Sessions};
     use super::*;
 
@@ -260,8 +299,6 @@ mod tests {
 
     fn rehearsal() -> Rehearsal {
         Rehearsal {
-            undisturbed: launch(None, Some("ck.1"), true),
-            outside: Vec::new(),
             launches: vec![
                 launch(None, None, false),
                 launch(None, Some("ck.1"), false),
@@ -269,15 +306,11 @@ mod tests {
                 launch(Some("ck.1"), Some("ck.2"), false),
                 launch(Some("ck.2"), Some("ck.3"), true),
             ],
-            compared: Vec::new(),
             checkpoints: Checkpoints {
                 compared: vec![4],
                 ..Checkpoints::default()
             },
-            unsteady: Unsteady::default(),
-            tolerant: false,
-            says: None,
-            seconds: 9.0,
+            ..Rehearsal::new(launch(None, Some("ck.1"), true), false, None)
         }
     }
 

@@ -22,28 +22,28 @@ pub enum ManagerKind {
     Nobody,
 }
 
+/// The variables that each manager sets in its jobs.
+const SIGNS: [(ManagerKind, &[&str]); 5] = [
+    (ManagerKind::Flux, &["FLUX_URI", "FLUX_JOB_ID"]),
+    (ManagerKind::Slurm, &["SLURM_JOB_ID", "SLURM_JOBID"]),
+    (ManagerKind::Lsf, &["LSB_JOBID"]),
+    (ManagerKind::Pbs, &["PBS_JOBID"]),
+    (ManagerKind::Pmix, &["PMIX_NAMESPACE"]),
+];
+
 impl ManagerKind {
     /// The manager that set up the environment. Flux comes first, because its instances run inside
     /// jobs of others.
     pub fn detect(environment: &Environment) -> Self {
-        let has = |names: &[&str]| {
-            names
-                .iter()
-                .any(|name| variable(name, environment).is_some())
-        };
-        if has(&["FLUX_URI", "FLUX_JOB_ID"]) {
-            ManagerKind::Flux
-        } else if has(&["SLURM_JOB_ID", "SLURM_JOBID"]) {
-            ManagerKind::Slurm
-        } else if has(&["LSB_JOBID"]) {
-            ManagerKind::Lsf
-        } else if has(&["PBS_JOBID"]) {
-            ManagerKind::Pbs
-        } else if has(&["PMIX_NAMESPACE"]) {
-            ManagerKind::Pmix
-        } else {
-            ManagerKind::Nobody
-        }
+        let is_set = |name: &&'static str| variable(name, environment).is_some();
+        let mut all = SIGNS.iter();
+        let found = all.find(|(_, names)| names.iter().any(is_set));
+        found.map_or(ManagerKind::Nobody, |(kind, _)| *kind)
+    }
+
+    /// The variables by which a manager is detected.
+    pub fn signs() -> impl Iterator<Item = &'static str> {
+        SIGNS.iter().flat_map(|(_, names)| names.iter().copied())
     }
 
     /// The name of the resource manager: "SLURM", "FLUX", "LSF", "PBS", "PMIX" or "NONE".

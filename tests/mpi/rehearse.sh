@@ -34,8 +34,17 @@ told() {
 
 rehearse 0 right --seed 3
 told '^RECOVERED$' 'result: as undisturbed' 'launch [2-6] went on from ck\.' 'launch [2-6] went on from ck\..*rebuilt with XOR' \
-    's after SCR_Init' 'is killed while a checkpoint is' ' began again$' ' recovered$'
-echo "ok: a program that is right recovers"
+    's after SCR_Init' 'is killed while a checkpoint is' ' began again$' ' recovered$' \
+    '^launch 1 of scr run: rank . killed after ck\.' '^launch 2 of scr run: node n. killed after ck\..* recovered$' \
+    '^launch 3 of scr run went on from ck\..*rebuilt with XOR' '^repair in the running job .* not tried: '
+grep -q 'node n. is not used any more' stage/relaunched.nodes/output.run || fail "scr run has not noticed that a node is lost"
+echo "ok: a program that is right recovers, also by scr run"
+
+SCR_SAME_FAILURES=1 rehearse 1 right --kill rank=1@2 --relaunch
+told '^NOT RECOVERED$' \
+    '^launch 1 of scr run: .* not recovered: not launched again: the last 1 launches failed alike' \
+    '^- relaunched: scr run has not launched the program again: '
+echo "ok: scr run that makes no other launch is told"
 
 rehearse 0 session --kill rank=1@2
 told '^RECOVERED$' 'ended with exit code 0.*; 10 checkpoints of 1 session' \
@@ -43,7 +52,8 @@ told '^RECOVERED$' 'ended with exit code 0.*; 10 checkpoints of 1 session' \
 echo "ok: a session with a name is seen"
 
 rehearse 0 right --kill rank=1@2 --kill node=n1@1 --html page.html
-told 'launch 1: rank 1 is killed .* s after checkpoint 2' 'launch 2: node n1 is killed .* s after checkpoint 1'
+told 'launch 1: rank 1 is killed .* s after checkpoint 2' 'launch 2: node n1 is killed .* s after checkpoint 1' \
+    '^launch again by scr run .* not tried: with --kill only by --relaunch$'
 grep -q '</html>' page.html || fail "there is no page"
 echo "ok: what is killed can be chosen"
 
