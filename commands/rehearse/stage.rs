@@ -178,6 +178,11 @@ impl Stage {
         Ok(all)
     }
 
+    /// All that was seen in this directory.
+    pub fn seen_so_far(&self) -> Result<Sessions, Failure> {
+        self.seen(&Counts::new())
+    }
+
     fn seen(&self, skip: &Counts) -> Result<Sessions, Failure> {
         let logs = self.read_logs(skip)?.into_iter();
         Ok(Sessions(

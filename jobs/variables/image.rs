@@ -135,6 +135,16 @@ impl Listed {
         found.is_some_and(|(_, end)| address < *end)
     }
 
+    /// Number of listed bytes from `begin` on and before `end`.
+    pub(super) fn within(&self, begin: u64, end: u64) -> u64 {
+        let first = self.parts.partition_point(|part| part.1 <= begin);
+        let parts = self.parts.get(first..).unwrap_or_default().iter();
+        parts
+            .take_while(|part| part.0 < end)
+            .map(|part| part.1.min(end) - part.0.max(begin))
+            .sum()
+    }
+
     /// True if nothing is listed.
     pub fn is_empty(&self) -> bool {
         self.parts.is_empty()
@@ -342,12 +352,12 @@ fn word(bytes: &[u8]) -> Option<u64> {
     Some(u64::from_le_bytes(bytes.try_into().ok()?))
 }
 
-fn is_address_in(process: &Process, bytes: &[u8]) -> bool {
+pub(super) fn is_address_in(process: &Process, bytes: &[u8]) -> bool {
     word(bytes).is_some_and(|address| process.mapping(address).is_some())
 }
 
 /// The bytes of an element that have a meaning: the extended numbers of x86 have 10.
-fn used_bytes(leaf: &Leaf) -> usize {
+pub(super) fn used_bytes(leaf: &Leaf) -> usize {
     let extended = leaf.type_name.contains("long double") || leaf.type_name.contains("(10)");
     match leaf.kind {
         Kind::Real if cfg!(target_arch = "x86_64") && extended => 10,
@@ -356,7 +366,7 @@ fn used_bytes(leaf: &Leaf) -> usize {
 }
 
 /// The address of an element.
-fn address_of(leaf: &Leaf, number: u64) -> u64 {
+pub(super) fn address_of(leaf: &Leaf, number: u64) -> u64 {
     let (mut left, mut address) = (number, leaf.address);
     for (count, stride) in leaf.dims.iter().rev() {
         let step = (left % (*count).max(1)) as i64;
@@ -368,7 +378,11 @@ fn address_of(leaf: &Leaf, number: u64) -> u64 {
 
 /// Reads the elements of a leaf, a piece at a time, and calls `work` with the number of the first element of each piece. False if
 /// they cannot be read.
-fn for_each_piece(process: &Process, leaf: &Leaf, work: &mut dyn FnMut(u64, &[u8])) -> bool {
+pub(super) fn for_each_piece(
+    process: &Process,
+    leaf: &Leaf,
+    work: &mut dyn FnMut(u64, &[u8]),
+) -> bool {
     let (count, size) = (leaf.count(), leaf.size);
     if size == 0 || count == 0 {
         return true;

@@ -1,8 +1,8 @@
 //! The variables of a process that waits, with their elements: from the debug information of its program, or else from its
-//! symbols. Values of two processes are compared.
+//! symbols. Values of two processes are compared, or of two moments of one.
 //!
 //! [`Programs`] reads the files of a process once. [`Programs::look`] finds the [`Leaf`]s: the elements of variables, of
-//! what they point to, and of the variables of the frames. [`image`] keeps their values, and compares those of another process.
+//! what they point to, and of the variables of the frames. [`image`] keeps their values, and compares those of another process. A [`Share`] is how much of a leaf the program has listed.
 
 mod dwarf;
 mod file;
@@ -10,6 +10,7 @@ pub mod image;
 mod locate;
 mod memory;
 mod read_types;
+mod share;
 #[cfg(test)]
 mod tests;
 mod types;
@@ -18,6 +19,7 @@ mod walk;
 pub use file::Told;
 pub use locate::Frame;
 pub use memory::{Mapping, Memory, Process};
+pub use share::Share;
 pub use types::Kind;
 pub use walk::{Leaf, MOST_LEAVES, Seen};
 

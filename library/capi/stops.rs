@@ -1,8 +1,10 @@
-//! The stops of a program that is rehearsed with `scr rehearse --explain`, which looks at the program's memory meanwhile: after
-//! a restart was complete, after each checkpoint, and at the end of the run. Without the command a call is one test.
+//! The stops of a program that is rehearsed with `scr rehearse --explain` or `--list`, which looks at the program's memory
+//! meanwhile: after a restart was complete, after each checkpoint, and at the end of the run. Without the command a call is one
+//! test.
 //!
-//! The directory of a rank, in [`VARIABLE`], has the record of the stop, in which it is said what the program lists and where
-//! its frames are. The rank waits until the command has written the number of the stop into `go`, or has gone.
+//! The directory of a rank, in [`VARIABLE`], has the record of the stop, in which it is said what the program lists, which files
+//! it has written, and where its frames are. The rank waits until the command has written the number of the stop into `go`, or
+//! has gone.
 
 use super::process::Reply;
 use std::collections::BTreeMap;
@@ -39,12 +41,15 @@ struct Stops {
     checkpoint: bool,
     /// The fields that each session has listed last, a line for each.
     listed: BTreeMap<c_int, String>,
+    /// The files of the dataset that was begun last, two lines for each.
+    files: String,
 }
 
 static STOPS: Mutex<Stops> = Mutex::new(Stops {
     count: 0,
     checkpoint: false,
     listed: BTreeMap::new(),
+    files: String::new(),
 });
 
 /// The memory of a field.
@@ -82,8 +87,27 @@ fn with<T>(work: impl FnOnce(&mut Stops) -> T) -> T {
 /// A dataset is begun.
 pub(super) fn begins(checkpoint: bool) {
     if stage().is_some() {
-        with(|stops| stops.checkpoint = checkpoint);
+        with(|stops| {
+            stops.checkpoint = checkpoint;
+            stops.files.clear();
+        });
     }
+}
+
+/// The program is given the path of a file in a dataset.
+pub(super) fn routes(name: &Path, path: &Path) {
+    if stage().is_none() {
+        return;
+    }
+    // Another path cannot be told in a line.
+    if let Some(path) = path.to_str().filter(|path| !path.contains('\n')) {
+        let name = in_a_line(&name.to_string_lossy());
+        with(|stops| stops.files.push_str(&format!("file {path}\nname {name}\n")));
+    }
+}
+
+fn in_a_line(name: &str) -> String {
+    name.replace(char::is_control, " ")
 }
 
 /// A checkpoint of files was read, if the call was a success.
@@ -109,12 +133,15 @@ pub(super) fn completed(reply: &Reply<()>) {
 /// The routine of the program begins to list its state.
 pub(super) fn list_begins(session: c_int) {
     if stage().is_some() {
-        with(|stops| stops.listed.insert(session, String::new()));
+        with(|stops| {
+            stops.listed.insert(session, String::new());
+            stops.files.clear();
+        });
     }
 }
 
-/// A field is listed.
-pub(super) fn lists(session: c_int, field: &Listed<'_>) {
+/// A field is listed. `name` is asked for its name if a command looks.
+pub(super) fn lists(session: c_int, field: &Listed<'_>, name: impl FnOnce() -> String) {
     if stage().is_none() || field.address == 0 {
         return;
     }
@@ -129,10 +156,10 @@ pub(super) fn lists(session: c_int, field: &Listed<'_>) {
         Some(strides) => (field.extents.iter().zip(strides))
             .try_for_each(|(extent, stride)| write!(line, " {extent} {stride}")),
     };
+    let name = in_a_line(&name());
     with(|stops| {
         let listed = stops.listed.entry(session).or_default();
-        listed.push_str(&line);
-        listed.push('\n');
+        listed.push_str(&format!("{line}\nname {name}\n"));
     });
 }
 
@@ -142,10 +169,10 @@ pub(super) fn stop(moment: Moment) {
         return;
     };
     let session = super::table::current();
-    let (count, listed) = with(|stops| {
+    let (count, listed, files) = with(|stops| {
         stops.count += 1;
         let listed = stops.listed.get(&session).cloned();
-        (stops.count, listed.unwrap_or_default())
+        (stops.count, listed.unwrap_or_default(), stops.files.clone())
     });
     // SAFETY: a system call without pointers. It fails where the kernel has no such rule, and need not be called there.
     unsafe { libc::prctl(libc::PR_SET_PTRACER, libc::PR_SET_PTRACER_ANY, 0, 0, 0) };
@@ -156,7 +183,7 @@ pub(super) fn stop(moment: Moment) {
         Moment::Ends => "end",
     };
     let text = format!(
-        "stop {count} {kind} {session}\nprocess {}\n{listed}{}done\n",
+        "stop {count} {kind} {session}\nprocess {}\n{listed}{files}{}done\n",
         std::process::id(),
         frames()
     );

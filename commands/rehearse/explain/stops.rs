@@ -36,7 +36,7 @@ pub(crate) fn prepare(stage: &Path, rank: usize) -> Result<Option<PathBuf>, Fail
 
 /// The reason for a stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(in super::super) enum Kind {
     Restored,
     Checkpoint,
     Output,
@@ -45,11 +45,15 @@ pub(super) enum Kind {
 
 /// A rank that has stopped.
 #[derive(Debug)]
-pub(super) struct Stopped {
+pub(in super::super) struct Stopped {
     number: u64,
     pub kind: Kind,
     pub pid: u32,
     pub listed: Listed,
+    /// The memory of each field, by its name.
+    pub fields: Vec<(String, Listed)>,
+    /// The files of the dataset that was written last: names in the program, and paths.
+    pub files: Vec<(String, PathBuf)>,
     pub frames: Vec<Frame>,
 }
 
@@ -70,6 +74,8 @@ impl Stopped {
             kind,
             pid: lines.next()?.strip_prefix("process ")?.parse().ok()?,
             listed: Listed::default(),
+            fields: Vec::new(),
+            files: Vec::new(),
             frames: Vec::new(),
         };
         for line in lines {
@@ -80,6 +86,13 @@ impl Stopped {
                     return Some(stopped);
                 }
                 Some(("field", rest)) => stopped.field(rest)?,
+                Some(("file", path)) => stopped.files.push((String::new(), path.into())),
+                // Files come after all fields.
+                Some(("name", rest)) => {
+                    let field = stopped.fields.last_mut().map(|(name, _)| name);
+                    let file = stopped.files.last_mut().map(|(name, _)| name);
+                    *file.or(field)? = rest.to_string();
+                }
                 Some(("frame", rest)) => stopped.frames.push(frame(rest)?),
                 _ => return None,
             }
@@ -106,7 +119,12 @@ impl Stopped {
             .chunks(2)
             .map(|pair| Some((u64::try_from(*pair.first()?).ok()?, *pair.get(1)?)))
             .collect();
-        self.listed.add(address, u64::try_from(*size).ok()?, &dims?);
+        let (size, dims) = (u64::try_from(*size).ok()?, dims?);
+        let mut own = Listed::default();
+        own.add(address, size, &dims);
+        own.settle();
+        self.listed.add(address, size, &dims);
+        self.fields.push((String::new(), own));
         Some(())
     }
 
@@ -134,7 +152,7 @@ fn frame(text: &str) -> Option<Frame> {
 }
 
 /// A launch that stops.
-pub(super) struct Held<'a> {
+pub(in super::super) struct Held<'a> {
     stage: &'a Stage,
     child: Child,
     ranks: usize,
@@ -225,7 +243,8 @@ mod tests {
 
     #[test]
     fn the_record_of_a_stop_is_read() {
-        let text = "stop 3 checkpoint 0\nprocess 77\nfield 1000 8 4 8\nfield 2000 8 3 16 2 256\nframe 1f 2e 3d\nframe 4f 5e 6d\ndone\n";
+        let text = "stop 3 checkpoint 0\nprocess 77\nfield 1000 8 4 8\nname u\nfield 2000 8 3 16 2 256\nname the wind\n\
+                    file /cache/rank 0\nname ck.1/rank 0\nframe 1f 2e 3d\nframe 4f 5e 6d\ndone\n";
         let stopped = Stopped::parse(text).unwrap();
         assert_eq!(
             (stopped.number, stopped.kind, stopped.pid),
@@ -234,6 +253,11 @@ mod tests {
         let listed = |address| stopped.listed.has(address);
         assert!(listed(0x1000) && listed(0x101f) && !listed(0x1020));
         assert!(listed(0x2010) && !listed(0x2008) && listed(0x2100) && !listed(0x2200));
+        let names: Vec<&str> = stopped.fields.iter().map(|one| one.0.as_str()).collect();
+        assert_eq!(names, ["u", "the wind"]);
+        assert!(stopped.fields[1].1.has(0x2010) && !stopped.fields[1].1.has(0x1000));
+        let file = ("ck.1/rank 0".to_string(), PathBuf::from("/cache/rank 0"));
+        assert_eq!(stopped.files, [file]);
         assert_eq!((stopped.frames.len(), stopped.frames[0].cfa), (1, 0x5e));
         assert!(Stopped::parse(text.strip_suffix("done\n").unwrap()).is_none());
         assert!(Stopped::parse("").is_none());

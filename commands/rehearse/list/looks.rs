@@ -1,0 +1,222 @@
+//! The launch whose variables are looked at.
+
+use super::super::super::call::Failure;
+use super::super::Signals;
+use super::super::explain::stops::{Held, Kind, Stopped};
+use super::super::plan::Placement;
+use super::super::rehearsal::last_words_in;
+use super::super::stage::Stage;
+use super::files::{Budget, InFile};
+use super::table::{Seen, Table};
+use scr_engine::system::time::Instant;
+use scr_jobs::variables::{self, Programs, Share, Told};
+use std::path::Path;
+use std::time::Duration;
+
+/// What was seen of a program's variables.
+pub(super) struct Found {
+    pub table: Table,
+    pub ranks: usize,
+    /// The checkpoint after which it was looked at, and the one that followed, or the end of the run; `None` if neither was
+    /// reached.
+    pub first: String,
+    pub second: Option<String>,
+    /// The program has listed its state.
+    pub lists: bool,
+    /// It has written files of its own.
+    pub writes_files: bool,
+    /// There were more variables than can be looked at, or larger files than are searched.
+    pub cut: bool,
+    pub cut_files: bool,
+    pub told: Told,
+}
+
+/// Launches the program, and looks at it after its first checkpoint, and at the next one or at its end.
+pub(super) fn look(
+    stage: &Stage,
+    place: &Placement,
+    limit: Duration,
+    signals: Signals,
+) -> Result<Found, Failure> {
+    let mut held = Held::start(stage, place, "list", limit)?;
+    let begun = Instant::now();
+    let mut look = Look {
+        stage,
+        signals,
+        programs: Programs::default(),
+        budget: Budget::default(),
+    };
+    let found = look.follow(&mut held, place.ranks());
+    let in_time = begun.elapsed() < limit;
+    held.finish()?;
+    found?.ok_or_else(|| look.why_not(in_time))
+}
+
+struct Look<'a> {
+    stage: &'a Stage,
+    signals: Signals,
+    programs: Programs,
+    budget: Budget,
+}
+
+impl Look<'_> {
+    fn follow(&mut self, held: &mut Held<'_>, ranks: usize) -> Result<Option<Found>, Failure> {
+        let mut found: Option<Found> = None;
+        while let Some(stopped) = held.next(&mut self.signals)? {
+            let kind = stopped.first().map_or(Kind::End, |rank| rank.kind);
+            match &mut found {
+                None if kind == Kind::Checkpoint => {
+                    let name = self.checkpoint()?;
+                    found = Some(self.first(&stopped, name, ranks)?);
+                }
+                None if kind == Kind::End => return Ok(None),
+                Some(found) if matches!(kind, Kind::Checkpoint | Kind::End) => {
+                    found.second = Some(match kind {
+                        Kind::Checkpoint => self.checkpoint()?,
+                        _ => "the end of the run".into(),
+                    });
+                    self.second(&stopped, found)?;
+                    break;
+                }
+                _ => {}
+            }
+            held.go()?;
+        }
+        Ok(found)
+    }
+
+    /// The name of the newest checkpoint.
+    fn checkpoint(&self) -> Result<String, Failure> {
+        let seen = self.stage.seen_so_far()?;
+        if seen.begun().count() > 1 {
+            return Err(Failure::said(
+                "the program has several sessions of SCR; only programs with one can be looked at",
+            ));
+        }
+        let last = seen.completed().last();
+        Ok(last.map_or("a checkpoint".into(), |last| last.name.clone()))
+    }
+
+    fn first(
+        &mut self,
+        stopped: &[Stopped],
+        first: String,
+        ranks: usize,
+    ) -> Result<Found, Failure> {
+        let mut found = Found {
+            table: Table::default(),
+            ranks,
+            first,
+            second: None,
+            lists: stopped.iter().any(|rank| !rank.listed.is_empty()),
+            writes_files: stopped.iter().any(|rank| !rank.files.is_empty()),
+            cut: false,
+            cut_files: false,
+            told: Told::Nothing,
+        };
+        if let Some(rank) = stopped.first() {
+            let exe = std::fs::read_link(format!("/proc/{}/exe", rank.pid));
+            found.told = exe.map_or(Told::Nothing, |exe| self.programs.told(&exe));
+        }
+        for (rank, stopped) in stopped.iter().enumerate() {
+            self.look_at(rank, stopped, &mut found)?;
+        }
+        found.cut_files = self.budget.is_spent();
+        if found.table.is_empty() {
+            return Err(Failure::said(match found.told {
+                Told::Nothing => {
+                    "the program is stripped, so its variables have no names; link it without -s, and compile it with -g"
+                }
+                _ => "the program has no variables that can be seen",
+            }));
+        }
+        Ok(found)
+    }
+
+    fn look_at(
+        &mut self,
+        rank: usize,
+        stopped: &Stopped,
+        found: &mut Found,
+    ) -> Result<(), Failure> {
+        let process = stopped.process()?;
+        let variables::Seen { leaves, cut, .. } = self.programs.look(&process, &stopped.frames);
+        found.cut |= cut;
+        let shares = leaves.into_iter().filter_map(|leaf| {
+            let leaf = leaf.fitted(&stopped.listed);
+            let share = Share::of(&process, &leaf, &stopped.listed)?;
+            Some((leaf, share))
+        });
+        let all: Vec<_> = shares.collect();
+        let missing = all.iter().filter(|(_, share)| share.listed == 0);
+        let missing: Vec<_> = missing.map(|(leaf, _)| leaf).collect();
+        let mut in_files = self
+            .budget
+            .find(&process, &missing, &stopped.files)
+            .into_iter();
+        for (leaf, share) in &all {
+            let in_file = match share.listed {
+                0 => in_files.next().unwrap_or(InFile::No),
+                _ => InFile::No,
+            };
+            let seen = Seen {
+                leaf,
+                share: *share,
+                fields: fields(stopped, leaf, share),
+                in_file,
+            };
+            found.table.add(rank, &seen);
+        }
+        Ok(())
+    }
+
+    fn second(&mut self, stopped: &[Stopped], found: &mut Found) -> Result<(), Failure> {
+        for (rank, stopped) in stopped.iter().enumerate() {
+            let process = stopped.process()?;
+            for leaf in self.programs.look(&process, &stopped.frames).leaves {
+                let leaf = leaf.fitted(&stopped.listed);
+                if let Some(share) = Share::of(&process, &leaf, &stopped.listed) {
+                    let seen = Seen {
+                        leaf: &leaf,
+                        share,
+                        fields: fields(stopped, &leaf, &share),
+                        in_file: InFile::No,
+                    };
+                    found.table.compare(rank, &seen);
+                }
+            }
+        }
+        found.table.settle();
+        Ok(())
+    }
+
+    /// The reason why there was no checkpoint to look at.
+    fn why_not(&self, in_time: bool) -> Failure {
+        let seen = match self.stage.seen_so_far() {
+            Ok(seen) => seen,
+            Err(failure) => return failure,
+        };
+        let why = if seen.completed().next().is_some() {
+            "the program did not stop for a look: it is linked with an older SCR"
+        } else if !in_time {
+            "it has not come to its first checkpoint within --limit"
+        } else if seen.begun().next().is_none() {
+            "the program ended and has not called SCR_Init: it is not linked with SCR, or SCR_ENABLE is 0"
+        } else {
+            "the program ended before its first checkpoint was complete"
+        };
+        let log = self.stage.behind().join("output.list");
+        Failure::said(format!("{why}{}", last_words_in(Path::new(&log))))
+    }
+}
+
+/// The fields that have some of a leaf.
+fn fields(stopped: &Stopped, leaf: &variables::Leaf, share: &Share) -> Vec<String> {
+    if share.listed == 0 {
+        return Vec::new();
+    }
+    let all = stopped.fields.iter();
+    all.filter(|(_, memory)| leaf.is_in(memory))
+        .map(|(name, _)| name.clone())
+        .collect()
+}
