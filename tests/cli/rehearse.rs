@@ -276,16 +276,16 @@ fn the_variables_of_a_program_are_listed() {
             "u lists.c:6 double 100 800 B in field \"u\"",
             "half lists.c:6 double 60 480 B 160 B of 480 B in field \"half\"",
             "once lists.c:6 double 30 240 B not in the list",
-            "and 2 variables of one element, 8 B: 1 in the list, 1 not",
+            "and 2 variables of one element, 8 B: 1 in the list, 1 not, without a change",
             "1.8 KiB in all, 964 B in the list, 1 variable changes and is not in the list",
         ],
     );
     has(
         &site.list(&[], &["fields", "more"]),
         &[
-            "half lists.c:6 double 60 480 B 160 B of 480 B in field \"half\", the rest changes",
             "work lists.c:6 double 40 320 B not in the list, changes",
             "steps lists.c:7 int - 4 B not in the list, changes",
+            "half lists.c:6 double 60 480 B 160 B of 480 B in field \"half\", the rest changes",
             "u lists.c:6 double 100 800 B in field \"u\"",
         ],
     );

@@ -186,6 +186,15 @@ impl<'a> Held<'a> {
 
     /// Waits until all ranks have stopped; `None` if the program has ended, or its time is over.
     pub fn next(&mut self, signals: &mut Signals) -> Result<Option<Vec<Stopped>>, Failure> {
+        self.next_until(signals, self.end)
+    }
+
+    /// Like [`Held::next`], and `None` if this time is over.
+    pub fn next_until(
+        &mut self,
+        signals: &mut Signals,
+        end: Instant,
+    ) -> Result<Option<Vec<Stopped>>, Failure> {
         loop {
             let all: Option<Vec<Stopped>> =
                 (0..self.ranks).map(|rank| self.stopped(rank)).collect();
@@ -193,8 +202,7 @@ impl<'a> Held<'a> {
                 self.count += 1;
                 return Ok(Some(all));
             }
-            let ended = !matches!(self.child.try_wait(), Ok(None));
-            if ended || Instant::now() > self.end {
+            if self.has_ended() || Instant::now() > end {
                 return Ok(None);
             }
             if let Some((_, name)) = signals.end() {
@@ -205,6 +213,16 @@ impl<'a> Held<'a> {
             }
             signals.wait(TICK);
         }
+    }
+
+    pub fn has_ended(&mut self) -> bool {
+        !matches!(self.child.try_wait(), Ok(None))
+    }
+
+    /// Number of ranks that have stopped, but for those that are at their end, which may be long before the others.
+    pub fn waiting(&self) -> usize {
+        let stopped = (0..self.ranks).filter_map(|rank| self.stopped(rank));
+        stopped.filter(|stopped| stopped.kind != Kind::End).count()
     }
 
     fn rank_dir(&self, rank: usize) -> PathBuf {

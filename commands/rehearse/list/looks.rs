@@ -5,13 +5,19 @@ use super::super::Signals;
 use super::super::explain::stops::{Held, Kind, Stopped};
 use super::super::plan::Placement;
 use super::super::rehearsal::last_words_in;
+use super::super::seen::Sessions;
 use super::super::stage::Stage;
 use super::files::{Budget, InFile};
 use super::table::{Seen, Table};
 use scr_engine::system::time::Instant;
 use scr_jobs::variables::{self, Programs, Share, Told};
-use std::path::Path;
 use std::time::Duration;
+
+/// Time between two looks whether the program waits for ranks that do not stop.
+const TURN: Duration = Duration::from_secs(1);
+
+/// When a checkpoint is complete, all of its ranks stop within much less than this time.
+const TO_STOP: Duration = Duration::from_secs(60);
 
 /// What was seen of a program's variables.
 pub(super) struct Found {
@@ -39,35 +45,48 @@ pub(super) fn look(
     signals: Signals,
 ) -> Result<Found, Failure> {
     let mut held = Held::start(stage, place, "list", limit)?;
-    let begun = Instant::now();
+    let end = Instant::now() + limit;
     let mut look = Look {
         stage,
         signals,
+        ranks: place.ranks(),
+        end,
         programs: Programs::default(),
         budget: Budget::default(),
     };
-    let found = look.follow(&mut held, place.ranks());
-    let in_time = begun.elapsed() < limit;
+    let found = look.follow(&mut held);
+    let (ended, in_time) = (held.has_ended(), Instant::now() < end);
     held.finish()?;
-    found?.ok_or_else(|| look.why_not(in_time))
+    let words = if ended {
+        last_words_in(&stage.behind().join("output.list"))
+    } else {
+        String::new()
+    };
+    found?.ok_or_else(|| match look.why_not(in_time) {
+        Ok(why) => Failure::said(format!("{why}{words}")),
+        Err(failure) => failure,
+    })
 }
 
 struct Look<'a> {
     stage: &'a Stage,
     signals: Signals,
+    ranks: usize,
+    /// The time of the launch is over then.
+    end: Instant,
     programs: Programs,
     budget: Budget,
 }
 
 impl Look<'_> {
-    fn follow(&mut self, held: &mut Held<'_>, ranks: usize) -> Result<Option<Found>, Failure> {
+    fn follow(&mut self, held: &mut Held<'_>) -> Result<Option<Found>, Failure> {
         let mut found: Option<Found> = None;
-        while let Some(stopped) = held.next(&mut self.signals)? {
+        while let Some(stopped) = self.next(held)? {
             let kind = stopped.first().map_or(Kind::End, |rank| rank.kind);
             match &mut found {
                 None if kind == Kind::Checkpoint => {
                     let name = self.checkpoint()?;
-                    found = Some(self.first(&stopped, name, ranks)?);
+                    found = Some(self.first(&stopped, name)?);
                 }
                 None if kind == Kind::End => return Ok(None),
                 Some(found) if matches!(kind, Kind::Checkpoint | Kind::End) => {
@@ -76,6 +95,10 @@ impl Look<'_> {
                         _ => "the end of the run".into(),
                     });
                     self.second(&stopped, found)?;
+                    // At its end a program may have freed what it had.
+                    if kind == Kind::Checkpoint {
+                        found.table.settle();
+                    }
                     break;
                 }
                 _ => {}
@@ -85,27 +108,51 @@ impl Look<'_> {
         Ok(found)
     }
 
-    /// The name of the newest checkpoint.
-    fn checkpoint(&self) -> Result<String, Failure> {
+    /// Waits until all ranks have stopped; `None` if the program has ended, or its time is over.
+    fn next(&mut self, held: &mut Held<'_>) -> Result<Option<Vec<Stopped>>, Failure> {
+        let mut partly = None;
+        loop {
+            let now = Instant::now();
+            let turn = self.end.min(now + TURN);
+            let stopped = held.next_until(&mut self.signals, turn)?;
+            if stopped.is_some() || held.has_ended() || now >= self.end {
+                return Ok(stopped);
+            }
+            // What the ranks that have stopped are to do for the others is not done meanwhile.
+            self.seen()?;
+            let waiting = held.waiting();
+            if waiting == 0 {
+                partly = None;
+            } else if *partly.get_or_insert(now) + TO_STOP < now {
+                return Err(Failure::said(format!(
+                    "{waiting} of {} ranks have written a checkpoint; only programs in which all do can be looked at",
+                    self.ranks
+                )));
+            }
+        }
+    }
+
+    fn seen(&self) -> Result<Sessions, Failure> {
         let seen = self.stage.seen_so_far()?;
         if seen.begun().count() > 1 {
             return Err(Failure::said(
                 "the program has several sessions of SCR; only programs with one can be looked at",
             ));
         }
+        Ok(seen)
+    }
+
+    /// The name of the newest checkpoint.
+    fn checkpoint(&self) -> Result<String, Failure> {
+        let seen = self.seen()?;
         let last = seen.completed().last();
         Ok(last.map_or("a checkpoint".into(), |last| last.name.clone()))
     }
 
-    fn first(
-        &mut self,
-        stopped: &[Stopped],
-        first: String,
-        ranks: usize,
-    ) -> Result<Found, Failure> {
+    fn first(&mut self, stopped: &[Stopped], first: String) -> Result<Found, Failure> {
         let mut found = Found {
             table: Table::default(),
-            ranks,
+            ranks: self.ranks,
             first,
             second: None,
             lists: stopped.iter().any(|rank| !rank.listed.is_empty()),
@@ -186,27 +233,21 @@ impl Look<'_> {
                 }
             }
         }
-        found.table.settle();
         Ok(())
     }
 
     /// The reason why there was no checkpoint to look at.
-    fn why_not(&self, in_time: bool) -> Failure {
-        let seen = match self.stage.seen_so_far() {
-            Ok(seen) => seen,
-            Err(failure) => return failure,
-        };
-        let why = if seen.completed().next().is_some() {
+    fn why_not(&self, in_time: bool) -> Result<&'static str, Failure> {
+        let seen = self.seen()?;
+        Ok(if seen.completed().next().is_some() {
             "the program did not stop for a look: it is linked with an older SCR"
         } else if !in_time {
-            "it has not come to its first checkpoint within --limit"
+            "the program has not come to its first checkpoint within --limit"
         } else if seen.begun().next().is_none() {
             "the program ended and has not called SCR_Init: it is not linked with SCR, or SCR_ENABLE is 0"
         } else {
-            "the program ended before its first checkpoint was complete"
-        };
-        let log = self.stage.behind().join("output.list");
-        Failure::said(format!("{why}{}", last_words_in(Path::new(&log))))
+            "the program ended before its first checkpoint was complete; let it run longer, or write one earlier"
+        })
     }
 }
 

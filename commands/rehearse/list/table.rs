@@ -68,10 +68,18 @@ impl Variable {
         }
     }
 
-    /// True if it changes, and no checkpoint has it as far as is known.
+    /// True if it changes, and no checkpoint has any of it as far as is known.
     pub fn is_suspicious(&self, lists: bool) -> bool {
-        let has_it = matches!(self.state(lists), State::Listed | State::InFile);
-        self.changes == Some(true) && !has_it
+        self.changes == Some(true) && matches!(self.state(lists), State::Missing | State::Unknown)
+    }
+
+    /// Where it stands in the table. What a field leaves out of a variable, such as halos, is often set again.
+    fn place(&self, lists: bool) -> usize {
+        match (self.changes, self.state(lists)) {
+            (Some(true), State::Missing | State::Unknown) => 0,
+            (Some(true), State::PartlyListed | State::PartlyInFile) => 1,
+            _ => 2,
+        }
     }
 }
 
@@ -134,10 +142,10 @@ impl Table {
         number
     }
 
-    /// The variables: first those that change and are not saved, then the greatest ones.
+    /// The variables: first those that change and are not saved, then those that are saved in part, then the greatest ones.
     pub fn sorted(&self, lists: bool) -> Vec<&Variable> {
         let mut all: Vec<&Variable> = self.rows.iter().collect();
-        all.sort_by_key(|one| (!one.is_suspicious(lists), u64::MAX - one.bytes));
+        all.sort_by_key(|one| (one.place(lists), u64::MAX - one.bytes));
         all
     }
 }
@@ -224,7 +232,7 @@ mod tests {
     #[test]
     fn what_changes_and_is_not_listed_comes_first() {
         let (big, listed, work) = (leaf("big", 100), leaf("u", 50), leaf("work", 10));
-        let (new, gone) = (leaf("new", 1), leaf("gone", 2));
+        let (new, gone, halo) = (leaf("new", 1), leaf("gone", 2), leaf("halo", 60));
         let mut table = Table::default();
         for rank in 0..2 {
             table.add(rank, &seen(&big, 0, 1));
@@ -232,6 +240,7 @@ mod tests {
             table.add(rank, &seen(&work, 0, 1));
         }
         table.add(0, &seen(&gone, 0, 1));
+        table.add(0, &seen(&halo, 400, 1));
         assert_eq!(table.sorted(true)[0].name, "big");
         for rank in 0..2 {
             table.compare(rank, &seen(&big, 0, 1));
@@ -240,6 +249,7 @@ mod tests {
             table.compare(rank, &seen(&work, 0, 1 + (1 - rank as u64)));
         }
         table.compare(0, &seen(&new, 0, 1));
+        table.compare(0, &seen(&halo, 400, 2));
         table.settle();
         let rows = table.sorted(true);
         let told: Vec<_> = rows
@@ -252,11 +262,12 @@ mod tests {
                 ("work", 160, Some(true), State::Missing),
                 ("gone", 16, Some(true), State::Missing),
                 ("new", 8, Some(true), State::Missing),
+                ("halo", 480, Some(true), State::PartlyListed),
                 ("big", 1600, Some(false), State::Missing),
                 ("u", 800, Some(true), State::Listed),
             ]
         );
-        assert_eq!(rows[3].state(false), State::Unknown);
+        assert_eq!(rows[4].state(false), State::Unknown);
     }
 
     #[test]

@@ -141,18 +141,27 @@ fn rest(noun: &str, all: &[&&Variable], found: &Found) -> Option<String> {
         return None;
     }
     let size = all.iter().map(|one| one.bytes).sum();
-    let here = |one: &&&&Variable| matches!(one.state(found.lists), State::Listed | State::InFile);
-    let saved = all.iter().filter(here).count();
+    let (saved, others): (Vec<&Variable>, Vec<_>) = all
+        .iter()
+        .copied()
+        .copied()
+        .partition(|one| matches!(one.state(found.lists), State::Listed | State::InFile));
     let what = if found.lists {
         "in the list"
     } else {
         "found in files"
     };
+    let same = if !others.is_empty() && others.iter().all(|one| one.changes == Some(false)) {
+        ", without a change"
+    } else {
+        ""
+    };
     Some(format!(
-        "and {}, {}: {saved} {what}, {} not",
+        "and {}, {}: {} {what}, {} not{same}",
         counted(all.len(), noun),
         bytes(size),
-        all.len() - saved
+        saved.len(),
+        others.len()
     ))
 }
 
