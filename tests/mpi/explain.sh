@@ -66,6 +66,10 @@ lists "$fortran" du_old '^variables on 2 ranks after ck.A, and what changes unti
 lists "$c" history '^history +explained.c:[0-9]+ +double +3x100 +4.7 KiB not in the list, changes$' \
     '^block +explained.c:[0-9]+ +double +100 +1.6 KiB in field "block", changes$'
 lists "$c" local '^main::run.tilt +explained.c:[0-9]+ +double +- +16 B not in the list, changes$'
+rm -rf stage
+! "$scr" rehearse --list --launcher "$launcher" --dir stage --ranks 2 --nodes 2 -- "$c" sessions >log 2>&1 ||
+    fail "--list: a program with two sessions was looked at"
+grep -q 'the program has several sessions of SCR' log || fail "--list: sessions"
 lists "$cxx" salt '^ocean::model.salt +explained.cpp:[0-9]+ +double +64 +1.0 KiB not known, changes$' \
     '^ocean::model.heat +explained.cpp:[0-9]+ +double +64 +1.0 KiB in file ck.4/rank_0 and 1 more, changes$'
 names "$fortran" du_old 'time_scheme::du_old (explained.f90:[0-9]*), real(8), 32x16, .* on 2 ranks, not in the list'

@@ -23,8 +23,8 @@ pub(super) enum InFile {
 const PIECE: usize = 64;
 /// A piece has so many different words if it is taken for a part of the variable, and not for something that looks alike.
 const DIFFERENT: usize = 4;
-/// Bytes that are read at a time.
-const AT_ONCE: usize = 4 << 20;
+/// Bytes that are read at a time. Tests have variables across several pieces.
+const AT_ONCE: usize = if cfg!(test) { 100 } else { 4 << 20 };
 /// A variable is compared with so many places.
 const MOST_PLACES: usize = 16;
 /// Files of this size are searched in all.
