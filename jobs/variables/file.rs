@@ -1,6 +1,6 @@
 //! The variables in an executable file or a shared library.
 
-use super::dwarf::{Function, Language, Location, Reader, Variable};
+use super::dwarf::{Function, Language, Location, Place, Reader, Variable};
 use super::types::{Kind, Type, Types};
 use gimli::DwarfSections;
 use object::{Object, ObjectSection, ObjectSymbol, SectionFlags, SymbolKind};
@@ -26,6 +26,10 @@ pub(super) struct ProgramFile {
     pub variables: Vec<Variable>,
     pub types: Types,
     sections: Option<DwarfSections<Vec<u8>>>,
+    /// The types of objects of Fortran's `class`, as a reader has found them.
+    dynamic: Vec<(u64, Place)>,
+    /// The part that each thread has for itself: its size and alignment.
+    pub of_thread: Option<(u64, u64)>,
     /// The functions that were asked for, by addresses.
     functions: BTreeMap<u64, (Vec<Function>, Types)>,
     /// True if addresses in the file are those of the process.
@@ -44,13 +48,15 @@ impl ProgramFile {
         let writable = writable_sections(&file);
         let is_data = |variable: &Variable| match variable.location {
             Location::Static(address) => writable.iter().any(|range| range.contains(&address)),
-            Location::Local(_) => true,
+            Location::Local(_) | Location::Thread(_) => true,
         };
         let mut found = ProgramFile {
             told: Told::Nothing,
             variables: Vec::new(),
             types: Types::default(),
             sections: None,
+            dynamic: Vec::new(),
+            of_thread: of_thread(&bytes),
             functions: BTreeMap::new(),
             fixed: file.kind() == object::ObjectKind::Executable,
             lowest: lowest_address(&file),
@@ -63,6 +69,8 @@ impl ProgramFile {
             found
                 .variables
                 .retain(|one| is_data(one) && !one.name.starts_with("scrf::"));
+            found.dynamic = std::mem::take(&mut reader.dynamic);
+            reader.add_dynamic(&found.dynamic);
             found.types = reader.types;
             found.sections = Some(sections);
             found.told = Told::Debug;
@@ -82,6 +90,7 @@ impl ProgramFile {
         let find = || {
             let mut reader = Reader::new(sections);
             let found = reader.functions(address);
+            reader.add_dynamic(&self.dynamic);
             (found, reader.types)
         };
         Some(self.functions.entry(address).or_insert_with(find))
@@ -144,6 +153,17 @@ fn writable_sections(file: &object::File<'_>) -> Vec<Range<u64>> {
     let all = file.sections().filter(wanted);
     all.map(|section| section.address()..section.address() + section.size())
         .collect()
+}
+
+/// Size and alignment of the variables that each thread has for itself.
+fn of_thread(bytes: &[u8]) -> Option<(u64, u64)> {
+    use object::read::elf::{FileHeader, ProgramHeader};
+    let header = object::elf::FileHeader64::<object::Endianness>::parse(bytes).ok()?;
+    let endian = header.endian().ok()?;
+    let all = header.program_headers(endian, bytes).ok()?;
+    let mut all = all.iter();
+    let found = all.find(|one| one.p_type(endian) == object::elf::PT_TLS)?;
+    Some((found.p_memsz(endian), found.p_align(endian).max(1)))
 }
 
 fn lowest_address(file: &object::File<'_>) -> u64 {

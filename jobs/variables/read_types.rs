@@ -125,7 +125,7 @@ impl Reader<'_> {
         }
     }
 
-    fn children(&self, place: Place) -> Vec<(gimli::DwTag, Place)> {
+    pub fn children(&self, place: Place) -> Vec<(gimli::DwTag, Place)> {
         let read = || {
             let unit = self.units.get(place.0)?;
             let mut tree = unit.entries_tree(Some(place.1)).ok()?;

@@ -66,7 +66,7 @@ fn start(program: &Path, argument: &str) -> Waiting {
 
 /// The leaves by their names, each with its type, shape and place.
 fn look(waiting: &Waiting) -> BTreeMap<String, String> {
-    let seen = Programs::default().look(&waiting.process, &[]);
+    let seen = Programs::default().look(&waiting.process, &Thread::default());
     assert!(!seen.cut);
     let line = |leaf: &Leaf| match leaf.kind {
         Kind::Presence(there) => (format!("{}?", leaf.shown), there.to_string()),
@@ -180,7 +180,7 @@ fn variables_of_fortran_are_found() {
 
 /// What differs in a process, as `name: elements`.
 fn differences(image: &Image, waiting: &Waiting, listed: &Listed) -> Vec<String> {
-    let seen = Programs::default().look(&waiting.process, &[]);
+    let seen = Programs::default().look(&waiting.process, &Thread::default());
     let found = image
         .differences(&waiting.process, &seen.leaves, listed)
         .unwrap();
@@ -207,7 +207,7 @@ fn values_of_two_processes_are_compared_and_put_right() {
         return;
     };
     let one = start(&program, "");
-    let seen = Programs::default().look(&one.process, &[]);
+    let seen = Programs::default().look(&one.process, &Thread::default());
     let image = Image::take(&dir.path().join("image"), &one.process, seen.leaves).unwrap();
     let alike = start(&program, "");
     assert_eq!(
@@ -227,7 +227,9 @@ fn values_of_two_processes_are_compared_and_put_right() {
     assert_eq!(found, wanted, "`every' has other elements of du_old");
 
     // The row that differs is listed, but for its first element.
-    let leaves = Programs::default().look(&other.process, &[]).leaves;
+    let leaves = Programs::default()
+        .look(&other.process, &Thread::default())
+        .leaves;
     let du_old = leaves
         .iter()
         .find(|leaf| leaf.key == "time_scheme::du_old")
@@ -246,6 +248,88 @@ fn values_of_two_processes_are_compared_and_put_right() {
         .put(&other.process, &leaves, (&names, &Listed::default()))
         .unwrap();
     assert_eq!(differences(&image, &other, &Listed::default()), [absent]);
+}
+
+const CLASSES: &str = "module schemes
+  implicit none
+  type, abstract :: scheme
+    integer :: order = 1
+  end type
+  type, extends(scheme) :: euler
+    real(8) :: dt = 1
+  end type
+  type, extends(scheme) :: verlet
+    real(8) :: old(3) = 2
+    real(8), allocatable :: older(:)
+  end type
+  class(scheme), allocatable :: own
+  class(scheme), allocatable :: both(:)
+  procedure(left), pointer :: move => null()
+contains
+  subroutine left
+  end subroutine
+  subroutine right
+  end subroutine
+end module
+program classes
+  use schemes
+  character(len=16) :: argument
+  call get_command_argument(1, argument)
+  allocate(verlet :: both(2))
+  select type (both)
+  type is (verlet)
+    allocate(both(2)%older(4))
+    both(2)%older = 5
+  end select
+  move => left
+  if (argument == 'other') then
+    move => right
+    allocate(euler :: own)
+  else
+    allocate(verlet :: own)
+  end if
+  print '(a)', 'ready'
+  call flush(6)
+  read(*, *)
+end program
+";
+
+#[test]
+fn objects_of_a_class_have_the_parts_of_their_own_type() {
+    let dir = tempfile::tempdir().unwrap();
+    let Some(program) = compile(dir.path(), "gfortran", "classes.f90", (&["-g"], CLASSES)) else {
+        return;
+    };
+    let one = start(&program, "");
+    let found = look(&one);
+    has(
+        &found,
+        "schemes::own%scheme%order",
+        "integer(4)  classes.f90:13",
+    );
+    has(&found, "schemes::own%old", "real(8) 3 classes.f90:13");
+    has(&found, "schemes::own%older?", "false");
+    has(&found, "schemes::both(:)%older", "real(8) 4 classes.f90:14");
+
+    let seen = Programs::default().look(&one.process, &Thread::default());
+    let image = Image::take(&dir.path().join("image"), &one.process, seen.leaves).unwrap();
+    let alike = start(&program, "");
+    assert_eq!(
+        differences(&image, &alike, &Listed::default()),
+        Vec::<String>::new()
+    );
+    let other = start(&program, "other");
+    let wanted = ["schemes::move: 1 0 -1", "schemes::own (its type): 1 0 -1"];
+    assert_eq!(differences(&image, &other, &Listed::default()), wanted);
+    let leaves = Programs::default()
+        .look(&other.process, &Thread::default())
+        .leaves;
+    let names = BTreeSet::from(["schemes::move".to_string()]);
+    let listed = Listed::default();
+    image
+        .put(&other.process, &leaves, (&names, &listed))
+        .unwrap();
+    assert_eq!(differences(&image, &other, &listed), &wanted[1..]);
 }
 
 const C: &str = "#include <stdio.h>

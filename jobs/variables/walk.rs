@@ -205,6 +205,9 @@ impl<'a> Walker<'a> {
                 }
             }
             Type::Array(array) => self.array(root, array, address, path),
+            Type::Record { name, members, .. } if name.starts_with("__class_") => {
+                self.class(root, members, address, path);
+            }
             Type::Record { name, members, .. } => {
                 if !self.of_library(root, (of, name), address, path) {
                     self.members(root, members, address, path);
@@ -245,6 +248,44 @@ impl<'a> Walker<'a> {
             let below = path.below(&key, &shown);
             self.value(root, member.of, address.wrapping_add(member.offset), &below);
         }
+    }
+
+    /// An object of Fortran's `class`: its data are of the type that its `_vptr` tells.
+    fn class(&mut self, root: &Root<'a>, members: &[Member], address: u64, path: &Path) {
+        let types = self.types;
+        let find = |name: &str| members.iter().find(|member| member.name == name);
+        let table = find("_vptr").map(|member| address.wrapping_add(member.offset));
+        if let Some(table) = table {
+            self.target(root, table, &path.below("%_vptr", " (its type)"));
+        }
+        let table = table.and_then(|at| self.memory.number(at, 8));
+        let dynamic = table.and_then(|at| types.dynamic.get(&at.wrapping_sub(self.bias)));
+        let (Some(data), Some(dynamic)) = (find("_data"), dynamic) else {
+            self.members(root, members, address, path);
+            return;
+        };
+        let (at, path) = (address.wrapping_add(data.offset), path.below("%_data", ""));
+        match types.get(data.of) {
+            Type::Array(array) => {
+                let array = Array {
+                    element: *dynamic,
+                    ..array.clone()
+                };
+                self.array(root, &array, at, &path);
+            }
+            _ => self.pointer(root, Some(*dynamic), at, &path),
+        }
+    }
+
+    /// A pointer to something in a file, which is compared as it is. False if it is not one.
+    fn target(&mut self, root: &Root<'a>, address: u64, path: &Path) -> bool {
+        let target = self.memory.number(address, 8);
+        let mapping = target.and_then(|target| self.memory.mapping(target));
+        let in_file = mapping.is_some_and(|mapping| mapping.file.starts_with('/'));
+        if in_file {
+            self.add(root, path, address, (Kind::Target, 8, "pointer"));
+        }
+        in_file
     }
 
     fn array(&mut self, root: &Root<'a>, array: &Array, address: u64, path: &Path) {
@@ -353,8 +394,9 @@ impl<'a> Walker<'a> {
             return;
         };
         let there = self.memory.is_data(target);
-        if target == 0 || there {
-            self.presence(root, path, there);
+        let elsewhere = !there && self.target(root, address, path);
+        if target == 0 || there || elsewhere {
+            self.presence(root, path, target != 0);
         }
         if !there {
             return;

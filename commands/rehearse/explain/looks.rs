@@ -197,7 +197,7 @@ impl<'a> Looks<'a> {
                 let exe = std::fs::read_link(format!("/proc/{}/exe", stopped.pid));
                 look.told = exe.map_or(Told::Nothing, |exe| self.programs.told(&exe));
             }
-            let Seen { leaves, cut, .. } = self.programs.look(&process, &stopped.frames);
+            let Seen { leaves, cut, .. } = self.programs.look(&process, &stopped.thread);
             look.cut |= cut;
             let Some(image) = self.first.get(rank) else {
                 continue;
@@ -221,7 +221,7 @@ impl<'a> Looks<'a> {
     /// What differs at the second moment.
     fn compare(&mut self, stopped: &Stopped, rank: usize) -> Result<Vec<Difference>, Why> {
         let process = stopped.process()?;
-        let seen = self.programs.look(&process, &stopped.frames);
+        let seen = self.programs.look(&process, &stopped.thread);
         let Some(image) = self.later.get(rank) else {
             return Ok(Vec::new());
         };
@@ -235,7 +235,7 @@ impl<'a> Looks<'a> {
         let mut images = Vec::new();
         for (rank, stopped) in ranks.iter().enumerate() {
             let process = stopped.process()?;
-            let seen = self.programs.look(&process, &stopped.frames);
+            let seen = self.programs.look(&process, &stopped.thread);
             let path = dir.join(format!("{name}.{rank}"));
             images.push(Image::take(&path, &process, seen.leaves)?);
         }

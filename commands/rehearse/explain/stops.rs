@@ -8,7 +8,7 @@ use scr_engine::Error;
 use scr_engine::system::process;
 use scr_engine::system::time::Instant;
 use scr_jobs::variables::image::Listed;
-use scr_jobs::variables::{Frame, Process};
+use scr_jobs::variables::{Frame, Process, Thread};
 use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::time::Duration;
@@ -50,7 +50,7 @@ pub(super) struct Stopped {
     pub kind: Kind,
     pub pid: u32,
     pub listed: Listed,
-    pub frames: Vec<Frame>,
+    pub thread: Thread,
 }
 
 impl Stopped {
@@ -70,7 +70,7 @@ impl Stopped {
             kind,
             pid: lines.next()?.strip_prefix("process ")?.parse().ok()?,
             listed: Listed::default(),
-            frames: Vec::new(),
+            thread: Thread::default(),
         };
         for line in lines {
             match line.split_once(' ') {
@@ -80,7 +80,10 @@ impl Stopped {
                     return Some(stopped);
                 }
                 Some(("field", rest)) => stopped.field(rest)?,
-                Some(("frame", rest)) => stopped.frames.push(frame(rest)?),
+                Some(("thread", rest)) => {
+                    stopped.thread.pointer = u64::from_str_radix(rest, 16).ok()?;
+                }
+                Some(("frame", rest)) => stopped.thread.frames.push(frame(rest)?),
                 _ => return None,
             }
         }
@@ -89,9 +92,10 @@ impl Stopped {
 
     /// The unwinder gives with each frame the canonical address of the frame that it has called.
     fn settle_frames(&mut self) {
-        let outer: Vec<u64> = self.frames.iter().skip(1).map(|frame| frame.cfa).collect();
-        self.frames.truncate(outer.len());
-        for (frame, cfa) in self.frames.iter_mut().zip(outer) {
+        let frames = &mut self.thread.frames;
+        let outer: Vec<u64> = frames.iter().skip(1).map(|frame| frame.cfa).collect();
+        frames.truncate(outer.len());
+        for (frame, cfa) in frames.iter_mut().zip(outer) {
             frame.cfa = cfa;
         }
     }
@@ -225,7 +229,7 @@ mod tests {
 
     #[test]
     fn the_record_of_a_stop_is_read() {
-        let text = "stop 3 checkpoint 0\nprocess 77\nfield 1000 8 4 8\nfield 2000 8 3 16 2 256\nframe 1f 2e 3d\nframe 4f 5e 6d\ndone\n";
+        let text = "stop 3 checkpoint 0\nprocess 77\nfield 1000 8 4 8\nfield 2000 8 3 16 2 256\nthread 7f00\nframe 1f 2e 3d\nframe 4f 5e 6d\ndone\n";
         let stopped = Stopped::parse(text).unwrap();
         assert_eq!(
             (stopped.number, stopped.kind, stopped.pid),
@@ -234,7 +238,9 @@ mod tests {
         let listed = |address| stopped.listed.has(address);
         assert!(listed(0x1000) && listed(0x101f) && !listed(0x1020));
         assert!(listed(0x2010) && !listed(0x2008) && listed(0x2100) && !listed(0x2200));
-        assert_eq!((stopped.frames.len(), stopped.frames[0].cfa), (1, 0x5e));
+        let thread = &stopped.thread;
+        assert_eq!((thread.frames.len(), thread.frames[0].cfa), (1, 0x5e));
+        assert_eq!(thread.pointer, 0x7f00);
         assert!(Stopped::parse(text.strip_suffix("done\n").unwrap()).is_none());
         assert!(Stopped::parse("").is_none());
     }

@@ -3,8 +3,8 @@
 use super::looks::Second;
 use super::search::{Explanation, Suspect};
 use scr_engine::text::{counted, escaped, excerpt};
-use scr_jobs::variables::Told;
 use scr_jobs::variables::image::How;
+use scr_jobs::variables::{Kind, Told};
 
 /// So many variables are named that are not proven.
 const MOST: usize = 10;
@@ -123,6 +123,9 @@ fn line(one: &Suspect, lists: bool) -> String {
         How::Presence { image: true } => "is not there".into(),
         How::Presence { image: false } => "is there, and is not undisturbed".into(),
         How::Shape { image } => format!("has another number of elements, {image} undisturbed"),
+        How::Values { .. } if leaf.kind == Kind::Target => {
+            "points to something else than undisturbed".into()
+        }
         How::Values { first, .. } if leaf.count() == 1 => match first {
             Some((undisturbed, now)) => format!(
                 "is {}, and {} undisturbed",
