@@ -25,6 +25,8 @@ pub(super) struct ProgramFile {
     pub told: Told,
     pub variables: Vec<Variable>,
     pub types: Types,
+    /// The generators of random numbers of libraries that it calls, whose state is not seen.
+    pub generators: Vec<&'static str>,
     sections: Option<DwarfSections<Vec<u8>>>,
     /// The types of objects of Fortran's `class`, as a reader has found them.
     dynamic: Vec<(u64, Place)>,
@@ -54,6 +56,7 @@ impl ProgramFile {
             told: Told::Nothing,
             variables: Vec::new(),
             types: Types::default(),
+            generators: generators(&file),
             sections: None,
             dynamic: Vec::new(),
             of_thread: of_thread(&bytes),
@@ -171,6 +174,39 @@ fn lowest_address(file: &object::File<'_>) -> u64 {
     let first = file.segments().map(|segment| segment.address()).min();
     // The system maps whole pages.
     first.unwrap_or(0) & !0xfff
+}
+
+/// The generators whose state is in a library, by the symbols that a program calls.
+fn generators(file: &object::File<'_>) -> Vec<&'static str> {
+    const GENERATORS: &[(&str, &str)] = &[
+        ("_gfortran_random_", "random_number"),
+        ("_gfortran_arandom_", "random_number"),
+        ("_FortranARandomNumber", "random_number"),
+        ("_gfortran_rand", "rand"),
+        ("_gfortran_irand", "rand"),
+        ("rand", "rand"),
+        ("random", "random"),
+        ("drand48", "drand48"),
+        ("lrand48", "lrand48"),
+        ("mrand48", "mrand48"),
+    ];
+    let mut found: Vec<&'static str> = Vec::new();
+    for symbol in file.dynamic_symbols().chain(file.symbols()) {
+        let name = symbol.name().unwrap_or_default();
+        let name = name.split('@').next().unwrap_or(name);
+        let mut all = GENERATORS.iter();
+        let is = |begin: &str| match begin.strip_suffix('_') {
+            Some(_) => name.starts_with(begin) && !name.starts_with("_gfortran_random_seed"),
+            None => name == begin,
+        };
+        if symbol.is_undefined()
+            && let Some((_, generator)) = all.find(|(begin, _)| is(begin))
+            && !found.contains(generator)
+        {
+            found.push(generator);
+        }
+    }
+    found
 }
 
 /// Symbols of the compiler and of the C library's start.

@@ -79,6 +79,12 @@ impl Programs {
             .map_or(Told::Nothing, |file| file.told)
     }
 
+    /// The generators of random numbers of libraries that the program calls.
+    pub fn generators(&mut self, program: &Path) -> Vec<&'static str> {
+        self.file(&program.to_string_lossy())
+            .map_or(Vec::new(), |file| file.generators.clone())
+    }
+
     /// Finds the elements of all variables of a process, as its thread sees them.
     pub fn look(&mut self, process: &Process, thread: &Thread) -> Seen {
         let mut seen = Seen::default();

@@ -216,6 +216,15 @@ impl<'a> Held<'a> {
         Ok(())
     }
 
+    /// Lets all ranks go on, and waits until the program has ended, or its time is over.
+    pub fn to_the_end(&mut self, signals: &mut Signals) -> Result<(), Failure> {
+        self.go()?;
+        while self.next(signals)?.is_some() {
+            self.go()?;
+        }
+        Ok(())
+    }
+
     /// Ends the launch as a failure would.
     pub fn finish(&mut self) -> Result<(), Failure> {
         self.stage.kill(|_, _| true);

@@ -69,23 +69,53 @@ pub(super) fn lines(found: &Explanation) -> Vec<String> {
             names(&beside)
         ));
     }
-    if !found.needed.is_empty() && !found.others.is_empty() {
-        let names: Vec<String> = found.others.iter().map(name).collect();
-        lines.push(format!(
-            "  differ, too, without effect: {}",
-            excerpt(&names.join(", "), 300)
-        ));
+    if !found.needed.is_empty() {
+        lines.extend(without_effect(found));
     }
     lines
+}
+
+fn without_effect(found: &Explanation) -> Option<String> {
+    let values = |one: &&Suspect| !found.unseen || matches!(one.one.how, How::Values { .. });
+    let names: Vec<String> = found.others.iter().filter(values).map(name).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "  differ, too, without effect: {}",
+            excerpt(&names.join(", "), 300)
+        )
+    })
+}
+
+/// What may be the cause if no variable is.
+fn unseen(found: &Explanation) -> String {
+    let rest = "files, registers, variables of other threads, memory of libraries and devices";
+    match &found.generators[..] {
+        [] => rest.into(),
+        some => format!(
+            "the state of {}, which is in a library, {rest}",
+            some.join(" and ")
+        ),
+    }
 }
 
 /// No variable was found whose value puts all right.
 fn unproven(found: &Explanation, second: &str) -> Vec<String> {
     if found.others.is_empty() {
         return vec![format!(
-            "  no variable that can be seen differs: look at files, at memory of libraries and devices, and at what is computed after \
-             the restart"
+            "  no variable that can be seen differs: look at {}, and at what is computed after the restart",
+            unseen(found)
         )];
+    }
+    if found.unseen {
+        let mut lines = vec![format!(
+            "  not proven: {second} stays wrong with all variables as undisturbed that can be given their values, so look at {}",
+            unseen(found)
+        )];
+        let is_kept = |one: &&Suspect| !matches!(one.one.how, How::Values { .. });
+        let kept = found.others.iter().filter(is_kept);
+        lines.extend(kept.take(MOST).map(|one| line(one, found.lists)));
+        lines.extend(without_effect(found));
+        return lines;
     }
     let mut lines = vec![format!(
         "  not proven: no variable puts {second} right; those that differ after the restart, most suspicious first:"
