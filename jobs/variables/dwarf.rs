@@ -260,7 +260,8 @@ impl<'a> Reader<'a> {
         match entry.attr_value(gimli::DW_AT_name).ok()? {
             Some(value) => {
                 let text = self.dwarf.attr_string(unit, value).ok()?;
-                Some(text.to_string_lossy().into_owned())
+                let text = text.to_string_lossy();
+                Some(without_entry(&text).to_string())
             }
             None => self.name(self.origin(place)?),
         }
@@ -444,6 +445,13 @@ impl<'a> Reader<'a> {
         }
         None
     }
+}
+
+/// gfortran names a subroutine that has an ENTRY `master.0.NAME`.
+fn without_entry(name: &str) -> &str {
+    let rest = name.strip_prefix("master.");
+    let found = rest.and_then(|rest| rest.split_once('.'));
+    found.map_or(name, |(_, name)| name)
 }
 
 struct Step {

@@ -112,6 +112,7 @@ contains
   subroutine count
     integer, save :: calls = 3
     calls = calls + 1
+    entry count_again
   end subroutine
 end module
 subroutine s
@@ -173,9 +174,9 @@ fn variables_of_fortran_are_found() {
         "time_scheme::count::calls",
         "integer(4)  heat.f90:25",
     );
-    has(&found, "/blk/ c2", "real(4) 5 heat.f90:30");
-    has(&found, "// d1", "real(4)  heat.f90:30");
-    has(&found, "heat::big", "real(8) 100000 heat.f90:37");
+    has(&found, "/blk/ c2", "real(4) 5 heat.f90:31");
+    has(&found, "// d1", "real(4)  heat.f90:31");
+    has(&found, "heat::big", "real(8) 100000 heat.f90:38");
 }
 
 /// What differs in a process, as `name: elements`.
