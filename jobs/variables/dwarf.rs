@@ -77,7 +77,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The language of a unit; `None` if its variables are no state of the program: those of SCR itself.
-    fn language(&self, unit: usize) -> Option<Language> {
+    pub fn language(&self, unit: usize) -> Option<Language> {
         let unit = self.units.get(unit)?;
         let mut entries = unit.entries();
         let (_, entry) = entries.next_dfs().ok()??;
@@ -221,7 +221,10 @@ impl<'a> Reader<'a> {
         let (_, object) =
             members.find(|(_, one)| self.name(*one).is_some_and(|name| name == "_def_init"))?;
         let pointer = self.attribute_place(object, gimli::DW_AT_type)?;
-        self.attribute_place(pointer, gimli::DW_AT_type)
+        let of = self.attribute_place(pointer, gimli::DW_AT_type)?;
+        // Types of the language have an address there.
+        let entry = self.units.get(of.0)?.entry(of.1).ok()?;
+        (entry.tag() == gimli::DW_TAG_structure_type).then_some(of)
     }
 
     /// Adds the types of [`Reader::dynamic`], as this reader or another one of the same file has found them.

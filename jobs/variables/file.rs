@@ -75,10 +75,12 @@ impl ProgramFile {
             found.dynamic = std::mem::take(&mut reader.dynamic);
             reader.add_dynamic(&found.dynamic);
             found.types = reader.types;
+            // gfortran tells nothing of the variables of a module that are in an EQUIVALENCE.
+            found.add_symbols(&file, |name| name.contains(".eq."));
             found.sections = Some(sections);
             found.told = Told::Debug;
         } else {
-            found.add_symbols(&file);
+            found.add_symbols(&file, |_| true);
             found.variables.retain(is_data);
             if !found.variables.is_empty() {
                 found.told = Told::Symbols;
@@ -100,11 +102,11 @@ impl ProgramFile {
     }
 
     /// Without debug information a variable is a row of words.
-    fn add_symbols(&mut self, file: &object::File<'_>) {
+    fn add_symbols(&mut self, file: &object::File<'_>, wanted: impl Fn(&str) -> bool) {
         for symbol in file.symbols() {
             let (name, size) = (symbol.name().unwrap_or_default(), symbol.size());
             let data = symbol.kind() == SymbolKind::Data && symbol.is_definition();
-            if !data || size == 0 || is_internal(name) {
+            if !data || size == 0 || is_internal(name) || !wanted(name) {
                 continue;
             }
             self.types.all.push(Type::Scalar {
@@ -237,6 +239,10 @@ fn is_internal(name: &str) -> bool {
 
 /// `__time_scheme_MOD_du_old` is `time_scheme::du_old`, and `count.3` is a variable of a function.
 fn readable(name: &str) -> String {
+    if let Some((module, number)) = name.split_once(".eq.") {
+        let number = number.trim_end_matches('_');
+        return format!("{module}::(EQUIVALENCE {number})");
+    }
     let (name, _) = name
         .split_once('.')
         .filter(|(begin, _)| !begin.is_empty())
@@ -258,6 +264,7 @@ mod tests {
     fn symbols_are_shown_as_users_write_them() {
         assert_eq!(readable("__time_scheme_MOD_du_old"), "time_scheme::du_old");
         assert_eq!(readable("count.3"), "count");
+        assert_eq!(readable("gas.eq.0_"), "gas::(EQUIVALENCE 0)");
         assert_eq!(readable("blk_"), "blk_");
         assert!(is_internal("__time_scheme_MOD___vtab_time_scheme_Cell"));
         assert!(!is_internal("du_old"));

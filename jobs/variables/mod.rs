@@ -4,6 +4,7 @@
 //! [`Programs`] reads the files of a process once. [`Programs::look`] finds the [`Leaf`]s: the elements of variables, of
 //! what they point to, and of the variables of the frames. [`image`] keeps their values, and compares those of another process.
 
+mod descriptor;
 mod dwarf;
 mod file;
 pub mod image;

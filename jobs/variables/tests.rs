@@ -263,9 +263,19 @@ const CLASSES: &str = "module schemes
     real(8) :: old(3) = 2
     real(8), allocatable :: older(:)
   end type
+  type node
+    integer :: k = 1
+    type(node), allocatable :: children(:)
+    type(node), allocatable :: next
+  end type
   class(scheme), allocatable :: own
   class(scheme), allocatable :: both(:)
   procedure(left), pointer :: move => null()
+  type(node) :: tree
+  class(*), allocatable :: any
+  character(len=:), allocatable :: names(:)
+  real(8) :: whole(4) = 1, half(2)
+  equivalence (whole(3), half(1))
 contains
   subroutine left
   end subroutine
@@ -283,6 +293,11 @@ program classes
     both(2)%older = 5
   end select
   move => left
+  allocate(tree%children(3), tree%next)
+  allocate(character(len=5) :: names(2))
+  names = 'a'
+  any = 1.5d0
+  half = 2
   if (argument == 'other') then
     move => right
     allocate(euler :: own)
@@ -306,11 +321,22 @@ fn objects_of_a_class_have_the_parts_of_their_own_type() {
     has(
         &found,
         "schemes::own%scheme%order",
-        "integer(4)  classes.f90:13",
+        "integer(4)  classes.f90:18",
     );
-    has(&found, "schemes::own%old", "real(8) 3 classes.f90:13");
+    has(&found, "schemes::own%old", "real(8) 3 classes.f90:18");
     has(&found, "schemes::own%older?", "false");
-    has(&found, "schemes::both(:)%older", "real(8) 4 classes.f90:14");
+    has(&found, "schemes::both(:)%older", "real(8) 4 classes.f90:19");
+
+    // What gfortran tells nothing of.
+    has(
+        &found,
+        "schemes::tree%children(:)%k",
+        "integer(4)  classes.f90:21",
+    );
+    has(&found, "schemes::tree%next%k", "integer(4)  classes.f90:21");
+    has(&found, "schemes::any", "8 bytes  classes.f90:22");
+    has(&found, "schemes::names", "character(5) 2 classes.f90:23");
+    has(&found, "schemes::(EQUIVALENCE 0)", "8 bytes 4 ");
 
     let seen = Programs::default().look(&one.process, &Thread::default());
     let image = Image::take(&dir.path().join("image"), &one.process, seen.leaves).unwrap();

@@ -95,6 +95,10 @@ pub(super) enum Type {
     Pointer {
         to: Option<TypeId>,
     },
+    /// An array of Fortran whose type is not told; maybe of the type that it is a part of.
+    Descriptor {
+        own: Option<TypeId>,
+    },
     /// Functions, handles and clocks.
     Skipped,
 }

@@ -107,13 +107,23 @@ fn unproven(found: &Explanation, second: &str) -> Vec<String> {
         )];
     }
     if found.unseen {
-        let mut lines = vec![format!(
-            "  not proven: {second} stays wrong with all variables as undisturbed that can be given their values, so look at {}",
-            unseen(found)
-        )];
         let is_kept = |one: &&Suspect| !matches!(one.one.how, How::Values { .. });
-        let kept = found.others.iter().filter(is_kept);
-        lines.extend(kept.take(MOST).map(|one| line(one, found.lists)));
+        let kept: Vec<&Suspect> = found.others.iter().filter(is_kept).collect();
+        let mut lines: Vec<String> = kept
+            .iter()
+            .take(MOST)
+            .map(|one| line(one, found.lists))
+            .collect();
+        lines.push(match kept.len() {
+            0 => format!(
+                "  not proven: {second} stays wrong with all variables that differ as undisturbed, so look at {}",
+                unseen(found)
+            ),
+            _ => format!(
+                "  not proven: {second} stays wrong with all other variables as undisturbed, and what is not there, or has another \
+                 size, cannot be put right from outside"
+            ),
+        });
         lines.extend(without_effect(found));
         return lines;
     }
