@@ -142,7 +142,12 @@ impl Search {
         self.restarts += 1;
         let names: BTreeSet<String> = names.iter().cloned().collect();
         let look = looks.restarted(moments, &names)?;
-        Ok(look.map(|look| wrong_parts(&look, &self.right, self.locals)))
+        // What was never set may be other in each run.
+        let right = |look: &Look| {
+            let differed = parts(&look.restored, |one| one.count > 0);
+            self.right.difference(&differed).cloned().collect()
+        };
+        Ok(look.map(|look| wrong_parts(&look, &right(&look), self.locals)))
     }
 
     /// The fewest variables with which as much comes out right as with all of them, and what stays wrong then.
