@@ -18,6 +18,8 @@ pub(super) struct Suspect {
     pub count: u64,
     /// It differs at the second moment, too.
     pub stays: bool,
+    /// It has other values after each restart, such as a time, or what was never set.
+    pub unsteady: bool,
 }
 
 pub(super) struct Explanation {
@@ -64,8 +66,9 @@ pub(super) fn find(looks: &mut Looks<'_>, mut moments: Moments) -> Result<Explan
             Err(why) => return Err(why),
         }
     }
-    let (needed, others): (Vec<_>, Vec<_>) =
+    let (needed, mut others): (Vec<_>, Vec<_>) =
         (search.suspects.into_iter()).partition(|(name, _)| needed.contains(name));
+    others.sort_by_key(|(_, one)| one.unsteady);
     let of = |all: Vec<(String, Suspect)>| all.into_iter().map(|(_, one)| one).collect();
     Ok(Explanation {
         moments,
@@ -142,6 +145,11 @@ impl Search {
         self.restarts += 1;
         let names: BTreeSet<String> = names.iter().cloned().collect();
         let look = looks.restarted(moments, &names)?;
+        for (name, suspect) in &mut self.suspects {
+            if let Some(look) = &look {
+                suspect.see(name, &look.restored);
+            }
+        }
         // What was never set may be other in each run.
         let right = |look: &Look| {
             let differed = parts(&look.restored, |one| one.count > 0);
@@ -260,6 +268,7 @@ fn suspects(look: &Look) -> Vec<(String, Suspect)> {
                 ranks: BTreeSet::new(),
                 count: 0,
                 stays: false,
+                unsteady: false,
             });
         suspect.ranks.insert(*rank);
         suspect.count += one.count;
@@ -280,4 +289,16 @@ fn suspects(look: &Look) -> Vec<(String, Suspect)> {
         (!one.stays, leaf.local, !number, u64::MAX - one.count)
     });
     all
+}
+
+impl Suspect {
+    /// Compares it with what was found after another restart.
+    fn see(&mut self, name: &str, restored: &Found) {
+        let own = |(rank, one): &&(usize, Difference)| {
+            self.ranks.contains(rank) && one.leaf.shown == name && one.count > 0
+        };
+        let alike = |(_, one): &(usize, Difference)| one.how == self.one.how;
+        let mut again = restored.iter().filter(own).peekable();
+        self.unsteady |= again.peek().is_none() || !again.any(alike);
+    }
 }

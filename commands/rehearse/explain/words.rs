@@ -76,14 +76,20 @@ pub(super) fn lines(found: &Explanation) -> Vec<String> {
 }
 
 fn without_effect(found: &Explanation) -> Option<String> {
-    let values = |one: &&Suspect| !found.unseen || matches!(one.one.how, How::Values { .. });
-    let names: Vec<String> = found.others.iter().filter(values).map(name).collect();
+    let without = |one: &&Suspect| !found.unseen || !is_kept(one);
+    let names: Vec<String> = found.others.iter().filter(without).map(name).collect();
     (!names.is_empty()).then(|| {
         format!(
             "  differ, too, without effect: {}",
             excerpt(&names.join(", "), 300)
         )
     })
+}
+
+/// True for a variable that was not put right, though the others were. That of a function may have another place, too.
+fn is_kept(one: &Suspect) -> bool {
+    let values = matches!(one.one.how, How::Values { .. });
+    !one.unsteady && (!values || one.one.leaf.local)
 }
 
 /// What may be the cause if no variable is.
@@ -107,8 +113,7 @@ fn unproven(found: &Explanation, second: &str) -> Vec<String> {
         )];
     }
     if found.unseen {
-        let is_kept = |one: &&Suspect| !matches!(one.one.how, How::Values { .. });
-        let kept: Vec<&Suspect> = found.others.iter().filter(is_kept).collect();
+        let kept: Vec<&Suspect> = found.others.iter().filter(|one| is_kept(one)).collect();
         let mut lines: Vec<String> = kept
             .iter()
             .take(MOST)
@@ -120,8 +125,9 @@ fn unproven(found: &Explanation, second: &str) -> Vec<String> {
                 unseen(found)
             ),
             _ => format!(
-                "  not proven: {second} stays wrong with all other variables as undisturbed, and what is not there, or has another \
-                 size, cannot be put right from outside"
+                "  not proven: {second} stays wrong with all other variables as undisturbed. These cannot be put right from outside: \
+                 they are not there, have another size, or may be in a register. If it is none of them, look at {}",
+                unseen(found)
             ),
         });
         lines.extend(without_effect(found));
