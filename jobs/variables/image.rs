@@ -281,7 +281,22 @@ impl Image {
         if one.get(..used) == other.get(..used) {
             return true;
         }
-        leaf.kind == Kind::Words && self.is_address(one) && is_address_in(process, other)
+        match leaf.kind {
+            Kind::Words => self.is_address(one) && is_address_in(process, other),
+            Kind::Target => self.target_in(process, one).as_deref() == Some(other),
+            _ => false,
+        }
+    }
+
+    /// The address of a process that is what this one was in the image: as far after the begin of the same file.
+    fn target_in(&self, process: &Process, bytes: &[u8]) -> Option<Vec<u8>> {
+        let address = word(bytes)?;
+        let mut own = self.mappings.iter();
+        let of = own.find(|mapping| (mapping.begin..mapping.end).contains(&address))?;
+        let begin = |all: &[Mapping]| Some(all.iter().find(|one| one.file == of.file)?.begin);
+        let offset = address - begin(&self.mappings)?;
+        let there = begin(&process.mappings)?.checked_add(offset)?;
+        Some(there.to_le_bytes().to_vec())
     }
 
     fn is_address(&self, bytes: &[u8]) -> bool {
@@ -329,8 +344,12 @@ impl Image {
                     let address = address_of(leaf, first + at as u64);
                     let is_pointer = leaf.kind == Kind::Words
                         && (self.is_address(one) || is_address_in(process, other));
+                    let target = match leaf.kind {
+                        Kind::Target => self.target_in(process, one),
+                        _ => None,
+                    };
                     if !is_pointer && !listed.has(address) {
-                        process.write(address, one);
+                        process.write(address, target.as_deref().unwrap_or(one));
                     }
                 }
             });

@@ -20,6 +20,30 @@ pub struct Frame {
     pub pointer: u64,
 }
 
+/// The thread that has stopped.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Thread {
+    /// Its frames, the innermost first.
+    pub frames: Vec<Frame>,
+    /// The address from which its own variables are counted; 0 if that is not known.
+    pub pointer: u64,
+}
+
+impl Thread {
+    /// The address of a variable that each thread has for itself, in the program's part of this size and alignment.
+    pub(super) fn address(&self, part: Option<(u64, u64)>, offset: u64) -> Option<u64> {
+        let (size, align) = part.filter(|_| self.pointer > 0)?;
+        let begin = if cfg!(target_arch = "x86_64") {
+            self.pointer
+                .checked_sub(size.checked_next_multiple_of(align)?)?
+        } else {
+            // On AArch64 two words are before it.
+            (self.pointer).checked_add(16u64.checked_next_multiple_of(align)?)?
+        };
+        begin.checked_add(offset)
+    }
+}
+
 /// What an expression is evaluated for.
 pub(super) struct Place<'a> {
     pub memory: &'a dyn Memory,
@@ -100,15 +124,25 @@ impl Place<'_> {
     }
 }
 
-/// The address in the file that an expression gives; `None` if it is not fixed.
+/// A place that is the same whenever the program runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Fixed {
+    /// The address in the file.
+    Static(u64),
+    /// In the part that each thread has for itself.
+    Thread(u64),
+}
+
+/// The place in the file that an expression gives; `None` if it is not fixed.
 pub(super) fn link_address<'a>(
     dwarf: &gimli::Dwarf<Slice<'a>>,
     unit: &Unit<Slice<'a>>,
     expression: gimli::Expression<Slice<'a>>,
-) -> Option<u64> {
+) -> Option<Fixed> {
     let mut evaluation = expression.evaluation(unit.encoding());
     evaluation.set_max_iterations(MOST_OPERATIONS);
     let mut state = evaluation.evaluate().ok()?;
+    let mut in_thread = false;
     loop {
         state = match state {
             EvaluationResult::Complete => break,
@@ -119,13 +153,18 @@ pub(super) fn link_address<'a>(
                 let address = dwarf.address(unit, index).ok()?;
                 evaluation.resume_with_indexed_address(address)
             }
+            EvaluationResult::RequiresTls(offset) => {
+                in_thread = true;
+                evaluation.resume_with_tls(offset)
+            }
             _ => return None,
         }
         .ok()?;
     }
     match evaluation.as_result() {
         [piece] => match piece.location {
-            Location::Address { address } => Some(address),
+            Location::Address { address } if in_thread => Some(Fixed::Thread(address)),
+            Location::Address { address } => Some(Fixed::Static(address)),
             _ => None,
         },
         _ => None,

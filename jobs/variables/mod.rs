@@ -4,6 +4,7 @@
 //! [`Programs`] reads the files of a process once. [`Programs::look`] finds the [`Leaf`]s: the elements of variables, of
 //! what they point to, and of the variables of the frames. [`image`] keeps their values, and compares those of another process. A [`Share`] is how much of a leaf the program has listed.
 
+mod descriptor;
 mod dwarf;
 mod file;
 pub mod image;
@@ -17,7 +18,7 @@ mod types;
 mod walk;
 
 pub use file::Told;
-pub use locate::Frame;
+pub use locate::{Frame, Thread};
 pub use memory::{Mapping, Memory, Process};
 pub use share::Share;
 pub use types::Kind;
@@ -81,10 +82,16 @@ impl Programs {
             .map_or(Told::Nothing, |file| file.told)
     }
 
-    /// Finds the elements of all variables of a process. `frames` are those of its thread, the innermost first.
-    pub fn look(&mut self, process: &Process, frames: &[Frame]) -> Seen {
+    /// The generators of random numbers of libraries that the program calls.
+    pub fn generators(&mut self, program: &Path) -> Vec<&'static str> {
+        self.file(&program.to_string_lossy())
+            .map_or(Vec::new(), |file| file.generators.clone())
+    }
+
+    /// Finds the elements of all variables of a process, as its thread sees them.
+    pub fn look(&mut self, process: &Process, thread: &Thread) -> Seen {
         let mut seen = Seen::default();
-        for mapped in mapped_files(process) {
+        for (number, mapped) in mapped_files(process).into_iter().enumerate() {
             let file = self.file(&mapped.path);
             let Some(file) = file else { continue };
             let bias = bias(file, &mapped);
@@ -92,14 +99,20 @@ impl Programs {
                 memory: process,
                 bias,
             };
+            // The program comes first, and its part of the thread's memory has a fixed place.
+            let part = (number == 0).then_some(file.of_thread).flatten();
             for variable in &file.variables {
-                if let Location::Static(address) = variable.location {
-                    let address = address.wrapping_add(bias);
+                let address = match variable.location {
+                    Location::Static(address) => Some(address.wrapping_add(bias)),
+                    Location::Thread(offset) => thread.address(part, offset),
+                    Location::Local(_) => None,
+                };
+                if let Some(address) = address {
                     target.follow((variable, &file.types), None, address, &mut seen);
                 }
             }
         }
-        self.look_at_frames(process, frames, &mut seen);
+        self.look_at_frames(process, &thread.frames, &mut seen);
         seen
     }
 

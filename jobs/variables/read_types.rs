@@ -1,6 +1,6 @@
 //! Reads types from the debug information.
 
-use super::dwarf::{Entry, Place, Reader, has_flag};
+use super::dwarf::{Entry, Language, Place, Reader, has_flag};
 use super::types::{Array, Expression, Extent, Kind, Member, Number, Type};
 use gimli::AttributeValue;
 
@@ -111,8 +111,12 @@ impl Reader<'_> {
                 Some(Type::Record {
                     name,
                     size: size?,
-                    members: self.members(place),
+                    members: self.members(place, size?),
                 })
+            }
+            // gfortran has no type for an array of texts whose length is set later.
+            gimli::DW_TAG_structure_type if name.is_empty() && self.is_fortran(place.0) => {
+                Some(Type::Descriptor { own: None })
             }
             gimli::DW_TAG_array_type => self.array(place),
             gimli::DW_TAG_string_type => match size {
@@ -125,7 +129,7 @@ impl Reader<'_> {
         }
     }
 
-    fn children(&self, place: Place) -> Vec<(gimli::DwTag, Place)> {
+    pub fn children(&self, place: Place) -> Vec<(gimli::DwTag, Place)> {
         let read = || {
             let unit = self.units.get(place.0)?;
             let mut tree = unit.entries_tree(Some(place.1)).ok()?;
@@ -140,7 +144,7 @@ impl Reader<'_> {
         read().unwrap_or_default()
     }
 
-    fn members(&mut self, place: Place) -> Vec<Member> {
+    fn members(&mut self, place: Place, size: u64) -> Vec<Member> {
         let mut members = Vec::new();
         for (tag, child) in self.children(place) {
             let base = tag == gimli::DW_TAG_inheritance;
@@ -148,7 +152,52 @@ impl Reader<'_> {
                 members.extend(self.member(child, base));
             }
         }
+        if self.is_fortran(place.0) {
+            members.extend(self.recursive_members(place, size, &members));
+        }
         members
+    }
+
+    /// gfortran has no type for allocatable parts that are of the type itself.
+    fn recursive_members(&mut self, place: Place, size: u64, known: &[Member]) -> Vec<Member> {
+        let own = self.type_at(place);
+        let mut found = Vec::new();
+        for (tag, child) in self.children(place) {
+            let untyped = tag == gimli::DW_TAG_member
+                && self.attribute_place(child, gimli::DW_AT_type).is_none();
+            let (Some(name), Some(offset)) = (self.name(child), self.offset(child)) else {
+                continue;
+            };
+            if !untyped {
+                continue;
+            }
+            let after = known
+                .iter()
+                .map(|member| member.offset)
+                .filter(|at| *at > offset);
+            let end = after.min().unwrap_or(size);
+            self.types.all.push(match end.saturating_sub(offset) {
+                8 => Type::Pointer { to: Some(own) },
+                _ => Type::Descriptor { own: Some(own) },
+            });
+            found.push(Member {
+                name,
+                of: self.types.all.len() - 1,
+                offset,
+            });
+        }
+        found
+    }
+
+    fn offset(&self, place: Place) -> Option<u64> {
+        let unit = self.units.get(place.0)?;
+        let entry = unit.entry(place.1).ok()?;
+        let offset = entry.attr_value(gimli::DW_AT_data_member_location).ok()??;
+        offset.udata_value()
+    }
+
+    fn is_fortran(&self, unit: usize) -> bool {
+        self.language(unit) == Some(Language::Fortran)
     }
 
     fn member(&mut self, place: Place, base: bool) -> Option<Member> {

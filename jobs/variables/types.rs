@@ -1,6 +1,7 @@
 //! The types of a program's variables, as the debug information has them.
 
 use gimli::Encoding;
+use std::collections::HashMap;
 
 /// The place of a type in [`Types`].
 pub(super) type TypeId = usize;
@@ -22,6 +23,8 @@ pub enum Kind {
     Words,
     /// Whether something is allocated, or a pointer points to something.
     Presence(bool),
+    /// An address in a file of the process: a procedure, a constant, or what tells the type of an object.
+    Target,
 }
 
 /// An expression of DWARF.
@@ -92,6 +95,10 @@ pub(super) enum Type {
     Pointer {
         to: Option<TypeId>,
     },
+    /// An array of Fortran whose type is not told; maybe of the type that it is a part of.
+    Descriptor {
+        own: Option<TypeId>,
+    },
     /// Functions, handles and clocks.
     Skipped,
 }
@@ -100,6 +107,8 @@ pub(super) enum Type {
 #[derive(Debug, Default)]
 pub(super) struct Types {
     pub all: Vec<Type>,
+    /// The type of an object of Fortran's `class`, by the address in the file to which its `_vptr` points.
+    pub dynamic: HashMap<u64, TypeId>,
 }
 
 impl Types {

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 /// Pointers are followed so far.
 const MOST_DEPTH: usize = 100;
 /// Records without pointers have records inside so far.
-const MOST_NESTED: usize = 12;
+pub(super) const MOST_NESTED: usize = 12;
 /// A process is looked at with so many parts.
 pub const MOST_LEAVES: usize = 100_000;
 /// An array of records with pointers is followed so far.
@@ -100,7 +100,7 @@ pub struct Seen {
 type Extent = (u64, bool);
 
 #[derive(Clone)]
-struct Path {
+pub(super) struct Path {
     key: String,
     shown: String,
     dims: Vec<(u64, i64)>,
@@ -109,6 +109,13 @@ struct Path {
 }
 
 impl Path {
+    /// With these dimensions, too.
+    pub fn with(&self, dims: &[(u64, i64)]) -> Self {
+        let mut with = self.clone();
+        with.dims.extend(dims);
+        with
+    }
+
     fn below(&self, key: &str, shown: &str) -> Self {
         Path {
             key: format!("{}{key}", self.key),
@@ -138,7 +145,7 @@ impl<'a> Walker<'a> {
         self.value(root, of, address, &path);
     }
 
-    fn add(&mut self, root: &Root<'a>, path: &Path, address: u64, what: (Kind, u64, &str)) {
+    pub fn add(&mut self, root: &Root<'a>, path: &Path, address: u64, what: (Kind, u64, &str)) {
         let (kind, size, type_name) = what;
         if self.seen.leaves.len() >= MOST_LEAVES {
             self.seen.cut = true;
@@ -175,7 +182,7 @@ impl<'a> Walker<'a> {
             && last.is_some_and(|last| self.memory.mapping(last).is_some())
     }
 
-    fn presence(&mut self, root: &Root<'a>, path: &Path, present: bool) {
+    pub fn presence(&mut self, root: &Root<'a>, path: &Path, present: bool) {
         let path = Path {
             key: format!("{} is there", path.key),
             dims: Vec::new(),
@@ -184,7 +191,7 @@ impl<'a> Walker<'a> {
         self.add(root, &path, 0, (Kind::Presence(present), 0, ""));
     }
 
-    fn value(&mut self, root: &Root<'a>, of: TypeId, address: u64, path: &Path) {
+    pub fn value(&mut self, root: &Root<'a>, of: TypeId, address: u64, path: &Path) {
         if path.depth > MOST_DEPTH {
             self.seen.cut = true;
             return;
@@ -205,12 +212,16 @@ impl<'a> Walker<'a> {
                 }
             }
             Type::Array(array) => self.array(root, array, address, path),
+            Type::Record { name, members, .. } if name.starts_with("__class_") => {
+                self.class(root, members, address, path);
+            }
             Type::Record { name, members, .. } => {
                 if !self.of_library(root, (of, name), address, path) {
                     self.members(root, members, address, path);
                 }
             }
             Type::Pointer { to } => self.pointer(root, *to, address, path),
+            Type::Descriptor { own } => self.descriptor(root, *own, address, path),
             Type::Skipped => {}
         }
     }
@@ -245,6 +256,53 @@ impl<'a> Walker<'a> {
             let below = path.below(&key, &shown);
             self.value(root, member.of, address.wrapping_add(member.offset), &below);
         }
+    }
+
+    /// An object of Fortran's `class`: its data are of the type that its `_vptr` tells.
+    fn class(&mut self, root: &Root<'a>, members: &[Member], address: u64, path: &Path) {
+        let types = self.types;
+        let find = |name: &str| members.iter().find(|member| member.name == name);
+        let table = find("_vptr").map(|member| address.wrapping_add(member.offset));
+        if let Some(table) = table {
+            self.target(root, table, &path.below("%_vptr", " (its type)"));
+        }
+        let table = table.and_then(|at| self.memory.number(at, 8));
+        let dynamic = table.and_then(|at| types.dynamic.get(&at.wrapping_sub(self.bias)));
+        let Some(data) = find("_data") else {
+            return;
+        };
+        let (at, path) = (address.wrapping_add(data.offset), path.below("%_data", ""));
+        let Some(dynamic) = dynamic else {
+            match (types.get(data.of), table, find("_len")) {
+                (Type::Pointer { .. }, Some(table), Some(length)) => {
+                    let length = address.wrapping_add(length.offset);
+                    self.of_any_type(root, at, (table, length), &path);
+                }
+                _ => self.value(root, data.of, at, &path),
+            }
+            return;
+        };
+        match types.get(data.of) {
+            Type::Array(array) => {
+                let array = Array {
+                    element: *dynamic,
+                    ..array.clone()
+                };
+                self.array(root, &array, at, &path);
+            }
+            _ => self.pointer(root, Some(*dynamic), at, &path),
+        }
+    }
+
+    /// A pointer to something in a file, which is compared as it is. False if it is not one.
+    fn target(&mut self, root: &Root<'a>, address: u64, path: &Path) -> bool {
+        let target = self.memory.number(address, 8);
+        let mapping = target.and_then(|target| self.memory.mapping(target));
+        let in_file = mapping.is_some_and(|mapping| mapping.file.starts_with('/'));
+        if in_file {
+            self.add(root, path, address, (Kind::Target, 8, "pointer"));
+        }
+        in_file
     }
 
     fn array(&mut self, root: &Root<'a>, array: &Array, address: u64, path: &Path) {
@@ -321,7 +379,7 @@ impl<'a> Walker<'a> {
     }
 
     /// Follows each element of an array of records with pointers.
-    fn each(
+    pub fn each(
         &mut self,
         root: &Root<'a>,
         element: TypeId,
@@ -353,8 +411,9 @@ impl<'a> Walker<'a> {
             return;
         };
         let there = self.memory.is_data(target);
-        if target == 0 || there {
-            self.presence(root, path, there);
+        let elsewhere = !there && self.target(root, address, path);
+        if target == 0 || there || elsewhere {
+            self.presence(root, path, target != 0);
         }
         if !there {
             return;

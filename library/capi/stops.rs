@@ -183,8 +183,9 @@ pub(super) fn stop(moment: Moment) {
         Moment::Ends => "end",
     };
     let text = format!(
-        "stop {count} {kind} {session}\nprocess {}\n{listed}{files}{}done\n",
+        "stop {count} {kind} {session}\nprocess {}\nthread {:x}\n{listed}{files}{}done\n",
         std::process::id(),
+        thread_pointer(),
         frames()
     );
     let (new, record) = (dir.join("new"), dir.join("stop"));
@@ -208,6 +209,30 @@ fn wait(dir: &Path, count: u64) {
         }
         std::thread::sleep(PAUSE);
     }
+}
+
+/// The address from which the variables of this thread are counted; 0 if that is not known.
+fn thread_pointer() -> usize {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let pointer: usize;
+        // SAFETY: the system's convention has the address of the thread's own data in its first word, which is only read.
+        unsafe {
+            std::arch::asm!("mov {}, fs:0", out(reg) pointer, options(nostack, readonly, preserves_flags));
+        };
+        pointer
+    }
+    #[cfg(target_arch = "aarch64")]
+    {
+        let pointer: usize;
+        // SAFETY: reads a register that each program may read.
+        unsafe {
+            std::arch::asm!("mrs {}, tpidr_el0", out(reg) pointer, options(nomem, nostack, preserves_flags));
+        };
+        pointer
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    0
 }
 
 /// The registers that the DWARF of a frame may begin from.

@@ -8,7 +8,7 @@ use scr_engine::Error;
 use scr_engine::system::process;
 use scr_engine::system::time::Instant;
 use scr_jobs::variables::image::Listed;
-use scr_jobs::variables::{Frame, Process};
+use scr_jobs::variables::{Frame, Process, Thread};
 use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::time::Duration;
@@ -54,7 +54,7 @@ pub(in super::super) struct Stopped {
     pub fields: Vec<(String, Listed)>,
     /// The files of the dataset that was written last: names in the program, and paths.
     pub files: Vec<(String, PathBuf)>,
-    pub frames: Vec<Frame>,
+    pub thread: Thread,
 }
 
 impl Stopped {
@@ -76,7 +76,7 @@ impl Stopped {
             listed: Listed::default(),
             fields: Vec::new(),
             files: Vec::new(),
-            frames: Vec::new(),
+            thread: Thread::default(),
         };
         for line in lines {
             match line.split_once(' ') {
@@ -93,7 +93,10 @@ impl Stopped {
                     let file = stopped.files.last_mut().map(|(name, _)| name);
                     *file.or(field)? = rest.to_string();
                 }
-                Some(("frame", rest)) => stopped.frames.push(frame(rest)?),
+                Some(("thread", rest)) => {
+                    stopped.thread.pointer = u64::from_str_radix(rest, 16).ok()?;
+                }
+                Some(("frame", rest)) => stopped.thread.frames.push(frame(rest)?),
                 _ => return None,
             }
         }
@@ -102,9 +105,10 @@ impl Stopped {
 
     /// The unwinder gives with each frame the canonical address of the frame that it has called.
     fn settle_frames(&mut self) {
-        let outer: Vec<u64> = self.frames.iter().skip(1).map(|frame| frame.cfa).collect();
-        self.frames.truncate(outer.len());
-        for (frame, cfa) in self.frames.iter_mut().zip(outer) {
+        let frames = &mut self.thread.frames;
+        let outer: Vec<u64> = frames.iter().skip(1).map(|frame| frame.cfa).collect();
+        frames.truncate(outer.len());
+        for (frame, cfa) in frames.iter_mut().zip(outer) {
             frame.cfa = cfa;
         }
     }
@@ -248,6 +252,15 @@ impl<'a> Held<'a> {
         Ok(())
     }
 
+    /// Lets all ranks go on, and waits until the program has ended, or its time is over.
+    pub fn to_the_end(&mut self, signals: &mut Signals) -> Result<(), Failure> {
+        self.go()?;
+        while self.next(signals)?.is_some() {
+            self.go()?;
+        }
+        Ok(())
+    }
+
     /// Ends the launch as a failure would.
     pub fn finish(&mut self) -> Result<(), Failure> {
         self.stage.kill(|_, _| true);
@@ -262,7 +275,7 @@ mod tests {
     #[test]
     fn the_record_of_a_stop_is_read() {
         let text = "stop 3 checkpoint 0\nprocess 77\nfield 1000 8 4 8\nname u\nfield 2000 8 3 16 2 256\nname the wind\n\
-                    file /cache/rank 0\nname ck.1/rank 0\nframe 1f 2e 3d\nframe 4f 5e 6d\ndone\n";
+                    file /cache/rank 0\nname ck.1/rank 0\nthread 7f00\nframe 1f 2e 3d\nframe 4f 5e 6d\ndone\n";
         let stopped = Stopped::parse(text).unwrap();
         assert_eq!(
             (stopped.number, stopped.kind, stopped.pid),
@@ -276,7 +289,9 @@ mod tests {
         assert!(stopped.fields[1].1.has(0x2010) && !stopped.fields[1].1.has(0x1000));
         let file = ("ck.1/rank 0".to_string(), PathBuf::from("/cache/rank 0"));
         assert_eq!(stopped.files, [file]);
-        assert_eq!((stopped.frames.len(), stopped.frames[0].cfa), (1, 0x5e));
+        let thread = &stopped.thread;
+        assert_eq!((thread.frames.len(), thread.frames[0].cfa), (1, 0x5e));
+        assert_eq!(thread.pointer, 0x7f00);
         assert!(Stopped::parse(text.strip_suffix("done\n").unwrap()).is_none());
         assert!(Stopped::parse("").is_none());
     }

@@ -187,7 +187,7 @@ impl Look<'_> {
         found: &mut Found,
     ) -> Result<(), Failure> {
         let process = stopped.process()?;
-        let variables::Seen { leaves, cut, .. } = self.programs.look(&process, &stopped.frames);
+        let variables::Seen { leaves, cut, .. } = self.programs.look(&process, &stopped.thread);
         found.cut |= cut;
         let shares = leaves.into_iter().filter_map(|leaf| {
             let leaf = leaf.fitted(&stopped.listed);
@@ -220,7 +220,7 @@ impl Look<'_> {
     fn second(&mut self, stopped: &[Stopped], found: &mut Found) -> Result<(), Failure> {
         for (rank, stopped) in stopped.iter().enumerate() {
             let process = stopped.process()?;
-            for leaf in self.programs.look(&process, &stopped.frames).leaves {
+            for leaf in self.programs.look(&process, &stopped.thread).leaves {
                 let leaf = leaf.fitted(&stopped.listed);
                 if let Some(share) = Share::of(&process, &leaf, &stopped.listed) {
                     let seen = Seen {
