@@ -353,7 +353,7 @@ impl Image {
             let common = leaf.common(own);
             let alike = common.is_some() || is_alike(own, leaf);
             let leaf = common.as_ref().unwrap_or(leaf);
-            if leaf.size == 0 || !alike {
+            if leaf.size == 0 || leaf.value.is_some() || !alike {
                 continue;
             }
             let size = leaf.size as usize;
@@ -450,6 +450,10 @@ fn address_of(leaf: &Leaf, number: u64) -> u64 {
 fn for_each_piece(process: &Process, leaf: &Leaf, work: &mut dyn FnMut(u64, &[u8])) -> bool {
     let (count, size) = (leaf.count(), leaf.size);
     if size == 0 || count == 0 {
+        return true;
+    }
+    if let Some(value) = &leaf.value {
+        work(0, value);
         return true;
     }
     // The elements that have one distance, as far as dimensions follow each other without a gap.

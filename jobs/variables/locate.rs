@@ -2,7 +2,9 @@
 
 use super::memory::Memory;
 use super::types::{Expression, Number};
-use gimli::{EndianSlice, Evaluation, EvaluationResult, LittleEndian, Location, Unit, Value};
+use gimli::{
+    EndianSlice, Evaluation, EvaluationResult, LittleEndian, Location, Piece, Unit, Value,
+};
 
 pub(super) type Slice<'a> = EndianSlice<'a, LittleEndian>;
 
@@ -100,13 +102,15 @@ impl Place<'_> {
         }
     }
 
-    fn saved(&self, register: u16) -> Option<u64> {
+    /// Where the value of a register lies meanwhile.
+    pub fn saved(&self, register: u16) -> Option<u64> {
         let place = CALLEE_SAVED.iter().position(|one| *one == register)?;
         let saved = *self.frame?.0.saved.get(place)?;
         (saved != 0).then_some(saved)
     }
 
-    fn value(&self, register: u16) -> Option<u64> {
+    /// The value of a register.
+    pub fn value(&self, register: u16) -> Option<u64> {
         let frame = self.frame?.0;
         match register {
             STACK_POINTER => Some(frame.stack),
@@ -116,6 +120,22 @@ impl Place<'_> {
     }
 
     fn run(&self, expression: &Expression, number: Option<u64>) -> Option<Found> {
+        match &self.pieces(expression, number)?[..] {
+            [piece] => match piece.location {
+                Location::Address { address } => Some(Found::Address(address)),
+                Location::Register { register } => Some(Found::Register(register.0)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// What an expression gives: where each piece of a variable is. It may begin with a number.
+    pub fn pieces<'e>(
+        &self,
+        expression: &'e Expression,
+        number: Option<u64>,
+    ) -> Option<Vec<Piece<Slice<'e>>>> {
         let slice = Slice::new(&expression.bytes, LittleEndian);
         let mut evaluation = Evaluation::new(slice, expression.encoding);
         evaluation.set_object_address(self.object);
@@ -147,14 +167,7 @@ impl Place<'_> {
             }
             .ok()?;
         }
-        match evaluation.as_result() {
-            [piece] => match piece.location {
-                Location::Address { address } => Some(Found::Address(address)),
-                Location::Register { register } => Some(Found::Register(register.0)),
-                _ => None,
-            },
-            _ => None,
-        }
+        Some(evaluation.result())
     }
 
     fn frame_base(&self) -> Option<u64> {

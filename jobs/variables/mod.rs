@@ -12,6 +12,7 @@ pub mod image;
 mod library;
 mod locate;
 mod memory;
+mod pieces;
 mod read_types;
 mod registers;
 #[cfg(test)]
@@ -29,6 +30,7 @@ pub use walk::{Leaf, MOST_LEAVES, Seen};
 
 use dwarf::{Function, Location, Variable};
 use file::ProgramFile;
+use pieces::Assembled;
 use registers::Tables;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::Path;
@@ -272,6 +274,19 @@ impl<'a> Target<'a> {
             let address = place.evaluate(expression);
             if let Some(address) = address.filter(|at| self.memory.is_data(*at)) {
                 self.follow((variable, types), Some((frame, base)), address, seen);
+            } else if let Some(assembled) = Assembled::new(
+                &place,
+                expression,
+                (types.size(variable.of), seen.assembled),
+            ) {
+                let target = Target {
+                    memory: &assembled,
+                    ..*self
+                };
+                seen.assembled += 1;
+                let (from, at) = (seen.leaves.len(), assembled.address());
+                target.follow((variable, types), Some((frame, base)), at, seen);
+                assembled.settle(&mut seen.leaves, from);
             }
         }
     }

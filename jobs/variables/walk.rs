@@ -41,6 +41,8 @@ pub struct Leaf {
     pub size: u64,
     /// The address of the first element.
     pub address: u64,
+    /// The bytes of its elements, if they are not in memory.
+    pub value: Option<Vec<u8>>,
     /// Number of elements and their distance in bytes for each dimension, the fastest last.
     pub dims: Vec<(u64, i64)>,
     /// The dimensions in the order of the language.
@@ -133,6 +135,8 @@ pub struct Seen {
     pub leaves: Vec<Leaf>,
     /// There was more than was followed.
     pub cut: bool,
+    /// So many variables were put together from pieces.
+    pub assembled: u64,
     visited: HashSet<(u64, Extent)>,
 }
 
@@ -250,6 +254,7 @@ impl<'a> Walker<'a> {
             kind,
             size,
             address,
+            value: None,
             dims: path.dims.clone(),
             by_column: path.by_column,
             bits: path.bits,
