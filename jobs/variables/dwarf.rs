@@ -1,5 +1,6 @@
 //! Reads the variables of a program from its debug information.
 
+use super::classes::Whole;
 use super::locate::{Fixed, Slice, link_address};
 use super::types::{Expression, Types};
 use gimli::{AttributeValue, DebuggingInformationEntry, DwarfSections, Unit, UnitOffset};
@@ -52,6 +53,8 @@ pub(super) struct Reader<'a> {
     pub units: Vec<Unit<Slice<'a>>>,
     pub types: Types,
     pub met: HashMap<Place, usize>,
+    /// Set when a type is met that is only declared.
+    pub whole: Option<Whole>,
     /// The scopes of declarations whose definitions stand elsewhere.
     declared: HashMap<Place, String>,
     /// The types that an object of Fortran's `class` can have, each by the address that its `_vptr` has then.
@@ -71,6 +74,7 @@ impl<'a> Reader<'a> {
             units,
             types: Types::default(),
             met: HashMap::new(),
+            whole: None,
             declared: HashMap::new(),
             dynamic: Vec::new(),
         }
@@ -105,6 +109,7 @@ impl<'a> Reader<'a> {
                 let _ = self.statics_of(unit, language, &mut found);
             }
         }
+        self.add_classes();
         found.into_values().collect()
     }
 
@@ -330,6 +335,7 @@ impl<'a> Reader<'a> {
                 && let Ok(found) = self.functions_of(unit, address, language)
                 && !found.is_empty()
             {
+                self.add_classes();
                 return found;
             }
         }

@@ -5,7 +5,7 @@ use super::types::{Kind, Type, Types};
 use gimli::DwarfSections;
 use object::{Object, ObjectSection, ObjectSymbol, SectionFlags, SymbolKind};
 use scr_engine::{Error, Result};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::Path;
 
@@ -16,6 +16,10 @@ pub enum Told {
     Debug,
     /// Names and sizes.
     Symbols,
+    /// Names and sizes, as the debug information is compressed.
+    Compressed,
+    /// Names and sizes, as the debug information is in files of their own.
+    Split,
     /// It is stripped.
     Nothing,
 }
@@ -34,6 +38,8 @@ pub(super) struct ProgramFile {
     pub of_thread: Option<(u64, u64)>,
     /// The functions that were asked for, by addresses.
     functions: BTreeMap<u64, (Vec<Function>, Types)>,
+    /// The types that were asked for.
+    found: BTreeMap<String, Option<usize>>,
     /// True if addresses in the file are those of the process.
     pub fixed: bool,
     /// The lowest address of the file.
@@ -61,10 +67,12 @@ impl ProgramFile {
             dynamic: Vec::new(),
             of_thread: of_thread(&bytes),
             functions: BTreeMap::new(),
+            found: BTreeMap::new(),
             fixed: file.kind() == object::ObjectKind::Executable,
             lowest: lowest_address(&file),
         };
-        if file.has_debug_symbols() && file.section_by_name(".debug_info").is_some() {
+        let symbols = debug_is_elsewhere(&file);
+        if symbols.is_none() {
             let sections = sections(&file);
             let mut reader = Reader::new(&sections);
             found.variables = reader.statics();
@@ -82,23 +90,60 @@ impl ProgramFile {
         } else {
             found.add_symbols(&file, |_| true);
             found.variables.retain(is_data);
-            if !found.variables.is_empty() {
-                found.told = Told::Symbols;
+            if let Some(told) = symbols.filter(|_| !found.variables.is_empty()) {
+                found.told = told;
             }
         }
         Ok(found)
     }
 
-    /// The functions that run at an address of the file, the outer first, with their types.
-    pub fn functions(&mut self, address: u64) -> Option<&(Vec<Function>, Types)> {
-        let sections = self.sections.as_ref()?;
-        let find = || {
+    /// Reads the functions that run at an address of the file.
+    pub fn read_functions(&mut self, address: u64) {
+        let Some(sections) = self.sections.as_ref() else {
+            return;
+        };
+        self.functions.entry(address).or_insert_with(|| {
             let mut reader = Reader::new(sections);
             let found = reader.functions(address);
             reader.add_dynamic(&self.dynamic);
             (found, reader.types)
+        });
+    }
+
+    /// The functions that were read, the outer first, with their types.
+    pub fn running(&self, address: u64) -> Option<&(Vec<Function>, Types)> {
+        self.functions.get(&address)
+    }
+
+    /// The types that are declared only, by their names.
+    pub fn declared(&self) -> BTreeSet<String> {
+        let of_functions = self.functions.values().map(|(_, types)| types);
+        let all = of_functions.chain([&self.types]);
+        let all = all.flat_map(|types| &types.all);
+        let names = all.filter_map(|one| match one {
+            Type::Declared { name } => Some(name.clone()),
+            _ => None,
+        });
+        names.collect()
+    }
+
+    /// Looks for a type that another file declares only.
+    pub fn find_type(&mut self, name: &str) {
+        let (Some(sections), false) = (&self.sections, self.found.contains_key(name)) else {
+            return;
         };
-        Some(self.functions.entry(address).or_insert_with(find))
+        let mut reader = Reader::new(sections);
+        reader.types = std::mem::take(&mut self.types);
+        let place = reader.complete(name);
+        let id = place.map(|place| reader.type_at(place));
+        self.types = reader.types;
+        self.found.insert(name.to_string(), id);
+    }
+
+    /// The types that were found for other files.
+    pub fn found(&self) -> impl Iterator<Item = (&str, usize)> {
+        let all = self.found.iter();
+        all.filter_map(|(name, id)| Some((name.as_str(), (*id)?)))
     }
 
     /// Without debug information a variable is a row of words.
@@ -123,6 +168,20 @@ impl ProgramFile {
             });
         }
     }
+}
+
+/// Why a file has no debug information that could be read; `None` if it has.
+fn debug_is_elsewhere(file: &object::File<'_>) -> Option<Told> {
+    let Some(section) = file.section_by_name(".debug_info") else {
+        return Some(Told::Symbols);
+    };
+    if section.uncompressed_data().is_err() {
+        return Some(Told::Compressed);
+    }
+    let sections = sections(file);
+    let reader = Reader::new(&sections);
+    let split = |unit: &gimli::Unit<_>| unit.dwo_name().is_ok_and(|name| name.is_some());
+    reader.units.iter().any(split).then_some(Told::Split)
 }
 
 fn sections(file: &object::File<'_>) -> DwarfSections<Vec<u8>> {
@@ -171,7 +230,7 @@ fn of_thread(bytes: &[u8]) -> Option<(u64, u64)> {
     Some((found.p_memsz(endian), found.p_align(endian).max(1)))
 }
 
-fn lowest_address(file: &object::File<'_>) -> u64 {
+pub(super) fn lowest_address<'a>(file: &impl Object<'a>) -> u64 {
     use object::ObjectSegment;
     let first = file.segments().map(|segment| segment.address()).min();
     // The system maps whole pages.

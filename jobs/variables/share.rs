@@ -22,10 +22,10 @@ pub struct Share {
 }
 
 impl Share {
-    /// `None` for what has no values, or cannot be read.
+    /// `None` for what has no values, such as an address, or cannot be read.
     pub fn of(process: &Process, leaf: &Leaf, listed: &Listed) -> Option<Self> {
         let bytes = leaf.bytes();
-        if bytes == 0 {
+        if bytes == 0 || leaf.kind == Kind::Target {
             return None;
         }
         let in_list = listed_bytes(leaf, listed);
@@ -45,7 +45,8 @@ impl Share {
             }
             for (number, element) in bytes.chunks(size).enumerate() {
                 // Memory lies elsewhere in each run, and an address is no value.
-                let is_address = leaf.kind == Kind::Words && is_address_in(process, element);
+                let is_address = matches!(leaf.kind, Kind::Words | Kind::Target)
+                    && is_address_in(process, element);
                 let left_out = in_part && listed.has(address_of(leaf, first + number as u64));
                 if !is_address && !left_out {
                     hasher.write(element.get(..used).unwrap_or(element));
@@ -77,22 +78,18 @@ impl Leaf {
         (begin, last.saturating_add(self.size))
     }
 
-    /// A block of malloc may have more bytes than the program has asked for: at most so many more.
-    pub fn slack(&self) -> u64 {
-        let block = self.dims.first().filter(|_| self.key.contains("->"));
-        block.map_or(0, |(count, stride)| {
-            // A large block is in whole pages.
-            if count.saturating_mul(stride.unsigned_abs()) < LEAST_IN_PAGES {
-                32
-            } else {
-                4096
-            }
-        })
+    /// Number of bytes at the end that the program may not have asked for: a large block is in whole pages.
+    pub fn most_slack(&self) -> u64 {
+        match self.slack {
+            0 => 0,
+            _ if self.bytes() >= LEAST_IN_PAGES => 4096,
+            slack => slack,
+        }
     }
 
     /// Leaves out elements at the end that the program has not asked for: the last one that is listed tells.
     pub fn fitted(mut self, listed: &Listed) -> Self {
-        let slack = self.slack();
+        let slack = self.most_slack();
         if let Some((count, stride)) = self.dims.first_mut()
             && slack > 0
         {
@@ -156,6 +153,9 @@ mod tests {
             address: 0x1000,
             dims: dims.to_vec(),
             by_column: false,
+            value: None,
+            bits: None,
+            slack: 0,
             local: false,
         }
     }
@@ -199,18 +199,18 @@ mod tests {
 
     #[test]
     fn a_block_is_as_large_as_what_is_listed_of_it() {
-        let with = |key: &str, elements: u64| {
+        let with = |slack: u64, elements: u64| {
             let block = Leaf {
-                key: key.into(),
+                slack,
                 ..leaf(&[(102, 8)])
             };
             block.fitted(&listed(&[(0x1000, elements * 8)])).count()
         };
-        assert_eq!(with("block->", 100), 100);
-        assert_eq!(with("block->", 102), 102);
+        assert_eq!(with(31, 100), 100);
+        assert_eq!(with(31, 102), 102);
         // So few are no rest of a block.
-        assert_eq!(with("block->", 50), 102);
-        assert_eq!(with("array", 100), 102);
+        assert_eq!(with(31, 50), 102);
+        assert_eq!(with(0, 100), 102);
     }
 
     #[test]

@@ -8,9 +8,9 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 /// A program that has printed a line and waits.
-struct Waiting {
+pub(super) struct Waiting {
     child: Child,
-    process: Process,
+    pub process: Process,
 }
 
 impl Drop for Waiting {
@@ -21,7 +21,7 @@ impl Drop for Waiting {
 }
 
 /// Compiles a program; `None` where there is no such compiler.
-fn compile(
+pub(super) fn compile(
     dir: &Path,
     compiler: &str,
     name: &str,
@@ -48,7 +48,7 @@ fn compile(
     Some(program)
 }
 
-fn start(program: &Path, argument: &str) -> Waiting {
+pub(super) fn start(program: &Path, argument: &str) -> Waiting {
     let mut command = Command::new(program);
     command
         .arg(argument)
@@ -65,7 +65,7 @@ fn start(program: &Path, argument: &str) -> Waiting {
 }
 
 /// The leaves by their names, each with its type, shape and place.
-fn look(waiting: &Waiting) -> BTreeMap<String, String> {
+pub(super) fn look(waiting: &Waiting) -> BTreeMap<String, String> {
     let seen = Programs::default().look(&waiting.process, &Thread::default());
     assert!(!seen.cut);
     let line = |leaf: &Leaf| match leaf.kind {
@@ -78,7 +78,7 @@ fn look(waiting: &Waiting) -> BTreeMap<String, String> {
     seen.leaves.iter().map(line).collect()
 }
 
-fn has(found: &BTreeMap<String, String>, name: &str, words: &str) {
+pub(super) fn has(found: &BTreeMap<String, String>, name: &str, words: &str) {
     assert_eq!(
         found.get(name).map(String::as_str),
         Some(words),

@@ -182,11 +182,12 @@ pub(super) fn stop(moment: Moment) {
         Moment::Written { checkpoint: false } => "output",
         Moment::Ends => "end",
     };
+    let frames = frames();
     let text = format!(
         "stop {count} {kind} {session}\nprocess {}\nthread {:x}\n{listed}{files}{}done\n",
         std::process::id(),
         thread_pointer(),
-        frames()
+        frames.text
     );
     let (new, record) = (dir.join("new"), dir.join("stop"));
     let written = std::fs::write(&new, text).and_then(|()| std::fs::rename(&new, &record));
@@ -194,6 +195,7 @@ pub(super) fn stop(moment: Moment) {
     if written.is_ok() {
         wait(dir, count);
     }
+    std::hint::black_box(&frames.registers);
 }
 
 /// Waits until the command lets stop `count` go on, or has gone.
@@ -235,9 +237,13 @@ fn thread_pointer() -> usize {
     0
 }
 
-/// The registers that the DWARF of a frame may begin from.
+/// The registers that a called function must keep, by their numbers in DWARF, and which of them is the frame pointer.
+#[cfg(target_arch = "x86_64")]
+const KEPT: [c_int; 6] = [3, 6, 12, 13, 14, 15];
 #[cfg(target_arch = "x86_64")]
 const FRAME_POINTER: c_int = 6;
+#[cfg(not(target_arch = "x86_64"))]
+const KEPT: [c_int; 11] = [19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29];
 #[cfg(not(target_arch = "x86_64"))]
 const FRAME_POINTER: c_int = 29;
 
@@ -251,28 +257,45 @@ unsafe extern "C" {
     fn _Unwind_GetGR(frame: *mut c_void, register: c_int) -> usize;
 }
 
-/// The frames of this thread, the innermost first, a line for each: the next instruction, what the
-/// unwinder says is the canonical address, which is that of the frame before, and the frame pointer.
-fn frames() -> String {
+/// The frames of this thread.
+struct Frames {
+    /// A line for each, the innermost first: the next instruction, what the unwinder says is the canonical address, which is that
+    /// of the frame before, the frame pointer, and the address of the values of its registers.
+    text: String,
+    /// The registers of each frame. They stay where they are while the command looks.
+    registers: Vec<[usize; KEPT.len()]>,
+}
+
+#[inline(never)]
+fn frames() -> Frames {
     extern "C" fn add(frame: *mut c_void, data: *mut c_void) -> c_int {
-        // SAFETY: `data` is the text below, which nothing else uses meanwhile, and the frame is that of the unwinder, which
+        // SAFETY: `data` are the frames below, which nothing else uses meanwhile, and the frame is that of the unwinder, which
         // has a value for a register that a called function must keep.
-        let (text, ip, cfa, pointer) = unsafe {
+        let (frames, ip, cfa, pointer, registers) = unsafe {
             (
-                &mut *data.cast::<String>(),
+                &mut *data.cast::<Frames>(),
                 _Unwind_GetIP(frame),
                 _Unwind_GetCFA(frame),
                 _Unwind_GetGR(frame, FRAME_POINTER),
+                KEPT.map(|register| _Unwind_GetGR(frame, register)),
             )
         };
+        frames.registers.push(registers);
+        let place = frames
+            .registers
+            .last()
+            .map_or(0, |last| last.as_ptr().addr());
         // Not zero ends the walk.
         c_int::from(
-            writeln!(text, "frame {ip:x} {cfa:x} {pointer:x}").is_err()
-                || text.lines().count() >= MOST_FRAMES,
+            writeln!(frames.text, "frame {ip:x} {cfa:x} {pointer:x} {place:x}").is_err()
+                || frames.registers.len() >= MOST_FRAMES,
         )
     }
-    let mut text = String::new();
-    // SAFETY: the unwinder calls `add` with the text, during this call only.
-    unsafe { _Unwind_Backtrace(add, (&raw mut text).cast()) };
-    text
+    let mut frames = Frames {
+        text: String::new(),
+        registers: Vec::with_capacity(MOST_FRAMES),
+    };
+    // SAFETY: the unwinder calls `add` with the frames, during this call only.
+    unsafe { _Unwind_Backtrace(add, (&raw mut frames).cast()) };
+    frames
 }

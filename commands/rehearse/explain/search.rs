@@ -20,6 +20,8 @@ pub(super) struct Suspect {
     pub stays: bool,
     /// It has other values after each restart, such as a time, or what was never set.
     pub unsteady: bool,
+    /// What differs may be none of its elements.
+    pub doubtful: bool,
 }
 
 pub(super) struct Explanation {
@@ -235,7 +237,7 @@ fn parts(found: &Found, which: impl Fn(&Difference) -> bool) -> BTreeSet<Part> {
 /// The parts that differ, and were right after the restart. In a frame may be what is left over there, so a variable of a frame
 /// counts only if it is listed, or if `locals` says so. Files with results are parts of no rank.
 fn wrong_parts(look: &Look, right: &BTreeSet<Part>, locals: bool) -> Wrong {
-    let counts = |one: &Difference| locals || !one.leaf.local || one.listed > 0;
+    let counts = |one: &Difference| (locals || !one.leaf.local || one.listed > 0) && !one.doubtful;
     let wrong = look.second.iter().filter(|(_, one)| counts(one));
     let wrong = wrong.map(|(rank, one)| {
         let shown = (one.leaf.shown.clone(), one.listed > 0);
@@ -269,10 +271,12 @@ fn suspects(look: &Look) -> Vec<(String, Suspect)> {
                 count: 0,
                 stays: false,
                 unsteady: false,
+                doubtful: true,
             });
         suspect.ranks.insert(*rank);
         suspect.count += one.count;
         suspect.stays |= stays;
+        suspect.doubtful &= one.doubtful;
         // That something is not there says less than its values.
         if matches!(suspect.one.how, How::Presence { .. }) && one.leaf.kind != Kind::Presence(false)
         {
@@ -286,7 +290,13 @@ fn suspects(look: &Look) -> Vec<(String, Suspect)> {
             leaf.kind,
             Kind::Real | Kind::Complex | Kind::Signed | Kind::Unsigned
         );
-        (!one.stays, leaf.local, !number, u64::MAX - one.count)
+        (
+            one.doubtful,
+            !one.stays,
+            leaf.local,
+            !number,
+            u64::MAX - one.count,
+        )
     });
     all
 }

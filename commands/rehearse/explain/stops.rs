@@ -109,6 +109,7 @@ impl Stopped {
         let outer: Vec<u64> = frames.iter().skip(1).map(|frame| frame.cfa).collect();
         frames.truncate(outer.len());
         for (frame, cfa) in frames.iter_mut().zip(outer) {
+            frame.stack = frame.cfa;
             frame.cfa = cfa;
         }
     }
@@ -152,6 +153,8 @@ fn frame(text: &str) -> Option<Frame> {
         instruction: next()?,
         cfa: next()?,
         pointer: next()?,
+        registers: next()?,
+        ..Frame::default()
     })
 }
 
@@ -275,7 +278,7 @@ mod tests {
     #[test]
     fn the_record_of_a_stop_is_read() {
         let text = "stop 3 checkpoint 0\nprocess 77\nfield 1000 8 4 8\nname u\nfield 2000 8 3 16 2 256\nname the wind\n\
-                    file /cache/rank 0\nname ck.1/rank 0\nthread 7f00\nframe 1f 2e 3d\nframe 4f 5e 6d\ndone\n";
+                    file /cache/rank 0\nname ck.1/rank 0\nthread 7f00\nframe 1f 2e 3d 4c\nframe 4f 5e 6d 7c\ndone\n";
         let stopped = Stopped::parse(text).unwrap();
         assert_eq!(
             (stopped.number, stopped.kind, stopped.pid),
@@ -290,7 +293,10 @@ mod tests {
         let file = ("ck.1/rank 0".to_string(), PathBuf::from("/cache/rank 0"));
         assert_eq!(stopped.files, [file]);
         let thread = &stopped.thread;
-        assert_eq!((thread.frames.len(), thread.frames[0].cfa), (1, 0x5e));
+        let [frame] = thread.frames[..] else {
+            panic!("{thread:?}")
+        };
+        assert_eq!((frame.cfa, frame.stack, frame.pointer), (0x5e, 0x2e, 0x3d));
         assert_eq!(thread.pointer, 0x7f00);
         assert!(Stopped::parse(text.strip_suffix("done\n").unwrap()).is_none());
         assert!(Stopped::parse("").is_none());

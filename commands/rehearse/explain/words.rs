@@ -17,6 +17,12 @@ pub(super) fn lines(found: &Explanation) -> Vec<String> {
             "  the program has no debug information, so types are not known: compile it with -g"
                 .into(),
         ),
+        Told::Compressed => lines.push(
+            "  the program's debug information is compressed, so types are not known: compile and link it without -gz".into(),
+        ),
+        Told::Split => lines.push(
+            "  the program's debug information is in files of its own, so types are not known: compile it without -gsplit-dwarf".into(),
+        ),
         Told::Nothing => {
             lines.push("  the program is stripped, so its variables have no names: link it without -s, and compile it with -g".into());
         }
@@ -172,14 +178,16 @@ fn line(one: &Suspect, lists: bool) -> String {
         How::Values { .. } if leaf.kind == Kind::Target => {
             "points to something else than undisturbed".into()
         }
-        How::Values { first, .. } if leaf.count() == 1 => match first {
-            Some((undisturbed, now)) => format!(
-                "is {}, and {} undisturbed",
-                number(*now),
-                number(*undisturbed)
-            ),
-            None => "differs".into(),
-        },
+        How::Values { first, .. } if leaf.count() == 1 && one.count as usize <= one.ranks.len() => {
+            match first {
+                Some((undisturbed, now)) => format!(
+                    "is {}, and {} undisturbed",
+                    number(*now),
+                    number(*undisturbed)
+                ),
+                None => "differs".into(),
+            }
+        }
         How::Values { largest, .. } => {
             let largest = largest.map_or(String::new(), |largest| {
                 format!(" by at most {largest:.3e}")

@@ -119,7 +119,7 @@ impl Pieces {
         for (number, leaf) in leaves.iter().enumerate() {
             let (begin, end) = leaf.span();
             let bytes = leaf.bytes();
-            if bytes < PIECE as u64 || bytes != end - begin {
+            if leaf.value.is_some() || bytes < PIECE as u64 || bytes != end - begin {
                 continue;
             }
             let first = first_piece(process, (begin, end), begin);
@@ -248,7 +248,7 @@ impl Search<'_> {
             }
             None => 0,
         };
-        let is_same = same > 0 && same + leaf.slack() >= bytes;
+        let is_same = same > 0 && same + leaf.most_slack() >= bytes;
         let mut words: Vec<_> = piece.bytes.chunks(8).collect();
         words.sort_unstable();
         words.dedup();
@@ -303,6 +303,9 @@ mod tests {
             address: values.as_ptr().addr() as u64,
             dims: vec![(values.len() as u64, 8)],
             by_column: false,
+            value: None,
+            bits: None,
+            slack: 0,
             local: false,
         }
     }

@@ -215,6 +215,9 @@ mod tests {
             address: 0x1000,
             dims: vec![(count, 8)],
             by_column: true,
+            value: None,
+            bits: None,
+            slack: 0,
             local: false,
         }
     }
