@@ -5,6 +5,7 @@
 //! [`repair`] has one go on, [`caches`] saves checkpoints that are only there, [`checkpoints`] and
 //! [`results`] compare those of two runs, within the [`spread`] of undisturbed ones. [`proof`] finds out whether a launch went on
 //! from a checkpoint, [`judge`] says whether the program has recovered, and if not, why, and [`table`] says so of each kill.
+//! [`explain`] names the variables that a restart lacks, and [`list`] those that the checkpoints do not have, before any kill.
 
 mod agent;
 mod caches;
@@ -14,6 +15,7 @@ mod document;
 mod explain;
 mod follow;
 mod judge;
+mod list;
 mod outside;
 mod parts;
 mod plan;
@@ -60,7 +62,8 @@ use std::time::Duration;
 /// Each run has a directory of its own, which is its prefix directory and its current directory. Name input files with
 /// --copy, and files with results with --compare.
 ///
-/// Exit status: 0 the program has recovered, 1 it has not, that is not proven, or it could not be tried, 2 wrong options.
+/// Exit status: 0 the program has recovered, 1 it has not, that is not proven, or it could not be tried, 2 wrong options. With
+/// --list: 0 its variables were shown, 1 they could not be seen.
 #[derive(clap::Args)]
 pub(super) struct Options {
     /// Number of ranks
@@ -125,6 +128,11 @@ pub(super) struct Options {
     /// looked at. Compile it with -g
     #[arg(long, conflicts_with = "json")]
     explain: bool,
+    /// Show the variables of the program, greatest first, and which of them its checkpoints have: it is launched once, up to its
+    /// second checkpoint, and nothing is killed. Compile it with -g
+    #[arg(long, conflicts_with_all = ["kill", "quick", "relaunch", "repair", "restart_ranks", "restart_nodes", "compare",
+        "compare_with", "tolerance", "says", "html", "explain"])]
+    list: bool,
     /// Print JSON, for programs; described in docs/formats/json.md
     #[arg(long)]
     json: bool,
@@ -148,6 +156,9 @@ impl RunCommand for Options {
             return Err(relaunch::become_launcher(stage, &self.words));
         }
         call.verbose = !self.json;
+        if self.list {
+            return self.list(call);
+        }
         let begun = Instant::now();
         let mut rehearsal = self.rehearse(call)?;
         rehearsal.seconds = begun.elapsed().as_secs_f64();

@@ -6,7 +6,7 @@ use super::results::Difference;
 use super::stage::Launch;
 use scr_engine::text::excerpt;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A file with results in both runs.
 pub(super) struct Comparison {
@@ -205,18 +205,27 @@ pub(super) fn message_of_scr(launch: &Launch) -> Option<String> {
 }
 
 pub(super) fn output(launch: &Launch) -> String {
-    let bytes = std::fs::read(&launch.log).unwrap_or_default();
+    output_in(&launch.log)
+}
+
+fn output_in(log: &Path) -> String {
+    let bytes = std::fs::read(log).unwrap_or_default();
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// The line of the output that tells most, for a message.
 pub(super) fn last_words(launch: &Launch) -> String {
-    let text = output(launch);
+    last_words_in(&launch.log)
+}
+
+/// Likewise, of the output in this file.
+pub(super) fn last_words_in(log: &Path) -> String {
+    let text = output_in(log);
     let telling = telling_line(&text).map(|line| format!(": {}", excerpt(line, 200)));
     format!(
         "{} (output in {})",
         telling.unwrap_or_default(),
-        launch.log.display()
+        log.display()
     )
 }
 

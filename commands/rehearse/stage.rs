@@ -190,6 +190,11 @@ impl Stage {
         Ok(all)
     }
 
+    /// All that was seen in this directory.
+    pub fn seen_so_far(&self) -> Result<Sessions, Failure> {
+        self.seen(&Counts::new(), &ALWAYS)
+    }
+
     /// What was seen in these times.
     pub fn seen(&self, skip: &Counts, times: &Range<f64>) -> Result<Sessions, Failure> {
         let logs = self.read_logs(skip)?.into_iter();

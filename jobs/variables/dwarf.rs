@@ -1,6 +1,7 @@
 //! Reads the variables of a program from its debug information.
 
-use super::locate::{Slice, link_address};
+use super::classes::Whole;
+use super::locate::{Fixed, Slice, link_address};
 use super::types::{Expression, Types};
 use gimli::{AttributeValue, DebuggingInformationEntry, DwarfSections, Unit, UnitOffset};
 use std::collections::{BTreeMap, HashMap};
@@ -30,6 +31,8 @@ pub(super) struct Variable {
 pub(super) enum Location {
     /// The address in the file.
     Static(u64),
+    /// In the part of the file that each thread has for itself, so many bytes after its begin.
+    Thread(u64),
     /// In a frame.
     Local(Expression),
 }
@@ -50,8 +53,12 @@ pub(super) struct Reader<'a> {
     pub units: Vec<Unit<Slice<'a>>>,
     pub types: Types,
     pub met: HashMap<Place, usize>,
+    /// Set when a type is met that is only declared.
+    pub whole: Option<Whole>,
     /// The scopes of declarations whose definitions stand elsewhere.
     declared: HashMap<Place, String>,
+    /// The types that an object of Fortran's `class` can have, each by the address that its `_vptr` has then.
+    pub dynamic: Vec<(u64, Place)>,
 }
 
 impl<'a> Reader<'a> {
@@ -67,12 +74,14 @@ impl<'a> Reader<'a> {
             units,
             types: Types::default(),
             met: HashMap::new(),
+            whole: None,
             declared: HashMap::new(),
+            dynamic: Vec::new(),
         }
     }
 
     /// The language of a unit; `None` if its variables are no state of the program: those of SCR itself.
-    fn language(&self, unit: usize) -> Option<Language> {
+    pub fn language(&self, unit: usize) -> Option<Language> {
         let unit = self.units.get(unit)?;
         let mut entries = unit.entries();
         let (_, entry) = entries.next_dfs().ok()??;
@@ -100,6 +109,7 @@ impl<'a> Reader<'a> {
                 let _ = self.statics_of(unit, language, &mut found);
             }
         }
+        self.add_classes();
         found.into_values().collect()
     }
 
@@ -107,7 +117,7 @@ impl<'a> Reader<'a> {
         &mut self,
         number: usize,
         language: Language,
-        found: &mut BTreeMap<u64, Variable>,
+        found: &mut BTreeMap<Fixed, Variable>,
     ) -> gimli::Result<()> {
         let mut scopes: Vec<(isize, String)> = Vec::new();
         let mut depth = 0;
@@ -173,28 +183,61 @@ impl<'a> Reader<'a> {
         place: Place,
         scope: &str,
         language: Language,
-    ) -> Option<(u64, Variable)> {
+    ) -> Option<(Fixed, Variable)> {
         let unit = self.units.get(place.0)?;
         let entry = unit.entry(place.1).ok()?;
         let location = entry.attr_value(gimli::DW_AT_location).ok()??;
         let AttributeValue::Exprloc(expression) = location else {
             return None;
         };
-        let address = link_address(&self.dwarf, unit, expression)?;
+        let fixed = link_address(&self.dwarf, unit, expression)?;
         if has_flag(&entry, gimli::DW_AT_artificial) {
+            if let Fixed::Static(address) = fixed
+                && let Some(of) = self.type_of_class(place)
+            {
+                self.dynamic.push((address, of));
+            }
             return None;
         }
         let origin = self.origin(place);
         let declared = origin.and_then(|origin| self.declared.get(&origin));
         let scope = declared.cloned().unwrap_or_else(|| scope.to_string());
         let variable = self.variable(place, &scope, language)?;
+        let location = match fixed {
+            Fixed::Static(address) => Location::Static(address),
+            Fixed::Thread(offset) => Location::Thread(offset),
+        };
         Some((
-            address,
+            fixed,
             Variable {
-                location: Location::Static(address),
+                location,
                 ..variable
             },
         ))
+    }
+
+    /// The type that gfortran's table of a type describes: that of its member `_def_init`, which points to an object of it.
+    fn type_of_class(&self, place: Place) -> Option<Place> {
+        if !self.name(place)?.starts_with("__vtab_") {
+            return None;
+        }
+        let table = self.attribute_place(place, gimli::DW_AT_type)?;
+        let mut members = self.children(table).into_iter();
+        let (_, object) =
+            members.find(|(_, one)| self.name(*one).is_some_and(|name| name == "_def_init"))?;
+        let pointer = self.attribute_place(object, gimli::DW_AT_type)?;
+        let of = self.attribute_place(pointer, gimli::DW_AT_type)?;
+        // Types of the language have an address there.
+        let entry = self.units.get(of.0)?.entry(of.1).ok()?;
+        (entry.tag() == gimli::DW_TAG_structure_type).then_some(of)
+    }
+
+    /// Adds the types of [`Reader::dynamic`], as this reader or another one of the same file has found them.
+    pub fn add_dynamic(&mut self, found: &[(u64, Place)]) {
+        for (address, place) in found {
+            let id = self.type_at(*place);
+            self.types.dynamic.insert(*address, id);
+        }
     }
 
     /// A variable without its location.
@@ -225,7 +268,8 @@ impl<'a> Reader<'a> {
         match entry.attr_value(gimli::DW_AT_name).ok()? {
             Some(value) => {
                 let text = self.dwarf.attr_string(unit, value).ok()?;
-                Some(text.to_string_lossy().into_owned())
+                let text = text.to_string_lossy();
+                Some(without_entry(&text).to_string())
             }
             None => self.name(self.origin(place)?),
         }
@@ -291,6 +335,7 @@ impl<'a> Reader<'a> {
                 && let Ok(found) = self.functions_of(unit, address, language)
                 && !found.is_empty()
             {
+                self.add_classes();
                 return found;
             }
         }
@@ -409,6 +454,13 @@ impl<'a> Reader<'a> {
         }
         None
     }
+}
+
+/// gfortran names a subroutine that has an ENTRY `master.0.NAME`.
+fn without_entry(name: &str) -> &str {
+    let rest = name.strip_prefix("master.");
+    let found = rest.and_then(|rest| rest.split_once('.'));
+    found.map_or(name, |(_, name)| name)
 }
 
 struct Step {

@@ -1,11 +1,11 @@
 //! The variables in an executable file or a shared library.
 
-use super::dwarf::{Function, Language, Location, Reader, Variable};
+use super::dwarf::{Function, Language, Location, Place, Reader, Variable};
 use super::types::{Kind, Type, Types};
 use gimli::DwarfSections;
 use object::{Object, ObjectSection, ObjectSymbol, SectionFlags, SymbolKind};
 use scr_engine::{Error, Result};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::Path;
 
@@ -16,6 +16,10 @@ pub enum Told {
     Debug,
     /// Names and sizes.
     Symbols,
+    /// Names and sizes, as the debug information is compressed.
+    Compressed,
+    /// Names and sizes, as the debug information is in files of their own.
+    Split,
     /// It is stripped.
     Nothing,
 }
@@ -25,9 +29,17 @@ pub(super) struct ProgramFile {
     pub told: Told,
     pub variables: Vec<Variable>,
     pub types: Types,
+    /// The generators of random numbers of libraries that it calls, whose state is not seen.
+    pub generators: Vec<&'static str>,
     sections: Option<DwarfSections<Vec<u8>>>,
+    /// The types of objects of Fortran's `class`, as a reader has found them.
+    dynamic: Vec<(u64, Place)>,
+    /// The part that each thread has for itself: its size and alignment.
+    pub of_thread: Option<(u64, u64)>,
     /// The functions that were asked for, by addresses.
     functions: BTreeMap<u64, (Vec<Function>, Types)>,
+    /// The types that were asked for.
+    found: BTreeMap<String, Option<usize>>,
     /// True if addresses in the file are those of the process.
     pub fixed: bool,
     /// The lowest address of the file.
@@ -44,18 +56,23 @@ impl ProgramFile {
         let writable = writable_sections(&file);
         let is_data = |variable: &Variable| match variable.location {
             Location::Static(address) => writable.iter().any(|range| range.contains(&address)),
-            Location::Local(_) => true,
+            Location::Local(_) | Location::Thread(_) => true,
         };
         let mut found = ProgramFile {
             told: Told::Nothing,
             variables: Vec::new(),
             types: Types::default(),
+            generators: generators(&file),
             sections: None,
+            dynamic: Vec::new(),
+            of_thread: of_thread(&bytes),
             functions: BTreeMap::new(),
+            found: BTreeMap::new(),
             fixed: file.kind() == object::ObjectKind::Executable,
             lowest: lowest_address(&file),
         };
-        if file.has_debug_symbols() && file.section_by_name(".debug_info").is_some() {
+        let symbols = debug_is_elsewhere(&file);
+        if symbols.is_none() {
             let sections = sections(&file);
             let mut reader = Reader::new(&sections);
             found.variables = reader.statics();
@@ -63,36 +80,78 @@ impl ProgramFile {
             found
                 .variables
                 .retain(|one| is_data(one) && !one.name.starts_with("scrf::"));
+            found.dynamic = std::mem::take(&mut reader.dynamic);
+            reader.add_dynamic(&found.dynamic);
             found.types = reader.types;
+            // gfortran tells nothing of the variables of a module that are in an EQUIVALENCE.
+            found.add_symbols(&file, |name| name.contains(".eq."));
             found.sections = Some(sections);
             found.told = Told::Debug;
         } else {
-            found.add_symbols(&file);
+            found.add_symbols(&file, |_| true);
             found.variables.retain(is_data);
-            if !found.variables.is_empty() {
-                found.told = Told::Symbols;
+            if let Some(told) = symbols.filter(|_| !found.variables.is_empty()) {
+                found.told = told;
             }
         }
         Ok(found)
     }
 
-    /// The functions that run at an address of the file, the outer first, with their types.
-    pub fn functions(&mut self, address: u64) -> Option<&(Vec<Function>, Types)> {
-        let sections = self.sections.as_ref()?;
-        let find = || {
+    /// Reads the functions that run at an address of the file.
+    pub fn read_functions(&mut self, address: u64) {
+        let Some(sections) = self.sections.as_ref() else {
+            return;
+        };
+        self.functions.entry(address).or_insert_with(|| {
             let mut reader = Reader::new(sections);
             let found = reader.functions(address);
+            reader.add_dynamic(&self.dynamic);
             (found, reader.types)
+        });
+    }
+
+    /// The functions that were read, the outer first, with their types.
+    pub fn running(&self, address: u64) -> Option<&(Vec<Function>, Types)> {
+        self.functions.get(&address)
+    }
+
+    /// The types that are declared only, by their names.
+    pub fn declared(&self) -> BTreeSet<String> {
+        let of_functions = self.functions.values().map(|(_, types)| types);
+        let all = of_functions.chain([&self.types]);
+        let all = all.flat_map(|types| &types.all);
+        let names = all.filter_map(|one| match one {
+            Type::Declared { name } => Some(name.clone()),
+            _ => None,
+        });
+        names.collect()
+    }
+
+    /// Looks for a type that another file declares only.
+    pub fn find_type(&mut self, name: &str) {
+        let (Some(sections), false) = (&self.sections, self.found.contains_key(name)) else {
+            return;
         };
-        Some(self.functions.entry(address).or_insert_with(find))
+        let mut reader = Reader::new(sections);
+        reader.types = std::mem::take(&mut self.types);
+        let place = reader.complete(name);
+        let id = place.map(|place| reader.type_at(place));
+        self.types = reader.types;
+        self.found.insert(name.to_string(), id);
+    }
+
+    /// The types that were found for other files.
+    pub fn found(&self) -> impl Iterator<Item = (&str, usize)> {
+        let all = self.found.iter();
+        all.filter_map(|(name, id)| Some((name.as_str(), (*id)?)))
     }
 
     /// Without debug information a variable is a row of words.
-    fn add_symbols(&mut self, file: &object::File<'_>) {
+    fn add_symbols(&mut self, file: &object::File<'_>, wanted: impl Fn(&str) -> bool) {
         for symbol in file.symbols() {
             let (name, size) = (symbol.name().unwrap_or_default(), symbol.size());
             let data = symbol.kind() == SymbolKind::Data && symbol.is_definition();
-            if !data || size == 0 || is_internal(name) {
+            if !data || size == 0 || is_internal(name) || !wanted(name) {
                 continue;
             }
             self.types.all.push(Type::Scalar {
@@ -109,6 +168,20 @@ impl ProgramFile {
             });
         }
     }
+}
+
+/// Why a file has no debug information that could be read; `None` if it has.
+fn debug_is_elsewhere(file: &object::File<'_>) -> Option<Told> {
+    let Some(section) = file.section_by_name(".debug_info") else {
+        return Some(Told::Symbols);
+    };
+    if section.uncompressed_data().is_err() {
+        return Some(Told::Compressed);
+    }
+    let sections = sections(file);
+    let reader = Reader::new(&sections);
+    let split = |unit: &gimli::Unit<_>| unit.dwo_name().is_ok_and(|name| name.is_some());
+    reader.units.iter().any(split).then_some(Told::Split)
 }
 
 fn sections(file: &object::File<'_>) -> DwarfSections<Vec<u8>> {
@@ -146,11 +219,55 @@ fn writable_sections(file: &object::File<'_>) -> Vec<Range<u64>> {
         .collect()
 }
 
-fn lowest_address(file: &object::File<'_>) -> u64 {
+/// Size and alignment of the variables that each thread has for itself.
+fn of_thread(bytes: &[u8]) -> Option<(u64, u64)> {
+    use object::read::elf::{FileHeader, ProgramHeader};
+    let header = object::elf::FileHeader64::<object::Endianness>::parse(bytes).ok()?;
+    let endian = header.endian().ok()?;
+    let all = header.program_headers(endian, bytes).ok()?;
+    let mut all = all.iter();
+    let found = all.find(|one| one.p_type(endian) == object::elf::PT_TLS)?;
+    Some((found.p_memsz(endian), found.p_align(endian).max(1)))
+}
+
+pub(super) fn lowest_address<'a>(file: &impl Object<'a>) -> u64 {
     use object::ObjectSegment;
     let first = file.segments().map(|segment| segment.address()).min();
     // The system maps whole pages.
     first.unwrap_or(0) & !0xfff
+}
+
+/// The generators whose state is in a library, by the symbols that a program calls.
+fn generators(file: &object::File<'_>) -> Vec<&'static str> {
+    const GENERATORS: &[(&str, &str)] = &[
+        ("_gfortran_random_", "random_number"),
+        ("_gfortran_arandom_", "random_number"),
+        ("_FortranARandomNumber", "random_number"),
+        ("_gfortran_rand", "rand"),
+        ("_gfortran_irand", "rand"),
+        ("rand", "rand"),
+        ("random", "random"),
+        ("drand48", "drand48"),
+        ("lrand48", "lrand48"),
+        ("mrand48", "mrand48"),
+    ];
+    let mut found: Vec<&'static str> = Vec::new();
+    for symbol in file.dynamic_symbols().chain(file.symbols()) {
+        let name = symbol.name().unwrap_or_default();
+        let name = name.split('@').next().unwrap_or(name);
+        let mut all = GENERATORS.iter();
+        let is = |begin: &str| match begin.strip_suffix('_') {
+            Some(_) => name.starts_with(begin) && !name.starts_with("_gfortran_random_seed"),
+            None => name == begin,
+        };
+        if symbol.is_undefined()
+            && let Some((_, generator)) = all.find(|(begin, _)| is(begin))
+            && !found.contains(generator)
+        {
+            found.push(generator);
+        }
+    }
+    found
 }
 
 /// Symbols of the compiler and of the C library's start.
@@ -181,6 +298,10 @@ fn is_internal(name: &str) -> bool {
 
 /// `__time_scheme_MOD_du_old` is `time_scheme::du_old`, and `count.3` is a variable of a function.
 fn readable(name: &str) -> String {
+    if let Some((module, number)) = name.split_once(".eq.") {
+        let number = number.trim_end_matches('_');
+        return format!("{module}::(EQUIVALENCE {number})");
+    }
     let (name, _) = name
         .split_once('.')
         .filter(|(begin, _)| !begin.is_empty())
@@ -202,6 +323,7 @@ mod tests {
     fn symbols_are_shown_as_users_write_them() {
         assert_eq!(readable("__time_scheme_MOD_du_old"), "time_scheme::du_old");
         assert_eq!(readable("count.3"), "count");
+        assert_eq!(readable("gas.eq.0_"), "gas::(EQUIVALENCE 0)");
         assert_eq!(readable("blk_"), "blk_");
         assert!(is_internal("__time_scheme_MOD___vtab_time_scheme_Cell"));
         assert!(!is_internal("du_old"));

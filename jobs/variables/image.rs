@@ -33,6 +33,8 @@ pub struct Difference {
     pub count: u64,
     /// Number of elements that differ although they are listed.
     pub listed: u64,
+    /// What differs may be no elements.
+    pub doubtful: bool,
     /// What is different.
     pub how: How,
 }
@@ -135,6 +137,16 @@ impl Listed {
         found.is_some_and(|(_, end)| address < *end)
     }
 
+    /// Number of listed bytes from `begin` on and before `end`.
+    pub(super) fn within(&self, begin: u64, end: u64) -> u64 {
+        let first = self.parts.partition_point(|part| part.1 <= begin);
+        let parts = self.parts.get(first..).unwrap_or_default().iter();
+        parts
+            .take_while(|part| part.0 < end)
+            .map(|part| part.1.min(end) - part.0.max(begin))
+            .sum()
+    }
+
     /// True if nothing is listed.
     pub fn is_empty(&self) -> bool {
         self.parts.is_empty()
@@ -196,11 +208,13 @@ impl Image {
             let Some((own, offset)) = self.leaves.get(&leaf.key) else {
                 continue;
             };
+            let common = leaf.common(own);
+            let leaf = common.as_ref().unwrap_or(leaf);
             let difference = match (own.kind, leaf.kind) {
                 (Kind::Presence(image), Kind::Presence(now)) => {
                     (image != now).then_some(How::Presence { image })
                 }
-                _ if own.count() != leaf.count() || own.size != leaf.size => {
+                _ if common.is_none() && !is_alike(own, leaf) => {
                     Some(How::Shape { image: own.shape() })
                 }
                 _ => {
@@ -212,6 +226,7 @@ impl Image {
             found.extend(difference.map(|how| Difference {
                 count: leaf.count().max(1),
                 listed: 0,
+                doubtful: false,
                 leaf: leaf.clone(),
                 how,
             }));
@@ -237,6 +252,7 @@ impl Image {
             if saved == bytes {
                 return;
             }
+            self.pass_over_addresses(process, (leaf, first), &mut saved, bytes);
             let pairs = saved.chunks(size as usize).zip(bytes.chunks(size as usize));
             for (at, (one, other)) in pairs.enumerate() {
                 if self.is_same(process, leaf, (one, other)) {
@@ -245,6 +261,7 @@ impl Image {
                 if listed.has(address_of(leaf, first + at as u64)) {
                     sum.listed += 1;
                 } else {
+                    sum.begin.get_or_insert(first + at as u64);
                     sum.add(leaf, one, other);
                 }
             }
@@ -256,6 +273,7 @@ impl Image {
             leaf: leaf.clone(),
             count: sum.count,
             listed: sum.listed,
+            doubtful: sum.listed == 0 && sum.begin.is_some_and(|at| leaf.may_end_before(at)),
             how: How::Values {
                 first: sum.first,
                 largest: sum.largest,
@@ -263,15 +281,59 @@ impl Image {
         }))
     }
 
+    /// What is an address in both processes is no difference, and is not put: two processes have other ones. This is so in
+    /// whatever they lie, such as bytes where the C++ library keeps an object.
+    fn pass_over_addresses(
+        &self,
+        process: &Process,
+        (leaf, first): (&Leaf, u64),
+        saved: &mut [u8],
+        bytes: &[u8],
+    ) {
+        let packed = leaf
+            .dims
+            .last()
+            .is_none_or(|(_, stride)| *stride == leaf.size as i64);
+        if leaf.kind == Kind::Target || !packed && !leaf.size.is_multiple_of(8) {
+            return;
+        }
+        let begin = (8 - address_of(leaf, first) % 8) % 8;
+        let saved = saved.get_mut(begin as usize..).unwrap_or_default();
+        let bytes = bytes.get(begin as usize..).unwrap_or_default();
+        for (one, other) in saved.chunks_exact_mut(8).zip(bytes.chunks_exact(8)) {
+            if one != other && self.is_address(one) && is_address_in(process, other) {
+                one.copy_from_slice(other);
+            }
+        }
+    }
+
     fn is_same(&self, process: &Process, leaf: &Leaf, (one, other): (&[u8], &[u8])) -> bool {
         let used = match used_bytes(leaf) {
             used if used < one.len() => used,
             _ => one.len(),
         };
+        if let Some(bits) = leaf.bits {
+            return (whole(one) ^ whole(other)) & bits.mask() == 0;
+        }
         if one.get(..used) == other.get(..used) {
             return true;
         }
-        leaf.kind == Kind::Words && self.is_address(one) && is_address_in(process, other)
+        match leaf.kind {
+            Kind::Words => self.is_address(one) && is_address_in(process, other),
+            Kind::Target => self.target_in(process, one).as_deref() == Some(other),
+            _ => false,
+        }
+    }
+
+    /// The address of a process that is what this one was in the image: as far after the begin of the same file.
+    fn target_in(&self, process: &Process, bytes: &[u8]) -> Option<Vec<u8>> {
+        let address = word(bytes)?;
+        let mut own = self.mappings.iter();
+        let of = own.find(|mapping| (mapping.begin..mapping.end).contains(&address))?;
+        let begin = |all: &[Mapping]| Some(all.iter().find(|one| one.file == of.file)?.begin);
+        let offset = address - begin(&self.mappings)?;
+        let there = begin(&process.mappings)?.checked_add(offset)?;
+        Some(there.to_le_bytes().to_vec())
     }
 
     fn is_address(&self, bytes: &[u8]) -> bool {
@@ -298,8 +360,10 @@ impl Image {
             let Some((own, offset)) = self.leaves.get(&leaf.key) else {
                 continue;
             };
-            let alike = own.count() == leaf.count() && own.size == leaf.size;
-            if leaf.size == 0 || !alike {
+            let common = leaf.common(own);
+            let alike = common.is_some() || is_alike(own, leaf);
+            let leaf = common.as_ref().unwrap_or(leaf);
+            if leaf.size == 0 || leaf.value.is_some() || !alike {
                 continue;
             }
             let size = leaf.size as usize;
@@ -313,15 +377,28 @@ impl Image {
                     failed = Some(Error::io("read", &self.path, error));
                     return;
                 }
+                self.pass_over_addresses(process, (leaf, first), &mut saved, bytes);
                 let pairs = saved.chunks(size).zip(bytes.chunks(size));
                 for (at, (one, other)) in pairs.enumerate().filter(|(_, (one, other))| one != other)
                 {
                     let address = address_of(leaf, first + at as u64);
                     let is_pointer = leaf.kind == Kind::Words
                         && (self.is_address(one) || is_address_in(process, other));
-                    if !is_pointer && !listed.has(address) {
-                        process.write(address, one);
+                    let target = match leaf.kind {
+                        Kind::Target => self.target_in(process, one),
+                        _ => None,
+                    };
+                    if is_pointer || listed.has(address) {
+                        continue;
                     }
+                    match leaf.bits {
+                        None => process.write(address, target.as_deref().unwrap_or(one)),
+                        Some(bits) => {
+                            let (keep, mask) = (whole(other) & !bits.mask(), bits.mask());
+                            let merged = (keep | whole(one) & mask).to_le_bytes();
+                            process.write(address, merged.get(..size).unwrap_or(&merged))
+                        }
+                    };
                 }
             });
             if let Some(error) = failed {
@@ -338,16 +415,28 @@ impl Image {
     }
 }
 
+fn is_alike(own: &Leaf, leaf: &Leaf) -> bool {
+    own.count() == leaf.count() && own.size == leaf.size
+}
+
 fn word(bytes: &[u8]) -> Option<u64> {
     Some(u64::from_le_bytes(bytes.try_into().ok()?))
 }
 
-fn is_address_in(process: &Process, bytes: &[u8]) -> bool {
+pub(super) fn is_address_in(process: &Process, bytes: &[u8]) -> bool {
     word(bytes).is_some_and(|address| process.mapping(address).is_some())
 }
 
+/// Up to eight bytes as a number.
+fn whole(bytes: &[u8]) -> u64 {
+    let bytes = bytes.iter().take(8).enumerate();
+    bytes.fold(0, |all, (place, byte)| {
+        all | u64::from(*byte) << (8 * place)
+    })
+}
+
 /// The bytes of an element that have a meaning: the extended numbers of x86 have 10.
-fn used_bytes(leaf: &Leaf) -> usize {
+pub(super) fn used_bytes(leaf: &Leaf) -> usize {
     let extended = leaf.type_name.contains("long double") || leaf.type_name.contains("(10)");
     match leaf.kind {
         Kind::Real if cfg!(target_arch = "x86_64") && extended => 10,
@@ -356,7 +445,7 @@ fn used_bytes(leaf: &Leaf) -> usize {
 }
 
 /// The address of an element.
-fn address_of(leaf: &Leaf, number: u64) -> u64 {
+pub(super) fn address_of(leaf: &Leaf, number: u64) -> u64 {
     let (mut left, mut address) = (number, leaf.address);
     for (count, stride) in leaf.dims.iter().rev() {
         let step = (left % (*count).max(1)) as i64;
@@ -368,9 +457,17 @@ fn address_of(leaf: &Leaf, number: u64) -> u64 {
 
 /// Reads the elements of a leaf, a piece at a time, and calls `work` with the number of the first element of each piece. False if
 /// they cannot be read.
-fn for_each_piece(process: &Process, leaf: &Leaf, work: &mut dyn FnMut(u64, &[u8])) -> bool {
+pub(super) fn for_each_piece(
+    process: &Process,
+    leaf: &Leaf,
+    work: &mut dyn FnMut(u64, &[u8]),
+) -> bool {
     let (count, size) = (leaf.count(), leaf.size);
     if size == 0 || count == 0 {
+        return true;
+    }
+    if let Some(value) = &leaf.value {
+        work(0, value);
         return true;
     }
     // The elements that have one distance, as far as dimensions follow each other without a gap.
@@ -416,6 +513,8 @@ fn for_each_piece(process: &Process, leaf: &Leaf, work: &mut dyn FnMut(u64, &[u8
 struct Sum {
     count: u64,
     listed: u64,
+    /// The first element that differs and is not listed.
+    begin: Option<u64>,
     first: Option<(f64, f64)>,
     largest: Option<f64>,
 }
@@ -423,7 +522,7 @@ struct Sum {
 impl Sum {
     fn add(&mut self, leaf: &Leaf, one: &[u8], other: &[u8]) {
         self.count += 1;
-        let (Some(a), Some(b)) = (value(leaf.kind, one), value(leaf.kind, other)) else {
+        let (Some(a), Some(b)) = (value(leaf, one), value(leaf, other)) else {
             return;
         };
         self.first.get_or_insert((a, b));
@@ -435,7 +534,16 @@ impl Sum {
 }
 
 /// An element as a number.
-fn value(kind: Kind, bytes: &[u8]) -> Option<f64> {
+fn value(leaf: &Leaf, bytes: &[u8]) -> Option<f64> {
+    let kind = leaf.kind;
+    if let Some(bits) = leaf.bits {
+        let number = (whole(bytes) & bits.mask()) >> bits.first;
+        let shift = 64 - bits.count;
+        return Some(match kind {
+            Kind::Signed => (((number << shift) as i64) >> shift) as f64,
+            _ => number as f64,
+        });
+    }
     let integer = || {
         let mut whole = [0; 8];
         whole.get_mut(..bytes.len())?.copy_from_slice(bytes);

@@ -1,32 +1,44 @@
 //! The variables of a process that waits, with their elements: from the debug information of its program, or else from its
-//! symbols. Values of two processes are compared.
+//! symbols. Values of two processes are compared, or of two moments of one.
 //!
 //! [`Programs`] reads the files of a process once. [`Programs::look`] finds the [`Leaf`]s: the elements of variables, of
 //! what they point to, and of the variables of the frames. [`image`] keeps their values, and compares those of another process.
+//! A [`Share`] is how much of a leaf the program has listed.
 
+mod classes;
+mod descriptor;
 mod dwarf;
 mod file;
 pub mod image;
+mod library;
 mod locate;
 mod memory;
+mod pieces;
 mod read_types;
+mod registers;
+mod share;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_cxx;
 mod types;
 mod walk;
 
 pub use file::Told;
-pub use locate::Frame;
+pub use locate::{Frame, Thread};
 pub use memory::{Mapping, Memory, Process};
+pub use share::Share;
 pub use types::Kind;
 pub use walk::{Leaf, MOST_LEAVES, Seen};
 
 use dwarf::{Function, Location, Variable};
 use file::ProgramFile;
-use std::collections::BTreeMap;
+use pieces::Assembled;
+use registers::Tables;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::Path;
 use types::{Expression, Types};
-use walk::{Root, Walker};
+use walk::{Elsewhere, Root, Walker};
 
 /// Libraries of this name hold no state of the program.
 const LIBRARIES: &[&str] = &[
@@ -64,6 +76,7 @@ const LIBRARIES: &[&str] = &[
 #[derive(Default)]
 pub struct Programs {
     files: BTreeMap<String, Option<ProgramFile>>,
+    tables: Tables,
 }
 
 /// A file in a process.
@@ -79,25 +92,50 @@ impl Programs {
             .map_or(Told::Nothing, |file| file.told)
     }
 
-    /// Finds the elements of all variables of a process. `frames` are those of its thread, the innermost first.
-    pub fn look(&mut self, process: &Process, frames: &[Frame]) -> Seen {
+    /// The generators of random numbers of libraries that the program calls.
+    pub fn generators(&mut self, program: &Path) -> Vec<&'static str> {
+        self.file(&program.to_string_lossy())
+            .map_or(Vec::new(), |file| file.generators.clone())
+    }
+
+    /// Finds the elements of all variables of a process, as its thread sees them.
+    pub fn look(&mut self, process: &Process, thread: &Thread) -> Seen {
+        let files = mapped_files(process);
+        let frames = self.tables.complete(process, &thread.frames);
+        let running = self.running(process, &files, &frames);
+        self.find_elsewhere(&files);
+        let elsewhere = self.elsewhere(&files);
         let mut seen = Seen::default();
-        for mapped in mapped_files(process) {
-            let file = self.file(&mapped.path);
-            let Some(file) = file else { continue };
-            let bias = bias(file, &mapped);
+        for (number, mapped) in files.iter().enumerate() {
+            let Some(file) = self.read(mapped) else {
+                continue;
+            };
             let target = Target {
                 memory: process,
-                bias,
+                bias: bias(file, mapped),
+                elsewhere: &elsewhere,
             };
+            // The program comes first, and its part of the thread's memory has a fixed place.
+            let part = (number == 0).then_some(file.of_thread).flatten();
             for variable in &file.variables {
-                if let Location::Static(address) = variable.location {
-                    let address = address.wrapping_add(bias);
+                if let Some(address) = target.address(variable, thread, part) {
                     target.follow((variable, &file.types), None, address, &mut seen);
                 }
             }
         }
-        self.look_at_frames(process, frames, &mut seen);
+        for (frame, mapped, address) in running {
+            let Some(file) = self.read(mapped) else {
+                continue;
+            };
+            let target = Target {
+                memory: process,
+                bias: bias(file, mapped),
+                elsewhere: &elsewhere,
+            };
+            if let Some((functions, types)) = file.running(address) {
+                target.frame((functions, types), frame, &mut seen);
+            }
+        }
         seen
     }
 
@@ -109,9 +147,19 @@ impl Programs {
             .as_mut()
     }
 
-    /// Adds the variables of functions that run. Names are numbered from the outermost frame on.
-    fn look_at_frames(&mut self, process: &Process, frames: &[Frame], seen: &mut Seen) {
-        let files = mapped_files(process);
+    /// A file that was read before.
+    fn read(&self, mapped: &Mapped) -> Option<&ProgramFile> {
+        self.files.get(&mapped.path)?.as_ref()
+    }
+
+    /// Reads the functions of the frames, each with its file and its address there. The outermost is the first.
+    fn running<'a>(
+        &mut self,
+        process: &Process,
+        files: &'a [Mapped],
+        frames: &[Frame],
+    ) -> Vec<(Frame, &'a Mapped, u64)> {
+        let mut found = Vec::new();
         for frame in frames.iter().rev() {
             let Some(mapping) = process.mapping(frame.instruction) else {
                 continue;
@@ -122,17 +170,43 @@ impl Programs {
             let Some(file) = self.file(&mapped.path) else {
                 continue;
             };
-            let bias = bias(file, mapped);
             // The call is before the next instruction.
+            let bias = bias(file, mapped);
             let address = frame.instruction.wrapping_sub(bias).wrapping_sub(1);
-            let target = Target {
-                memory: process,
-                bias,
-            };
-            if let Some((functions, types)) = file.functions(address) {
-                target.frame((functions, types), *frame, seen);
+            file.read_functions(address);
+            found.push((*frame, mapped, address));
+        }
+        found
+    }
+
+    /// Looks in each file for the types that another file only declares.
+    fn find_elsewhere(&mut self, files: &[Mapped]) {
+        let mut wanted = BTreeSet::new();
+        for mapped in files {
+            wanted.extend(self.file(&mapped.path).map(|file| file.declared()));
+        }
+        for name in wanted.iter().flatten() {
+            for mapped in files {
+                if let Some(file) = self.file(&mapped.path) {
+                    file.find_type(name);
+                }
             }
         }
+    }
+
+    fn elsewhere(&self, files: &[Mapped]) -> Elsewhere<'_> {
+        let mut found = Elsewhere::new();
+        for mapped in files {
+            let Some(file) = self.read(mapped) else {
+                continue;
+            };
+            for (name, id) in file.found() {
+                found
+                    .entry(name)
+                    .or_insert((&file.types, id, bias(file, mapped)));
+            }
+        }
+        found
     }
 }
 
@@ -140,9 +214,24 @@ impl Programs {
 struct Target<'a> {
     memory: &'a dyn Memory,
     bias: u64,
+    elsewhere: &'a Elsewhere<'a>,
 }
 
 impl<'a> Target<'a> {
+    /// The address of a variable that is in no frame; `part` is the part of the file that each thread has for itself.
+    fn address(
+        &self,
+        variable: &Variable,
+        thread: &Thread,
+        part: Option<(u64, u64)>,
+    ) -> Option<u64> {
+        match variable.location {
+            Location::Static(address) => Some(address.wrapping_add(self.bias)),
+            Location::Thread(offset) => thread.address(part, offset),
+            Location::Local(_) => None,
+        }
+    }
+
     fn follow(
         &self,
         (variable, types): (&'a Variable, &'a Types),
@@ -162,6 +251,8 @@ impl<'a> Target<'a> {
             bias: self.bias,
             frame,
             seen,
+            pending: VecDeque::new(),
+            elsewhere: self.elsewhere,
         };
         walker.follow(&root, variable.of, address);
     }
@@ -186,6 +277,19 @@ impl<'a> Target<'a> {
             let address = place.evaluate(expression);
             if let Some(address) = address.filter(|at| self.memory.is_data(*at)) {
                 self.follow((variable, types), Some((frame, base)), address, seen);
+            } else if let Some(assembled) = Assembled::new(
+                &place,
+                expression,
+                (types.size(variable.of), seen.assembled),
+            ) {
+                let target = Target {
+                    memory: &assembled,
+                    ..*self
+                };
+                seen.assembled += 1;
+                let (from, at) = (seen.leaves.len(), assembled.address());
+                target.follow((variable, types), Some((frame, base)), at, seen);
+                assembled.settle(&mut seen.leaves, from);
             }
         }
     }

@@ -1,14 +1,12 @@
 //! Reads types from the debug information.
 
-use super::dwarf::{Entry, Place, Reader, has_flag};
-use super::types::{Array, Expression, Extent, Kind, Member, Number, Type};
+use super::dwarf::{Entry, Language, Place, Reader, has_flag};
+use super::types::{Array, Bits, Expression, Extent, Kind, Member, Number, Type};
 use gimli::AttributeValue;
 
 /// Types of this name, or that begin with it, are no state that could be compared: handles of MPI and of files, clocks, what
 /// threads wait for. Fortran has its names in small letters.
 const LEFT_OUT: &[&str] = &[
-    "MPI_",
-    "mpi_",
     "MPIR_",
     "ompi_",
     "_IO_FILE",
@@ -18,8 +16,9 @@ const LEFT_OUT: &[&str] = &[
     "clock_t",
     "pthread_",
     "hid_t",
-    "SCR_",
-    "scr_",
+    "SCR_State",
+    "__shared_count",
+    "__weak_count",
     "basic_ostream",
     "basic_istream",
     "basic_iostream",
@@ -37,7 +36,28 @@ const LEFT_OUT: &[&str] = &[
     "_Hash_node_base",
 ];
 
+/// The handles of MPI, without their prefix. Other types with this prefix are the program's own.
+const HANDLES: &[&str] = &[
+    "comm",
+    "datatype",
+    "errhandler",
+    "file",
+    "group",
+    "info",
+    "message",
+    "op",
+    "request",
+    "session",
+    "status",
+    "win",
+];
+
 fn is_left_out(name: &str) -> bool {
+    let lower = name.to_lowercase();
+    let handle = lower.strip_prefix("mpi_");
+    if handle.is_some_and(|handle| HANDLES.contains(&handle)) {
+        return true;
+    }
     LEFT_OUT.iter().any(|begin| match begin.strip_suffix('_') {
         Some(_) => name.starts_with(begin),
         None => name == *begin || name.starts_with(&format!("{begin}<")),
@@ -50,6 +70,11 @@ impl Reader<'_> {
         if let Some(id) = self.met.get(&place) {
             return *id;
         }
+        if let Some(of) = self.alias(place) {
+            let id = self.type_at(of);
+            self.met.insert(place, id);
+            return id;
+        }
         // A type may have itself inside.
         let id = self.types.all.len();
         self.types.all.push(Type::Skipped);
@@ -59,6 +84,24 @@ impl Reader<'_> {
             *slot = found;
         }
         id
+    }
+
+    /// The type that this one is another name of.
+    fn alias(&self, place: Place) -> Option<Place> {
+        let unit = self.units.get(place.0)?;
+        let alias = matches!(
+            unit.entry(place.1).ok()?.tag(),
+            gimli::DW_TAG_typedef
+                | gimli::DW_TAG_const_type
+                | gimli::DW_TAG_volatile_type
+                | gimli::DW_TAG_restrict_type
+                | gimli::DW_TAG_atomic_type
+        );
+        let left_out = |name: String| is_left_out(&name);
+        if !alias || self.name(place).is_some_and(left_out) {
+            return None;
+        }
+        self.attribute_place(place, gimli::DW_AT_type)
     }
 
     fn read_type(&mut self, place: Place) -> Option<Type> {
@@ -89,16 +132,7 @@ impl Reader<'_> {
                 size: size?,
                 name,
             }),
-            gimli::DW_TAG_union_type => bytes(name),
-            gimli::DW_TAG_typedef
-            | gimli::DW_TAG_const_type
-            | gimli::DW_TAG_volatile_type
-            | gimli::DW_TAG_restrict_type
-            | gimli::DW_TAG_atomic_type => {
-                let of = self.attribute_place(place, gimli::DW_AT_type)?;
-                let id = self.type_at(of);
-                Some(self.types.get(id).clone())
-            }
+            gimli::DW_TAG_union_type if !incomplete => self.union(place, name, size?),
             gimli::DW_TAG_pointer_type
             | gimli::DW_TAG_reference_type
             | gimli::DW_TAG_rvalue_reference_type => {
@@ -111,8 +145,23 @@ impl Reader<'_> {
                 Some(Type::Record {
                     name,
                     size: size?,
-                    members: self.members(place),
+                    members: self.members(place, size?),
+                    arguments: self.arguments(place),
+                    polymorphic: self
+                        .attribute_place(place, gimli::DW_AT_containing_type)
+                        .is_some(),
                 })
+            }
+            // gfortran has no type for an array of texts whose length is set later.
+            gimli::DW_TAG_structure_type if name.is_empty() && self.is_fortran(place.0) => {
+                Some(Type::Descriptor { own: None })
+            }
+            gimli::DW_TAG_structure_type | gimli::DW_TAG_class_type | gimli::DW_TAG_union_type => {
+                let Some(whole) = self.complete(&name) else {
+                    return Some(Type::Declared { name });
+                };
+                let id = self.type_at(whole);
+                Some(self.types.get(id).clone())
             }
             gimli::DW_TAG_array_type => self.array(place),
             gimli::DW_TAG_string_type => match size {
@@ -125,7 +174,44 @@ impl Reader<'_> {
         }
     }
 
-    fn children(&self, place: Place) -> Vec<(gimli::DwTag, Place)> {
+    /// A union is bytes, or words where one of its members may be an address.
+    fn union(&mut self, place: Place, name: String, size: u64) -> Option<Type> {
+        let members = self.members(place, size);
+        // What the C++ library keeps aside from a value that may be there.
+        let value = members.iter().find(|member| member.name == "_M_value");
+        if let Some(value) = value.filter(|_| name.starts_with("_Storage<")) {
+            return Some(Type::Record {
+                name,
+                size,
+                members: vec![value.clone()],
+                arguments: Vec::new(),
+                polymorphic: false,
+            });
+        }
+        let pointer = members
+            .iter()
+            .any(|member| self.types.has_pointer(member.of, 6));
+        let kind = if pointer && size.is_multiple_of(8) {
+            Kind::Words
+        } else {
+            Kind::Bytes
+        };
+        Some(Type::Scalar { kind, size, name })
+    }
+
+    /// The types that a template was given.
+    fn arguments(&mut self, place: Place) -> Vec<usize> {
+        let mut found = Vec::new();
+        for (tag, child) in self.children(place) {
+            if tag == gimli::DW_TAG_template_type_parameter {
+                let of = self.attribute_place(child, gimli::DW_AT_type);
+                found.extend(of.map(|of| self.type_at(of)));
+            }
+        }
+        found
+    }
+
+    pub fn children(&self, place: Place) -> Vec<(gimli::DwTag, Place)> {
         let read = || {
             let unit = self.units.get(place.0)?;
             let mut tree = unit.entries_tree(Some(place.1)).ok()?;
@@ -140,7 +226,7 @@ impl Reader<'_> {
         read().unwrap_or_default()
     }
 
-    fn members(&mut self, place: Place) -> Vec<Member> {
+    fn members(&mut self, place: Place, size: u64) -> Vec<Member> {
         let mut members = Vec::new();
         for (tag, child) in self.children(place) {
             let base = tag == gimli::DW_TAG_inheritance;
@@ -148,22 +234,87 @@ impl Reader<'_> {
                 members.extend(self.member(child, base));
             }
         }
+        if self.is_fortran(place.0) {
+            members.extend(self.recursive_members(place, size, &members));
+        }
         members
+    }
+
+    /// gfortran has no type for allocatable parts that are of the type itself.
+    fn recursive_members(&mut self, place: Place, size: u64, known: &[Member]) -> Vec<Member> {
+        let own = self.type_at(place);
+        let mut found = Vec::new();
+        for (tag, child) in self.children(place) {
+            let untyped = tag == gimli::DW_TAG_member
+                && self.attribute_place(child, gimli::DW_AT_type).is_none();
+            let (Some(name), Some(offset)) = (self.name(child), self.offset(child)) else {
+                continue;
+            };
+            if !untyped {
+                continue;
+            }
+            let after = known
+                .iter()
+                .map(|member| member.offset)
+                .filter(|at| *at > offset);
+            let end = after.min().unwrap_or(size);
+            self.types.all.push(match end.saturating_sub(offset) {
+                8 => Type::Pointer { to: Some(own) },
+                _ => Type::Descriptor { own: Some(own) },
+            });
+            found.push(Member {
+                name,
+                of: self.types.all.len() - 1,
+                offset,
+                base: None,
+                bits: None,
+            });
+        }
+        found
+    }
+
+    fn offset(&self, place: Place) -> Option<u64> {
+        let unit = self.units.get(place.0)?;
+        let entry = unit.entry(place.1).ok()?;
+        let offset = entry.attr_value(gimli::DW_AT_data_member_location).ok()??;
+        offset.udata_value()
+    }
+
+    fn is_fortran(&self, unit: usize) -> bool {
+        self.language(unit) == Some(Language::Fortran)
     }
 
     fn member(&mut self, place: Place, base: bool) -> Option<Member> {
         let unit = self.units.get(place.0)?;
         let entry = unit.entry(place.1).ok()?;
         let number = |name| entry.attr_value(name).ok()??.udata_value();
+        let of = self.attribute_place(place, gimli::DW_AT_type)?;
         let bits = number(gimli::DW_AT_data_bit_offset);
-        let offset = number(gimli::DW_AT_data_member_location).or(bits.map(|bits| bits / 8));
+        let offset = number(gimli::DW_AT_data_member_location);
+        // Before DWARF 4 bits were counted from the highest one of a unit.
+        let older = || {
+            let unit = number(gimli::DW_AT_byte_size).or_else(|| self.byte_size(of))?;
+            let end =
+                number(gimli::DW_AT_bit_offset)?.checked_add(number(gimli::DW_AT_bit_size)?)?;
+            offset?.checked_add(unit)?.checked_mul(8)?.checked_sub(end)
+        };
+        let bits = bits.or_else(older);
+        let count = bits.and(number(gimli::DW_AT_bit_size)).unwrap_or(0);
+        // What spans more than eight bytes is left to the whole member.
+        let bits = bits.filter(|bits| count > 0 && bits % 8 + count <= 64);
+        let base_at = expression(&entry, gimli::DW_AT_data_member_location, unit.encoding());
+        let offset = bits.map(|bits| bits / 8).or(offset);
         // A static member is a variable elsewhere.
         let offset = match offset {
             None if has_flag(&entry, gimli::DW_AT_external) => return None,
             offset => offset.unwrap_or(0),
         };
-        let of = self.attribute_place(place, gimli::DW_AT_type)?;
         Some(Member {
+            base: base_at,
+            bits: bits.map(|bits| Bits {
+                first: (bits % 8) as u32,
+                count: count as u32,
+            }),
             name: if base {
                 String::new()
             } else {
@@ -246,7 +397,7 @@ impl Reader<'_> {
         }
     }
 
-    fn byte_size(&self, place: Place) -> Option<u64> {
+    pub(super) fn byte_size(&self, place: Place) -> Option<u64> {
         let unit = self.units.get(place.0)?;
         let entry = unit.entry(place.1).ok()?;
         let size = entry.attr_value(gimli::DW_AT_byte_size).ok()??;

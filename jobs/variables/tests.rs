@@ -8,9 +8,9 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 /// A program that has printed a line and waits.
-struct Waiting {
+pub(super) struct Waiting {
     child: Child,
-    process: Process,
+    pub process: Process,
 }
 
 impl Drop for Waiting {
@@ -21,7 +21,7 @@ impl Drop for Waiting {
 }
 
 /// Compiles a program; `None` where there is no such compiler.
-fn compile(
+pub(super) fn compile(
     dir: &Path,
     compiler: &str,
     name: &str,
@@ -48,7 +48,7 @@ fn compile(
     Some(program)
 }
 
-fn start(program: &Path, argument: &str) -> Waiting {
+pub(super) fn start(program: &Path, argument: &str) -> Waiting {
     let mut command = Command::new(program);
     command
         .arg(argument)
@@ -65,8 +65,8 @@ fn start(program: &Path, argument: &str) -> Waiting {
 }
 
 /// The leaves by their names, each with its type, shape and place.
-fn look(waiting: &Waiting) -> BTreeMap<String, String> {
-    let seen = Programs::default().look(&waiting.process, &[]);
+pub(super) fn look(waiting: &Waiting) -> BTreeMap<String, String> {
+    let seen = Programs::default().look(&waiting.process, &Thread::default());
     assert!(!seen.cut);
     let line = |leaf: &Leaf| match leaf.kind {
         Kind::Presence(there) => (format!("{}?", leaf.shown), there.to_string()),
@@ -78,7 +78,7 @@ fn look(waiting: &Waiting) -> BTreeMap<String, String> {
     seen.leaves.iter().map(line).collect()
 }
 
-fn has(found: &BTreeMap<String, String>, name: &str, words: &str) {
+pub(super) fn has(found: &BTreeMap<String, String>, name: &str, words: &str) {
     assert_eq!(
         found.get(name).map(String::as_str),
         Some(words),
@@ -112,6 +112,7 @@ contains
   subroutine count
     integer, save :: calls = 3
     calls = calls + 1
+    entry count_again
   end subroutine
 end module
 subroutine s
@@ -173,14 +174,14 @@ fn variables_of_fortran_are_found() {
         "time_scheme::count::calls",
         "integer(4)  heat.f90:25",
     );
-    has(&found, "/blk/ c2", "real(4) 5 heat.f90:30");
-    has(&found, "// d1", "real(4)  heat.f90:30");
-    has(&found, "heat::big", "real(8) 100000 heat.f90:37");
+    has(&found, "/blk/ c2", "real(4) 5 heat.f90:31");
+    has(&found, "// d1", "real(4)  heat.f90:31");
+    has(&found, "heat::big", "real(8) 100000 heat.f90:38");
 }
 
 /// What differs in a process, as `name: elements`.
 fn differences(image: &Image, waiting: &Waiting, listed: &Listed) -> Vec<String> {
-    let seen = Programs::default().look(&waiting.process, &[]);
+    let seen = Programs::default().look(&waiting.process, &Thread::default());
     let found = image
         .differences(&waiting.process, &seen.leaves, listed)
         .unwrap();
@@ -207,7 +208,7 @@ fn values_of_two_processes_are_compared_and_put_right() {
         return;
     };
     let one = start(&program, "");
-    let seen = Programs::default().look(&one.process, &[]);
+    let seen = Programs::default().look(&one.process, &Thread::default());
     let image = Image::take(&dir.path().join("image"), &one.process, seen.leaves).unwrap();
     let alike = start(&program, "");
     assert_eq!(
@@ -227,7 +228,9 @@ fn values_of_two_processes_are_compared_and_put_right() {
     assert_eq!(found, wanted, "`every' has other elements of du_old");
 
     // The row that differs is listed, but for its first element.
-    let leaves = Programs::default().look(&other.process, &[]).leaves;
+    let leaves = Programs::default()
+        .look(&other.process, &Thread::default())
+        .leaves;
     let du_old = leaves
         .iter()
         .find(|leaf| leaf.key == "time_scheme::du_old")
@@ -246,6 +249,114 @@ fn values_of_two_processes_are_compared_and_put_right() {
         .put(&other.process, &leaves, (&names, &Listed::default()))
         .unwrap();
     assert_eq!(differences(&image, &other, &Listed::default()), [absent]);
+}
+
+const CLASSES: &str = "module schemes
+  implicit none
+  type, abstract :: scheme
+    integer :: order = 1
+  end type
+  type, extends(scheme) :: euler
+    real(8) :: dt = 1
+  end type
+  type, extends(scheme) :: verlet
+    real(8) :: old(3) = 2
+    real(8), allocatable :: older(:)
+  end type
+  type node
+    integer :: k = 1
+    type(node), allocatable :: children(:)
+    type(node), allocatable :: next
+  end type
+  class(scheme), allocatable :: own
+  class(scheme), allocatable :: both(:)
+  procedure(left), pointer :: move => null()
+  type(node) :: tree
+  class(*), allocatable :: any
+  character(len=:), allocatable :: names(:)
+  real(8) :: whole(4) = 1, half(2)
+  equivalence (whole(3), half(1))
+contains
+  subroutine left
+  end subroutine
+  subroutine right
+  end subroutine
+end module
+program classes
+  use schemes
+  character(len=16) :: argument
+  call get_command_argument(1, argument)
+  allocate(verlet :: both(2))
+  select type (both)
+  type is (verlet)
+    allocate(both(2)%older(4))
+    both(2)%older = 5
+  end select
+  move => left
+  allocate(tree%children(3), tree%next)
+  allocate(character(len=5) :: names(2))
+  names = 'a'
+  any = 1.5d0
+  half = 2
+  if (argument == 'other') then
+    move => right
+    allocate(euler :: own)
+  else
+    allocate(verlet :: own)
+  end if
+  print '(a)', 'ready'
+  call flush(6)
+  read(*, *)
+end program
+";
+
+#[test]
+fn objects_of_a_class_have_the_parts_of_their_own_type() {
+    let dir = tempfile::tempdir().unwrap();
+    let Some(program) = compile(dir.path(), "gfortran", "classes.f90", (&["-g"], CLASSES)) else {
+        return;
+    };
+    let one = start(&program, "");
+    let found = look(&one);
+    has(
+        &found,
+        "schemes::own%scheme%order",
+        "integer(4)  classes.f90:18",
+    );
+    has(&found, "schemes::own%old", "real(8) 3 classes.f90:18");
+    has(&found, "schemes::own%older?", "false");
+    has(&found, "schemes::both(:)%older", "real(8) 4 classes.f90:19");
+
+    // What gfortran tells nothing of.
+    has(
+        &found,
+        "schemes::tree%children(:)%k",
+        "integer(4)  classes.f90:21",
+    );
+    has(&found, "schemes::tree%next%k", "integer(4)  classes.f90:21");
+    has(&found, "schemes::any", "8 bytes  classes.f90:22");
+    has(&found, "schemes::names", "character(5) 2 classes.f90:23");
+    has(&found, "schemes::(EQUIVALENCE 0)", "8 bytes 4 ");
+
+    let seen = Programs::default().look(&one.process, &Thread::default());
+    let image = Image::take(&dir.path().join("image"), &one.process, seen.leaves).unwrap();
+    let alike = start(&program, "");
+    assert_eq!(
+        differences(&image, &alike, &Listed::default()),
+        Vec::<String>::new()
+    );
+    let other = start(&program, "other");
+    let wanted = ["schemes::move: 1 0 -1", "schemes::own (its type): 1 0 -1"];
+    assert_eq!(differences(&image, &other, &Listed::default()), wanted);
+    let leaves = Programs::default()
+        .look(&other.process, &Thread::default())
+        .leaves;
+    let names = BTreeSet::from(["schemes::move".to_string()]);
+    let listed = Listed::default();
+    image
+        .put(&other.process, &leaves, (&names, &listed))
+        .unwrap();
+    assert_eq!(differences(&image, &other, &listed), &wanted[1..]);
 }
 
 const C: &str = "#include <stdio.h>

@@ -1,6 +1,7 @@
 //! The types of a program's variables, as the debug information has them.
 
 use gimli::Encoding;
+use std::collections::HashMap;
 
 /// The place of a type in [`Types`].
 pub(super) type TypeId = usize;
@@ -22,6 +23,8 @@ pub enum Kind {
     Words,
     /// Whether something is allocated, or a pointer points to something.
     Presence(bool),
+    /// An address in a file of the process: a procedure, a constant, or what tells the type of an object.
+    Target,
 }
 
 /// An expression of DWARF.
@@ -70,6 +73,34 @@ pub(super) struct Member {
     pub name: String,
     pub of: TypeId,
     pub offset: u64,
+    /// Where a virtual base class is, counted from the object's address.
+    pub base: Option<Expression>,
+    /// The bits of a bit field from this offset on.
+    pub bits: Option<Bits>,
+}
+
+/// Bits of the number that begins at an address, from the lowest on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bits {
+    /// Bits before it.
+    pub first: u32,
+    /// Number of bits.
+    pub count: u32,
+}
+
+impl Bits {
+    /// The bytes that have them.
+    pub fn bytes(self) -> u64 {
+        u64::from((self.first + self.count).div_ceil(8))
+    }
+
+    /// These bits in a number.
+    pub fn mask(self) -> u64 {
+        let ones = u64::MAX
+            .checked_shr(64u32.saturating_sub(self.count))
+            .unwrap_or(0);
+        ones << self.first
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -88,9 +119,21 @@ pub(super) enum Type {
         name: String,
         size: u64,
         members: Vec<Member>,
+        /// The types that a template of C++ was given.
+        arguments: Vec<TypeId>,
+        /// Its objects tell their class.
+        polymorphic: bool,
     },
     Pointer {
         to: Option<TypeId>,
+    },
+    /// An array of Fortran whose type is not told; maybe of the type that it is a part of.
+    Descriptor {
+        own: Option<TypeId>,
+    },
+    /// A record that this file only declares.
+    Declared {
+        name: String,
     },
     /// Functions, handles and clocks.
     Skipped,
@@ -100,6 +143,10 @@ pub(super) enum Type {
 #[derive(Debug, Default)]
 pub(super) struct Types {
     pub all: Vec<Type>,
+    /// The type of an object of Fortran's `class`, by the address in the file to which its `_vptr` points.
+    pub dynamic: HashMap<u64, TypeId>,
+    /// Classes whose objects tell their class, by the names that these have for the linker.
+    pub classes: HashMap<String, TypeId>,
 }
 
 impl Types {
@@ -138,6 +185,38 @@ impl Types {
                 .all(|member| self.is_plain(member.of, depth - 1)),
             _ => false,
         }
+    }
+
+    /// True if a value has an address somewhere.
+    pub fn has_pointer(&self, id: TypeId, depth: usize) -> bool {
+        match self.get(id) {
+            Type::Pointer { .. } => true,
+            Type::Scalar { kind, .. } => *kind == Kind::Words,
+            Type::Array(array) => {
+                array.location.is_some() || depth > 0 && self.has_pointer(array.element, depth - 1)
+            }
+            Type::Record { members, .. } => {
+                let mut members = members.iter();
+                depth == 0 || members.any(|member| self.has_pointer(member.of, depth - 1))
+            }
+            _ => false,
+        }
+    }
+
+    /// The array at the end of a record that is as long as its block: the element, and the member.
+    pub fn open_end(&self, id: TypeId) -> Option<(TypeId, &Member)> {
+        let Type::Record { members, .. } = self.get(id) else {
+            return None;
+        };
+        let last = members.last()?;
+        let Type::Array(array) = self.get(last.of) else {
+            return None;
+        };
+        let [extent] = &array.extents[..] else {
+            return None;
+        };
+        let open = array.location.is_none() && matches!(extent.known_count(), None | Some(0));
+        open.then_some((array.element, last))
     }
 
     /// A member of a record or of its base classes, or of what the standard library has inside: type and offset.

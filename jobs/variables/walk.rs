@@ -1,21 +1,26 @@
 //! Follows the variables of a process to their elements.
 
+use super::classes::class_at;
 use super::dwarf::Language;
 use super::locate::{Frame, Place};
 use super::memory::Memory;
-use super::types::{Array, Expression, Kind, Member, Type, TypeId, Types};
-use std::collections::HashSet;
+use super::types::{Array, Bits, Expression, Kind, Member, Type, TypeId, Types};
+use std::cell::Cell;
+use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::rc::Rc;
 
 /// Pointers are followed so far.
 const MOST_DEPTH: usize = 100;
 /// Records without pointers have records inside so far.
-const MOST_NESTED: usize = 12;
+pub(super) const MOST_NESTED: usize = 12;
 /// A process is looked at with so many parts.
 pub const MOST_LEAVES: usize = 100_000;
 /// An array of records with pointers is followed so far.
 const MOST_RECORDS: u64 = 2000;
 /// An element, such as a text, has at most so many bytes.
 const LARGEST_ELEMENT: u64 = 1 << 24;
+/// A block of malloc of glibc is at most so many bytes larger than what was asked for.
+const SLACK: u64 = 31;
 /// A block of malloc may have so many bytes before it is taken for none.
 const LARGEST_BLOCK: u64 = 1 << 46;
 
@@ -36,15 +41,45 @@ pub struct Leaf {
     pub size: u64,
     /// The address of the first element.
     pub address: u64,
+    /// The bytes of its elements, if they are not in memory.
+    pub value: Option<Vec<u8>>,
     /// Number of elements and their distance in bytes for each dimension, the fastest last.
     pub dims: Vec<(u64, i64)>,
     /// The dimensions in the order of the language.
     pub by_column: bool,
+    /// The bits of an element that count, of a bit field.
+    pub bits: Option<Bits>,
+    /// Bytes at the end that may be none of its elements: a block of malloc is larger than what was asked for.
+    pub slack: u64,
     /// In a frame: what lies there need not be in use.
     pub local: bool,
 }
 
 impl Leaf {
+    /// The elements that both have, if these are parts of blocks of which one may be larger.
+    pub(super) fn common(&self, other: &Leaf) -> Option<Leaf> {
+        let ([(own, stride)], [(count, _)]) = (&self.dims[..], &other.dims[..]) else {
+            return None;
+        };
+        let beyond = own.abs_diff(*count).saturating_mul(stride.unsigned_abs());
+        let alike = self.size == other.size && self.slack > 0 && beyond <= self.slack;
+        alike.then(|| Leaf {
+            dims: vec![(*own.min(count), *stride)],
+            ..self.clone()
+        })
+    }
+
+    /// True if all elements from this one on may be none.
+    pub(super) fn may_end_before(&self, element: u64) -> bool {
+        let [(count, stride)] = self.dims[..] else {
+            return false;
+        };
+        let behind = (count.saturating_sub(element)).saturating_mul(stride.unsigned_abs());
+        // What is small is in the slack as a whole.
+        let small = count.saturating_mul(stride.unsigned_abs()) <= 2 * self.slack;
+        !small && behind <= self.slack
+    }
+
     /// Number of elements.
     pub fn count(&self) -> u64 {
         number_of(&self.dims)
@@ -84,7 +119,14 @@ pub(super) struct Walker<'a> {
     pub bias: u64,
     pub frame: Option<(Frame, Option<&'a Expression>)>,
     pub seen: &'a mut Seen,
+    /// Records of a list or a tree that are still to be followed.
+    pub pending: VecDeque<(TypeId, u64, Path)>,
+    pub elsewhere: &'a Elsewhere<'a>,
 }
+
+/// The types that one file declares and another one has: by their names, each with the types of its file, and what is added to
+/// addresses of this file.
+pub(super) type Elsewhere<'a> = BTreeMap<&'a str, (&'a Types, TypeId, u64)>;
 
 /// What was found in a process.
 #[derive(Default)]
@@ -93,23 +135,62 @@ pub struct Seen {
     pub leaves: Vec<Leaf>,
     /// There was more than was followed.
     pub cut: bool,
+    /// So many variables were put together from pieces.
+    pub assembled: u64,
     visited: HashSet<(u64, Extent)>,
 }
 
 /// Something at the same address may be a record and its first member.
-type Extent = (u64, bool);
+type Extent = (u64, bool, u64);
 
 #[derive(Clone)]
-struct Path {
+pub(super) struct Path {
     key: String,
     shown: String,
-    dims: Vec<(u64, i64)>,
+    pub dims: Vec<(u64, i64)>,
     by_column: bool,
     depth: usize,
+    bits: Option<Bits>,
+    slack: u64,
+    /// In the frame itself, and not behind a pointer.
+    local: bool,
+    chain: Option<Rc<Chain>>,
+}
+
+/// Records that point to records of their type: lists and trees. They are numbered, and have one name.
+#[derive(Clone)]
+struct Chain {
+    record: TypeId,
+    key: String,
+    shown: String,
+    depth: usize,
+    /// Length of the name of the record that is followed.
+    own: usize,
+    count: Rc<Cell<u64>>,
+    /// That of the record that this one is in, or that points to it.
+    outer: Option<Rc<Chain>>,
 }
 
 impl Path {
-    fn below(&self, key: &str, shown: &str) -> Self {
+    /// With these dimensions, too.
+    pub fn with(&self, dims: &[(u64, i64)]) -> Self {
+        let mut with = self.clone();
+        with.dims.extend(dims);
+        with
+    }
+
+    /// The chain of records of this type that it is in.
+    fn chain_of(&self, record: TypeId) -> Option<Rc<Chain>> {
+        let mut chain = self.chain.clone();
+        while let Some(found) = chain.as_ref().filter(|found| found.record != record) {
+            chain = found.outer.clone();
+        }
+        chain
+    }
+}
+
+impl Path {
+    pub fn below(&self, key: &str, shown: &str) -> Self {
         Path {
             key: format!("{}{key}", self.key),
             shown: format!("{}{shown}", self.shown),
@@ -117,7 +198,7 @@ impl Path {
         }
     }
 
-    fn deeper(&self) -> Self {
+    pub fn deeper(&self) -> Self {
         Path {
             depth: self.depth + 1,
             ..self.clone()
@@ -134,11 +215,22 @@ impl<'a> Walker<'a> {
             dims: Vec::new(),
             by_column: root.language == Language::Fortran,
             depth: 0,
+            bits: None,
+            slack: 0,
+            local: root.local,
+            chain: None,
         };
         self.value(root, of, address, &path);
+        self.follow_pending(root);
     }
 
-    fn add(&mut self, root: &Root<'a>, path: &Path, address: u64, what: (Kind, u64, &str)) {
+    fn follow_pending(&mut self, root: &Root<'a>) {
+        while let Some((of, address, path)) = self.pending.pop_front() {
+            self.value(root, of, address, &path);
+        }
+    }
+
+    pub fn add(&mut self, root: &Root<'a>, path: &Path, address: u64, what: (Kind, u64, &str)) {
         let (kind, size, type_name) = what;
         if self.seen.leaves.len() >= MOST_LEAVES {
             self.seen.cut = true;
@@ -149,7 +241,8 @@ impl<'a> Walker<'a> {
             return;
         }
         // Another name for the same elements.
-        let place = (address, (count.wrapping_mul(size), false));
+        let bits = path.bits.map_or(0, Bits::mask);
+        let place = (address, (count.wrapping_mul(size), false, bits));
         if size > 0 && count > 0 && !self.seen.visited.insert(place) {
             return;
         }
@@ -161,9 +254,12 @@ impl<'a> Walker<'a> {
             kind,
             size,
             address,
+            value: None,
             dims: path.dims.clone(),
             by_column: path.by_column,
-            local: root.local,
+            bits: path.bits,
+            slack: path.slack,
+            local: path.local,
         });
     }
 
@@ -175,7 +271,7 @@ impl<'a> Walker<'a> {
             && last.is_some_and(|last| self.memory.mapping(last).is_some())
     }
 
-    fn presence(&mut self, root: &Root<'a>, path: &Path, present: bool) {
+    pub fn presence(&mut self, root: &Root<'a>, path: &Path, present: bool) {
         let path = Path {
             key: format!("{} is there", path.key),
             dims: Vec::new(),
@@ -184,7 +280,7 @@ impl<'a> Walker<'a> {
         self.add(root, &path, 0, (Kind::Presence(present), 0, ""));
     }
 
-    fn value(&mut self, root: &Root<'a>, of: TypeId, address: u64, path: &Path) {
+    pub fn value(&mut self, root: &Root<'a>, of: TypeId, address: u64, path: &Path) {
         if path.depth > MOST_DEPTH {
             self.seen.cut = true;
             return;
@@ -205,13 +301,18 @@ impl<'a> Walker<'a> {
                 }
             }
             Type::Array(array) => self.array(root, array, address, path),
+            Type::Record { name, members, .. } if name.starts_with("__class_") => {
+                self.class(root, members, address, path);
+            }
             Type::Record { name, members, .. } => {
-                if !self.of_library(root, (of, name), address, path) {
-                    self.members(root, members, address, path);
+                if !self.is_of_library(root, (of, name), address, path) {
+                    let path = self.chained(of, path);
+                    self.members(root, members, address, &path);
                 }
             }
             Type::Pointer { to } => self.pointer(root, *to, address, path),
-            Type::Skipped => {}
+            Type::Descriptor { own } => self.descriptor(root, *own, address, path),
+            Type::Declared { .. } | Type::Skipped => {}
         }
     }
 
@@ -242,9 +343,68 @@ impl<'a> Walker<'a> {
             } else {
                 format!("{mark}{}", member.name)
             };
-            let below = path.below(&key, &shown);
-            self.value(root, member.of, address.wrapping_add(member.offset), &below);
+            let mut below = path.below(&key, &shown);
+            let at = match &member.base {
+                // A virtual base class may be elsewhere in each class.
+                Some(base) => self.place(address).from(base, address),
+                None => Some(address.wrapping_add(member.offset)),
+            };
+            let Some(at) = at else { continue };
+            match (member.bits, self.types.get(member.of)) {
+                (Some(bits), Type::Scalar { kind, name, .. }) => {
+                    below.bits = Some(bits);
+                    self.add(root, &below, at, (*kind, bits.bytes(), name));
+                }
+                _ => self.value(root, member.of, at, &below),
+            }
         }
+    }
+
+    /// An object of Fortran's `class`: its data are of the type that its `_vptr` tells.
+    fn class(&mut self, root: &Root<'a>, members: &[Member], address: u64, path: &Path) {
+        let types = self.types;
+        let find = |name: &str| members.iter().find(|member| member.name == name);
+        let table = find("_vptr").map(|member| address.wrapping_add(member.offset));
+        if let Some(table) = table {
+            self.target(root, table, &path.below("%_vptr", " (its type)"));
+        }
+        let table = table.and_then(|at| self.memory.number(at, 8));
+        let dynamic = table.and_then(|at| types.dynamic.get(&at.wrapping_sub(self.bias)));
+        let Some(data) = find("_data") else {
+            return;
+        };
+        let (at, path) = (address.wrapping_add(data.offset), path.below("%_data", ""));
+        let Some(dynamic) = dynamic else {
+            match (types.get(data.of), table, find("_len")) {
+                (Type::Pointer { .. }, Some(table), Some(length)) => {
+                    let length = address.wrapping_add(length.offset);
+                    self.of_any_type(root, at, (table, length), &path);
+                }
+                _ => self.value(root, data.of, at, &path),
+            }
+            return;
+        };
+        match types.get(data.of) {
+            Type::Array(array) => {
+                let array = Array {
+                    element: *dynamic,
+                    ..array.clone()
+                };
+                self.array(root, &array, at, &path);
+            }
+            _ => self.pointer(root, Some(*dynamic), at, &path),
+        }
+    }
+
+    /// A pointer to something in a file, which is compared as it is. False if it is not one.
+    fn target(&mut self, root: &Root<'a>, address: u64, path: &Path) -> bool {
+        let target = self.memory.number(address, 8);
+        let mapping = target.and_then(|target| self.memory.mapping(target));
+        let in_file = mapping.is_some_and(|mapping| mapping.file.starts_with('/'));
+        if in_file {
+            self.add(root, path, address, (Kind::Target, 8, "pointer"));
+        }
+        in_file
     }
 
     fn array(&mut self, root: &Root<'a>, array: &Array, address: u64, path: &Path) {
@@ -321,7 +481,7 @@ impl<'a> Walker<'a> {
     }
 
     /// Follows each element of an array of records with pointers.
-    fn each(
+    pub fn each(
         &mut self,
         root: &Root<'a>,
         element: TypeId,
@@ -353,19 +513,71 @@ impl<'a> Walker<'a> {
             return;
         };
         let there = self.memory.is_data(target);
-        if target == 0 || there {
-            self.presence(root, path, there);
+        let elsewhere = !there && self.target(root, address, path);
+        if target == 0 || there || elsewhere {
+            self.presence(root, path, target != 0);
         }
         if !there {
             return;
         }
-        let path = path.below("->", "").deeper();
+        let path = Path {
+            local: false,
+            slack: 0,
+            ..path.below("->", "").deeper()
+        };
         let Some(to) = to else {
             if let Some(size) = self.block(target) {
+                let path = Path {
+                    slack: SLACK,
+                    ..path
+                };
                 self.words(root, &path, target, size);
             }
             return;
         };
+        self.pointed(root, to, target, path);
+    }
+
+    /// Follows a pointer of this type to its target.
+    fn pointed(&mut self, root: &Root<'a>, to: TypeId, target: u64, path: Path) {
+        if let Type::Declared { name } = self.types.get(to) {
+            if let Some(&(types, id, bias)) = self.elsewhere.get(name.as_str()) {
+                let mut walker = Walker {
+                    types,
+                    bias,
+                    pending: VecDeque::new(),
+                    seen: &mut *self.seen,
+                    ..*self
+                };
+                walker.pointed(
+                    root,
+                    id,
+                    target,
+                    Path {
+                        chain: None,
+                        ..path
+                    },
+                );
+                walker.follow_pending(root);
+            }
+            return;
+        }
+        if let Type::Record { polymorphic, .. } = self.types.get(to) {
+            if *polymorphic {
+                self.object(root, to, target, &path);
+                return;
+            }
+            if self.is_linked(root, to, target, &path) {
+                return;
+            }
+        }
+        if let Some((element, last)) = self.types.open_end(to) {
+            if self.enter(target) {
+                self.value(root, to, target, &path);
+                self.open_end(root, (element, last), target, &path);
+            }
+            return;
+        }
         let dims = match (root.language, self.types.size(to)) {
             // A pointer of Fortran to something that is no array has one target.
             (Language::C, Some(size)) if size > 0 => self.elements(target, size),
@@ -375,6 +587,7 @@ impl<'a> Walker<'a> {
             Some((count, stride)) if self.types.is_plain(to, MOST_NESTED) => {
                 let mut below = path;
                 below.dims.push((count, stride));
+                below.slack = SLACK;
                 self.value(root, to, target, &below);
             }
             Some(dims) if self.enter(target) => self.each(root, to, target, (&path, &[dims])),
@@ -385,9 +598,91 @@ impl<'a> Walker<'a> {
         }
     }
 
+    /// An object of C++ that tells its class, which may be one that is derived from the pointer's.
+    fn object(&mut self, root: &Root<'a>, to: TypeId, target: u64, path: &Path) {
+        let told = class_at(self.memory, target);
+        let class = told.and_then(|(name, whole)| Some((*self.types.classes.get(&name)?, whole)));
+        let (of, whole) = class.unwrap_or((to, target));
+        if !self.is_linked(root, of, whole, path) && self.enter(whole) {
+            self.value(root, of, whole, path);
+        }
+    }
+
+    /// True if a record is one of a list or a tree, which is followed later.
+    fn is_linked(&mut self, root: &Root<'a>, to: TypeId, target: u64, path: &Path) -> bool {
+        let Some(chain) = path.chain_of(to) else {
+            return false;
+        };
+        // A block of several records is an array.
+        let size = self.types.size(to).unwrap_or(0);
+        let several = root.language == Language::C && self.elements(target, size.max(1)).is_some();
+        if several || !self.enter(target) {
+            return !several;
+        }
+        let number = chain.count.get() + 1;
+        chain.count.set(number);
+        let link = path.shown.get(chain.own..).unwrap_or_default();
+        let shown = format!("{}{link}", chain.shown);
+        let next = Path {
+            key: format!("{}~{number}", chain.key),
+            depth: chain.depth,
+            chain: Some(Rc::new(Chain {
+                own: shown.len(),
+                ..(*chain).clone()
+            })),
+            shown,
+            ..path.clone()
+        };
+        self.pending.push_back((to, target, next));
+        true
+    }
+
+    /// The path of a record that pointers of its own type lead on from.
+    fn chained(&self, of: TypeId, path: &Path) -> Path {
+        if path.chain_of(of).is_some() {
+            return path.clone();
+        }
+        Path {
+            chain: Some(Rc::new(Chain {
+                record: of,
+                key: path.key.clone(),
+                shown: path.shown.clone(),
+                depth: path.depth,
+                own: path.shown.len(),
+                count: Rc::default(),
+                outer: path.chain.clone(),
+            })),
+            ..path.clone()
+        }
+    }
+
+    /// The array at the end of a record, up to the end of the block.
+    fn open_end(
+        &mut self,
+        root: &Root<'a>,
+        (element, last): (TypeId, &Member),
+        target: u64,
+        path: &Path,
+    ) {
+        let (Some(block), Some(size)) = (self.block(target), self.types.size(element)) else {
+            return;
+        };
+        let count = block.saturating_sub(last.offset) / size.max(1);
+        let key = format!(".{}@{}", last.name, last.offset);
+        let mut below = path.below(&key, &format!(".{}", last.name));
+        let first = target.wrapping_add(last.offset);
+        if self.types.is_plain(element, MOST_NESTED) {
+            below.dims.push((count, size as i64));
+            below.slack = SLACK;
+            self.value(root, element, first, &below);
+        } else {
+            self.each(root, element, first, (&below, &[(count, size as i64)]));
+        }
+    }
+
     /// False if a pointer to this record was followed before.
-    fn enter(&mut self, target: u64) -> bool {
-        self.seen.visited.insert((target, (0, true)))
+    pub fn enter(&mut self, target: u64) -> bool {
+        self.seen.visited.insert((target, (0, true, 0)))
     }
 
     /// The number of elements in a block of malloc, if there are several.
@@ -441,67 +736,5 @@ impl<'a> Walker<'a> {
                 self.words(root, &below, target, size);
             }
         }
-    }
-
-    /// Vectors and texts of the C++ library. False if it is another record.
-    fn of_library(
-        &mut self,
-        root: &Root<'a>,
-        (of, name): (TypeId, &str),
-        address: u64,
-        path: &Path,
-    ) -> bool {
-        let types = self.types;
-        let find = |names: [&str; 2]| {
-            let mut found = names
-                .iter()
-                .filter_map(|name| types.find_member(of, name, 8));
-            found.next()
-        };
-        let number = |offset: u64| self.memory.number(address.wrapping_add(offset), 8);
-        if name.starts_with("vector<") {
-            let begin = find(["_M_start", "__begin_"]);
-            let (Some((pointer, begin)), Some((_, end))) = (begin, find(["_M_finish", "__end_"]))
-            else {
-                return false;
-            };
-            let &Type::Pointer { to: Some(to) } = types.get(pointer) else {
-                return false;
-            };
-            let (Some(first), Some(end)) = (number(begin), number(end)) else {
-                return true;
-            };
-            let size = types.size(to).unwrap_or(0).max(1);
-            let count = end.saturating_sub(first) / size;
-            self.presence(root, path, count > 0);
-            if count == 0 || !self.memory.is_data(first) || !self.memory.is_data(end - 1) {
-                return true;
-            }
-            let dims = (count, size as i64);
-            if types.is_plain(to, MOST_NESTED) {
-                let mut below = path.below("[]", "").deeper();
-                below.dims.push(dims);
-                self.value(root, to, first, &below);
-            } else {
-                self.each(root, to, first, (path, &[dims]));
-            }
-            return true;
-        }
-        if name.starts_with("basic_string<") {
-            let (Some((_, text)), Some((_, length))) = (
-                find(["_M_p", "_M_p"]),
-                find(["_M_string_length", "_M_string_length"]),
-            ) else {
-                return false;
-            };
-            if let (Some(first), Some(length)) = (number(text), number(length))
-                && length > 0
-                && self.memory.is_data(first)
-            {
-                self.add(root, path, first, (Kind::Bytes, length, "std::string"));
-            }
-            return true;
-        }
-        false
     }
 }

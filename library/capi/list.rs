@@ -188,7 +188,7 @@ unsafe fn field(
         extents,
         strides,
     };
-    stops::lists(table::current(), &listed);
+    stops::lists(table::current(), &listed, || list.full(name));
     let spec = Spec {
         name,
         kind,
@@ -225,7 +225,9 @@ pub unsafe extern "C" fn SCR_Count(
     unsafe {
         with_list(state, |list| {
             let name = field_name(list, name)?;
-            stops::lists(table::current(), &Listed::number(count.addr()));
+            stops::lists(table::current(), &Listed::number(count.addr()), || {
+                list.full(name)
+            });
             match count.as_mut() {
                 Some(count) => list.count(name, count),
                 None => Err(failed(
@@ -440,6 +442,7 @@ pub unsafe extern "C" fn SCR_State_file(
         with_list(state, |list| {
             let name = field_name(list, name)?;
             let path = list.file(name)?;
+            stops::routes(name.as_ref(), &path);
             if !file.is_null() && text::copy_out(path.as_os_str().as_bytes(), file) {
                 Ok(())
             } else {

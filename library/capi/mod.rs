@@ -152,7 +152,7 @@ pub unsafe extern "C" fn SCR_Route_file(name: *const c_char, file: *mut c_char) 
             if path.is_err() {
                 missing = session.restart_path(name);
             }
-            path
+            path.inspect(|path| stops::routes(name, path))
         });
         let (name, missing) = (name.unwrap_or_default(), missing.unwrap_or_default());
         let path = match &reply {

@@ -222,7 +222,8 @@ impl<'a> List<'a> {
         })
     }
 
-    fn full(&self, name: &str) -> String {
+    /// The name of a field or count with the names of the lists that it is in.
+    pub fn full(&self, name: &str) -> String {
         self.inside.concat() + name
     }
 

@@ -34,6 +34,54 @@ forgets) echo "u = $starts" ;;
 esac >result
 "#;
 
+/// It stops as a program that is linked with SCR does, and lists its state, or has written a file.
+const LISTS: &str = r#"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+double u[100], work[40], half[60], once[30];
+int step = 1, steps = 7;
+static void stop(int number, const char *said)
+{
+    char new[4096], record[4096], go[4096];
+    const char *dir = getenv("SCR_REHEARSAL_STOPS");
+    snprintf(new, sizeof new, "%s/new", dir);
+    snprintf(record, sizeof record, "%s/stop", dir);
+    snprintf(go, sizeof go, "%s/go", dir);
+    FILE *file = fopen(new, "w");
+    fprintf(file, "stop %d checkpoint 0\nprocess %d\n%sdone\n", number, (int)getpid(), said);
+    fclose(file);
+    rename(new, record);
+    for (int gone = 0; gone < number; usleep(1000)) {
+        if ((file = fopen(go, "r"))) {
+            if (fscanf(file, "%d", &gone) != 1) gone = 0;
+            fclose(file);
+        }
+    }
+}
+int main(int argc, char **argv)
+{
+    char said[4096] = "", path[2048];
+    for (int i = 0; i < 30; i++) once[i] = i * i, u[i] = i;
+    if (argc > 1 && !strcmp(argv[1], "files")) {
+        FILE *file = fopen("rank_0", "w");
+        fwrite(u, 1, sizeof u, file);
+        fclose(file);
+        snprintf(said, sizeof said, "file %s/rank_0\nname ck.1/rank_0\n", getcwd(path, sizeof path));
+    } else {
+        snprintf(said, sizeof said, "field %lx 8 100 8\nname u\nfield %lx 4\nname step\nfield %lx 8 20 8\nname half\n",
+            (unsigned long)u, (unsigned long)&step, (unsigned long)half);
+    }
+    for (step = 1; step < 3; step++) {
+        work[3] += step, half[10] += step;
+        if (argc > 2) half[50] += step, steps++;
+        stop(step, said);
+    }
+    return 0;
+}
+"#;
+
 struct Site(tempfile::TempDir);
 
 impl Site {
@@ -53,6 +101,44 @@ impl Site {
 
     fn count(&self) -> PathBuf {
         self.path().join("count")
+    }
+
+    /// Compiles a program in place of the script; false where there is no compiler.
+    fn compile(&self, options: &[&str]) -> bool {
+        let (source, app) = (self.path().join("lists.c"), self.path().join("app"));
+        std::fs::write(&source, LISTS).unwrap();
+        let mut command = std::process::Command::new("gcc");
+        let Ok(done) = command
+            .args(options)
+            .arg("-o")
+            .args([&app, &source])
+            .output()
+        else {
+            println!("SKIPPED: there is no gcc");
+            return false;
+        };
+        assert!(done.status.success(), "{done:?}");
+        true
+    }
+
+    fn list(&self, options: &[&str], words: &[&str]) -> Said {
+        let _ = std::fs::remove_dir_all(self.path().join("scr-rehearsal"));
+        let path = |name: &str| self.path().join(name).to_string_lossy().into_owned();
+        let (launcher, app) = (path("launch"), path("app"));
+        let first = [
+            "rehearse",
+            "--list",
+            "-n",
+            "1",
+            "--nodes",
+            "1",
+            "--launcher",
+            &launcher,
+        ];
+        let all = [&first, options, &["--", &app], words].concat();
+        let mut command = program("scr", &all);
+        command.current_dir(self.path()).env("COUNT", self.count());
+        said(command.output().unwrap())
     }
 
     fn rehearse(&self, options: &[&str], words: &[&str]) -> Said {
@@ -159,4 +245,97 @@ fn the_json_is_as_documented() {
         "{what}"
     );
     as_documented("scr rehearse --json", &[good, bad, refused]);
+}
+
+#[test]
+fn the_variables_of_a_program_are_listed() {
+    let site = Site::new();
+    if !site.compile(&["-g", "-O0"]) {
+        return;
+    }
+    let has = |said: &Said, lines: &[&str]| {
+        assert_eq!(said.code, 0, "{said:?}");
+        // The widths of columns do not matter.
+        let rows = said
+            .out
+            .lines()
+            .map(|row| row.split_whitespace().collect::<Vec<_>>().join(" "));
+        let rows: Vec<String> = rows.collect();
+        let places = lines.iter().map(|line| {
+            let place = rows.iter().position(|row| row == line);
+            place.unwrap_or_else(|| panic!("no {line} in {}", said.out))
+        });
+        // In this order.
+        assert!(places.is_sorted(), "{}", said.out);
+    };
+    has(
+        &site.list(&[], &["fields"]),
+        &[
+            "VARIABLE DECLARED TYPE SHAPE BYTES IN THE CHECKPOINT",
+            "work lists.c:6 double 40 320 B not in the list, changes",
+            "u lists.c:6 double 100 800 B in field \"u\"",
+            "half lists.c:6 double 60 480 B 160 B of 480 B in field \"half\"",
+            "once lists.c:6 double 30 240 B not in the list",
+            "and 2 variables of one element, 8 B: 1 in the list, 1 not, without a change",
+            "1.8 KiB in all, 964 B in the list, 1 variable changes and is not in the list",
+        ],
+    );
+    has(
+        &site.list(&[], &["fields", "more"]),
+        &[
+            "work lists.c:6 double 40 320 B not in the list, changes",
+            "steps lists.c:7 int - 4 B not in the list, changes",
+            "half lists.c:6 double 60 480 B 160 B of 480 B in field \"half\", the rest changes",
+            "u lists.c:6 double 100 800 B in field \"u\"",
+        ],
+    );
+    has(
+        &site.list(&[], &["files"]),
+        &[
+            "half lists.c:6 double 60 480 B not known, changes",
+            "work lists.c:6 double 40 320 B not known, changes",
+            "u lists.c:6 double 100 800 B in file ck.1/rank_0",
+        ],
+    );
+
+    let document = |word: &str| parsed(&site.list(&["--json"], &[word]).out);
+    let (fields, files) = (document("fields"), document("files"));
+    let first = &fields["variables"][0];
+    assert_eq!(
+        (first["name"].as_str(), first["changes"].as_bool()),
+        (Some("work"), Some(true))
+    );
+    assert_eq!(first["state"], "not listed");
+    assert_eq!(files["variables"][3]["state"], "in a file");
+    as_documented("scr rehearse --list --json", &[fields, files]);
+}
+
+#[test]
+fn why_no_variables_can_be_listed_is_said() {
+    let site = Site::new();
+    let refused = |said: Said, status: i32, why: &str| {
+        assert_eq!(said.code, status, "{said:?}");
+        assert!(said.err.contains(why), "{said:?}");
+    };
+    refused(
+        site.list(&[], &[]),
+        1,
+        "has not called SCR_Init: it is not linked with SCR",
+    );
+    refused(
+        site.list(&["--kill", "rank@2"], &[]),
+        2,
+        "cannot be used with",
+    );
+    if site.compile(&["-s"]) {
+        refused(site.list(&[], &["fields"]), 1, "the program is stripped");
+    }
+    if site.compile(&[]) {
+        let said = site.list(&[], &["fields"]);
+        assert!(said.out.contains("no debug information"), "{said:?}");
+        assert!(
+            said.out.contains("320 B not in the list, changes"),
+            "{said:?}"
+        );
+    }
 }

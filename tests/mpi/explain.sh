@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Usage: explain.sh SCR C CXX FORTRAN LAUNCHER...
-# scr rehearse --explain names the variable that a restart lacks, and no other one; programs that a compiler is missing for are `-`.
+# scr rehearse --explain names the variable that a restart lacks, and no other one, and scr rehearse --list shows which ones the
+# checkpoints have; programs that a compiler is missing for are `-`.
 # Run through tests/in_empty_directory.sh.
 set -euo pipefail
 
@@ -43,6 +44,34 @@ complete() {
     echo "ok: complete"
 }
 
+# lists PROGRAM OMISSION PATTERN...: --list has such lines.
+lists() {
+    [[ $1 != - ]] || return 0
+    local program=$1 omission=$2 pattern
+    shift 2
+    rm -rf stage
+    "$scr" rehearse --list --launcher "$launcher" --dir stage --ranks 2 --nodes 2 -- "$program" "$omission" >log 2>&1 ||
+        fail "--list: $omission: exit status $?"
+    for pattern; do
+        grep -Eq -- "$pattern" log || fail "--list: $omission: there is no line $pattern"
+    done
+    echo "ok: --list $omission"
+}
+
+lists "$fortran" du_old '^variables on 2 ranks after ck.A, and what changes until ck.B$' \
+    '^time_scheme::du_old +explained.f90:[0-9]+ +real\(8\) +32x16 +8.0 KiB not in the list, changes$' \
+    '^time_scheme::u +explained.f90:[0-9]+ +real\(8\) +32x16 +8.0 KiB in field "u", changes$' \
+    '^/forcing/ amplitude +explained.f90:[0-9]+ +real\(8\) +4 +64 B not in the list$' \
+    '^particles::first%next%x +explained.f90:[0-9]+ +real\(8\) +8 +128 B in field "cloud", changes$'
+lists "$c" history '^history +explained.c:[0-9]+ +double +3x100 +4.7 KiB not in the list, changes$' \
+    '^block +explained.c:[0-9]+ +double +100 +1.6 KiB in field "block", changes$'
+lists "$c" local '^main::run.tilt +explained.c:[0-9]+ +double +- +16 B not in the list, changes$'
+rm -rf stage
+! "$scr" rehearse --list --launcher "$launcher" --dir stage --ranks 2 --nodes 2 -- "$c" sessions >log 2>&1 ||
+    fail "--list: a program with two sessions was looked at"
+grep -q 'the program has several sessions of SCR' log || fail "--list: sessions"
+lists "$cxx" salt '^ocean::model.salt +explained.cpp:[0-9]+ +double +64 +1.0 KiB not known, changes$' \
+    '^ocean::model.heat +explained.cpp:[0-9]+ +double +64 +1.0 KiB in file ck.4/rank_0 and 1 more, changes$'
 names "$fortran" du_old 'time_scheme::du_old (explained.f90:[0-9]*), real(8), 32x16, .* on 2 ranks, not in the list'
 names "$fortran" phase '/forcing/ phase (explained.f90:[0-9]*), real(8), is '
 names "$fortran" cloud 'particles::first%next%x (explained.f90:[0-9]*), real(8), 8, '

@@ -1,9 +1,10 @@
-/* Usage: explained_c complete|history|calls|local|block
+/* Usage: explained_c complete|history|calls|local|block|sessions
  * A program for scr rehearse --explain whose list lacks one part of its state: a static array, a static variable of a function, a
- * variable of main, or a block of malloc. The result is in `result`. */
+ * variable of main, or a block of malloc. With `sessions` it has a second session. The result is in `result`. */
 #include <math.h>
 #include <mpi.h>
 #include <scr.h>
+#include <scr_session.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,6 +72,11 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     block = calloc(CELLS, sizeof *block);
     if (!block || SCR_Init() != SCR_SUCCESS) MPI_Abort(MPI_COMM_WORLD, 1);
+    SCR_Session second = SCR_SESSION_NULL;
+    if (!has("sessions")) {
+        SCR_Session_create(MPI_COMM_WORLD, "second", &second);
+        SCR_Session_init(second);
+    }
     for (int i = 0; i < CELLS; i++) field[i] = 0.01 * i + rank;
     if (SCR_Restore(list, &run, &found) != SCR_SUCCESS) MPI_Abort(MPI_COMM_WORLD, 1);
     while (run.step < STEPS) {
@@ -92,6 +98,10 @@ int main(int argc, char **argv)
         if (!file) MPI_Abort(MPI_COMM_WORLD, 1);
         fprintf(file, "%.17g\n", total);
         fclose(file);
+    }
+    if (second != SCR_SESSION_NULL) {
+        SCR_Session_finalize(second);
+        SCR_Session_free(&second);
     }
     SCR_Finalize();
     MPI_Finalize();

@@ -45,7 +45,8 @@ static bool write(const char *path)
     std::ofstream file(path);
     const auto &model = *ocean::model;
     file << std::setprecision(17) << model.step << '\n';
-    for (double value : model.heat) file << value << '\n';
+    const auto *heat = reinterpret_cast<const char *>(model.heat.data());
+    file.write(heat, static_cast<std::streamsize>(model.heat.size() * sizeof(double)));
     if (has("salt")) for (double value : model.salt) file << value << '\n';
     if (has("random")) file << model.random << '\n';
     return static_cast<bool>(file.flush());
@@ -56,7 +57,9 @@ static bool read(const char *path)
     std::ifstream file(path);
     auto &model = *ocean::model;
     file >> model.step;
-    for (double &value : model.heat) file >> value;
+    file.ignore();
+    auto *heat = reinterpret_cast<char *>(model.heat.data());
+    file.read(heat, static_cast<std::streamsize>(model.heat.size() * sizeof(double)));
     if (has("salt")) for (double &value : model.salt) file >> value;
     if (has("random")) file >> model.random;
     return static_cast<bool>(file);

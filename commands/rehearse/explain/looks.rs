@@ -65,7 +65,14 @@ pub(super) struct Look {
     /// More variables were there than can be looked at.
     pub cut: bool,
     pub told: Told,
+    /// The generators of random numbers of libraries that the program calls.
+    pub generators: Vec<&'static str>,
+    /// At the end of the run: files with results that are other than undisturbed.
+    pub results: Vec<PathBuf>,
 }
+
+/// Finds out which files with results in a directory are other than undisturbed.
+pub(super) type Compare<'a> = dyn Fn(&Path) -> Result<Vec<PathBuf>, Failure> + 'a;
 
 pub(super) struct Looks<'a> {
     stage: &'a Stage,
@@ -77,11 +84,18 @@ pub(super) struct Looks<'a> {
     first: Vec<Image>,
     later: Vec<Image>,
     launches: u32,
+    compare: &'a Compare<'a>,
 }
 
 impl<'a> Looks<'a> {
-    pub fn new(stage: &'a Stage, place: Placement, limit: Duration, signals: Signals) -> Self {
+    pub fn new(
+        stage: &'a Stage,
+        (place, limit): (Placement, Duration),
+        signals: Signals,
+        compare: &'a Compare<'a>,
+    ) -> Self {
         Looks {
+            compare,
             stage,
             place,
             limit,
@@ -163,6 +177,8 @@ impl<'a> Looks<'a> {
                         lists: ranks.iter().any(|rank| !rank.listed.is_empty()),
                         cut: false,
                         told: Told::Nothing,
+                        generators: Vec::new(),
+                        results: Vec::new(),
                     };
                     self.compare_restored(&ranks, put, &mut found)?;
                     look = Some(found);
@@ -173,6 +189,10 @@ impl<'a> Looks<'a> {
                         found
                             .second
                             .extend(differ.into_iter().map(|one| (rank, one)));
+                    }
+                    if moments.second == Second::End {
+                        held.to_the_end(&mut self.signals)?;
+                        found.results = (self.compare)(self.stage.dir())?;
                     }
                     return Ok(look);
                 }
@@ -195,9 +215,12 @@ impl<'a> Looks<'a> {
             let process = stopped.process()?;
             if rank == 0 {
                 let exe = std::fs::read_link(format!("/proc/{}/exe", stopped.pid));
-                look.told = exe.map_or(Told::Nothing, |exe| self.programs.told(&exe));
+                if let Ok(exe) = exe {
+                    look.told = self.programs.told(&exe);
+                    look.generators = self.programs.generators(&exe);
+                }
             }
-            let Seen { leaves, cut, .. } = self.programs.look(&process, &stopped.frames);
+            let Seen { leaves, cut, .. } = self.programs.look(&process, &stopped.thread);
             look.cut |= cut;
             let Some(image) = self.first.get(rank) else {
                 continue;
@@ -221,7 +244,7 @@ impl<'a> Looks<'a> {
     /// What differs at the second moment.
     fn compare(&mut self, stopped: &Stopped, rank: usize) -> Result<Vec<Difference>, Why> {
         let process = stopped.process()?;
-        let seen = self.programs.look(&process, &stopped.frames);
+        let seen = self.programs.look(&process, &stopped.thread);
         let Some(image) = self.later.get(rank) else {
             return Ok(Vec::new());
         };
@@ -235,7 +258,7 @@ impl<'a> Looks<'a> {
         let mut images = Vec::new();
         for (rank, stopped) in ranks.iter().enumerate() {
             let process = stopped.process()?;
-            let seen = self.programs.look(&process, &stopped.frames);
+            let seen = self.programs.look(&process, &stopped.thread);
             let path = dir.join(format!("{name}.{rank}"));
             images.push(Image::take(&path, &process, seen.leaves)?);
         }

@@ -15,6 +15,7 @@ use super::plan::Placement;
 use super::rehearsal::Rehearsal;
 use super::{Options, Signals, Stage, say};
 use looks::{Looks, Moments, Second, Why};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Time of a restart that is looked at, beside ten times that of the undisturbed run.
@@ -54,12 +55,20 @@ impl Options {
             AT_LEAST + Duration::from_secs_f64(10.0 * seconds),
             Duration::from_secs,
         );
-        let mut looks = Looks::new(
-            &stage,
-            Placement::new(self.ranks as usize, self.nodes as usize),
-            limit,
-            Signals::new()?,
-        );
+        let place = Placement::new(self.ranks as usize, self.nodes as usize);
+        let differed = rehearsal.compared.iter().filter(|one| one.other.is_some());
+        let results: Vec<&PathBuf> = differed.map(|one| &one.file).collect();
+        let compare = |own: &Path| {
+            let mut differ = Vec::new();
+            for file in &results {
+                let one = dir.join("whole").join(file);
+                if self.other(&one, &own.join(file))?.is_some() {
+                    differ.push(file.to_path_buf());
+                }
+            }
+            Ok(differ)
+        };
+        let mut looks = Looks::new(&stage, (place, limit), Signals::new()?, &compare);
         match search::find(&mut looks, moments) {
             Ok(found) => {
                 for line in words::lines(&found) {

@@ -18,6 +18,10 @@ pub(super) struct Suspect {
     pub count: u64,
     /// It differs at the second moment, too.
     pub stays: bool,
+    /// It has other values after each restart, such as a time, or what was never set.
+    pub unsteady: bool,
+    /// What differs may be none of its elements.
+    pub doubtful: bool,
 }
 
 pub(super) struct Explanation {
@@ -33,6 +37,10 @@ pub(super) struct Explanation {
     pub lists: bool,
     pub cut: bool,
     pub told: Told,
+    /// The generators of random numbers of libraries that the program calls.
+    pub generators: Vec<&'static str>,
+    /// All variables were put right at once, and as much was wrong as before.
+    pub unseen: bool,
     pub restarts: u32,
 }
 
@@ -44,23 +52,25 @@ type Wrong = BTreeMap<Part, (String, bool)>;
 
 pub(super) fn find(looks: &mut Looks<'_>, mut moments: Moments) -> Result<Explanation, Why> {
     let mut search = Search::begin(looks, &moments)?;
-    if search.wrong.is_empty() && moments.second != Second::End {
+    let (mut needed, mut still_wrong) = search.needed(looks, &moments)?;
+    if needed.is_empty() && moments.second != Second::End {
         // What is wrong shows later.
-        moments.second = Second::End;
-        search = Search::begin(looks, &moments)?;
+        let later = Moments {
+            second: Second::End,
+            ..moments.clone()
+        };
+        match Search::begin(looks, &later) {
+            Ok(begun) => {
+                (search, moments) = (begun, later);
+                (needed, still_wrong) = search.needed(looks, &moments)?;
+            }
+            Err(Why::Unknown(_)) => {}
+            Err(why) => return Err(why),
+        }
     }
-    let all: Vec<String> = search
-        .suspects
-        .iter()
-        .map(|(name, _)| name.clone())
-        .collect();
-    let (needed, still_wrong) = if search.wrong.is_empty() {
-        (Vec::new(), Wrong::new())
-    } else {
-        search.needed(looks, &moments, &all)?
-    };
-    let (needed, others): (Vec<_>, Vec<_>) =
+    let (needed, mut others): (Vec<_>, Vec<_>) =
         (search.suspects.into_iter()).partition(|(name, _)| needed.contains(name));
+    others.sort_by_key(|(_, one)| one.unsteady);
     let of = |all: Vec<(String, Suspect)>| all.into_iter().map(|(_, one)| one).collect();
     Ok(Explanation {
         moments,
@@ -71,6 +81,8 @@ pub(super) fn find(looks: &mut Looks<'_>, mut moments: Moments) -> Result<Explan
         lists: search.look.lists,
         cut: search.look.cut,
         told: search.look.told,
+        generators: search.look.generators,
+        unseen: search.unseen,
         restarts: search.restarts,
     })
 }
@@ -88,6 +100,8 @@ struct Search {
     /// Listed fields that differ after the restart.
     misread: Vec<String>,
     restarts: u32,
+    /// All variables were put right at once, and as much was wrong as before.
+    unseen: bool,
 }
 
 impl Search {
@@ -102,11 +116,11 @@ impl Search {
         })?;
         let differed = parts(&look.restored, |one| one.count > 0);
         let right = look.known.difference(&differed).cloned().collect();
-        let mut wrong = wrong_parts(&look.second, &right, false);
+        let mut wrong = wrong_parts(&look, &right, false);
         // A program may have its whole state in the frame of main.
         let locals = wrong.is_empty();
         if locals {
-            wrong = wrong_parts(&look.second, &right, true);
+            wrong = wrong_parts(&look, &right, true);
         }
         let suspects = suspects(&look);
         let misread = look.restored.iter().filter(|(_, one)| one.listed > 0);
@@ -119,6 +133,7 @@ impl Search {
             locals,
             misread: misread.into_iter().collect(),
             restarts: 1,
+            unseen: false,
         })
     }
 
@@ -132,7 +147,17 @@ impl Search {
         self.restarts += 1;
         let names: BTreeSet<String> = names.iter().cloned().collect();
         let look = looks.restarted(moments, &names)?;
-        Ok(look.map(|look| wrong_parts(&look.second, &self.right, self.locals)))
+        for (name, suspect) in &mut self.suspects {
+            if let Some(look) = &look {
+                suspect.see(name, &look.restored);
+            }
+        }
+        // What was never set may be other in each run.
+        let right = |look: &Look| {
+            let differed = parts(&look.restored, |one| one.count > 0);
+            self.right.difference(&differed).cloned().collect()
+        };
+        Ok(look.map(|look| wrong_parts(&look, &right(&look), self.locals)))
     }
 
     /// The fewest variables with which as much comes out right as with all of them, and what stays wrong then.
@@ -141,16 +166,20 @@ impl Search {
         &mut self,
         looks: &mut Looks<'_>,
         moments: &Moments,
-        all: &[String],
     ) -> Result<(Vec<String>, Wrong), Why> {
+        let all: Vec<String> = self.suspects.iter().map(|(name, _)| name.clone()).collect();
+        if self.wrong.is_empty() || all.is_empty() {
+            return Ok((Vec::new(), self.wrong.clone()));
+        }
         // A variable in a frame may be in the middle of its use, so that the program fails with another value.
         let local = |name: &String| {
             (self.suspects.iter()).any(|(one, found)| one == name && found.one.leaf.local)
         };
         let without: Vec<String> = all.iter().filter(|name| !local(name)).cloned().collect();
         let mut tried = None;
-        for names in [all.to_vec(), without] {
+        for names in [all, without] {
             let wrong = self.wrong_with(looks, moments, &names)?;
+            self.unseen |= wrong.is_some();
             if let Some(wrong) = wrong.filter(|wrong| wrong.len() < self.wrong.len()) {
                 tried = Some((names, wrong));
                 break;
@@ -159,6 +188,7 @@ impl Search {
         let Some((mut rest, least)) = tried else {
             return Ok((Vec::new(), self.wrong.clone()));
         };
+        self.unseen = false;
         let mut needed: Vec<String> = Vec::new();
         loop {
             // With the first `good` of the rest it comes out right, with the first `bad` it does not.
@@ -205,15 +235,22 @@ fn parts(found: &Found, which: impl Fn(&Difference) -> bool) -> BTreeSet<Part> {
 }
 
 /// The parts that differ, and were right after the restart. In a frame may be what is left over there, so a variable of a frame
-/// counts only if it is listed, or if `locals` says so.
-fn wrong_parts(found: &Found, right: &BTreeSet<Part>, locals: bool) -> Wrong {
-    let counts = |one: &Difference| locals || !one.leaf.local || one.listed > 0;
-    let wrong = found.iter().filter(|(_, one)| counts(one));
+/// counts only if it is listed, or if `locals` says so. Files with results are parts of no rank.
+fn wrong_parts(look: &Look, right: &BTreeSet<Part>, locals: bool) -> Wrong {
+    let counts = |one: &Difference| (locals || !one.leaf.local || one.listed > 0) && !one.doubtful;
+    let wrong = look.second.iter().filter(|(_, one)| counts(one));
     let wrong = wrong.map(|(rank, one)| {
         let shown = (one.leaf.shown.clone(), one.listed > 0);
         ((*rank, one.leaf.key.clone()), shown)
     });
-    wrong.filter(|(part, _)| right.contains(part)).collect()
+    let results = look.results.iter().map(|file| {
+        let name = file.display().to_string();
+        ((usize::MAX, name.clone()), (name, true))
+    });
+    wrong
+        .filter(|(part, _)| right.contains(part))
+        .chain(results)
+        .collect()
 }
 
 /// True if nothing else is wrong than in `other`.
@@ -233,10 +270,13 @@ fn suspects(look: &Look) -> Vec<(String, Suspect)> {
                 ranks: BTreeSet::new(),
                 count: 0,
                 stays: false,
+                unsteady: false,
+                doubtful: true,
             });
         suspect.ranks.insert(*rank);
         suspect.count += one.count;
         suspect.stays |= stays;
+        suspect.doubtful &= one.doubtful;
         // That something is not there says less than its values.
         if matches!(suspect.one.how, How::Presence { .. }) && one.leaf.kind != Kind::Presence(false)
         {
@@ -250,7 +290,25 @@ fn suspects(look: &Look) -> Vec<(String, Suspect)> {
             leaf.kind,
             Kind::Real | Kind::Complex | Kind::Signed | Kind::Unsigned
         );
-        (!one.stays, leaf.local, !number, u64::MAX - one.count)
+        (
+            one.doubtful,
+            !one.stays,
+            leaf.local,
+            !number,
+            u64::MAX - one.count,
+        )
     });
     all
+}
+
+impl Suspect {
+    /// Compares it with what was found after another restart.
+    fn see(&mut self, name: &str, restored: &Found) {
+        let own = |(rank, one): &&(usize, Difference)| {
+            self.ranks.contains(rank) && one.leaf.shown == name && one.count > 0
+        };
+        let alike = |(_, one): &(usize, Difference)| one.how == self.one.how;
+        let mut again = restored.iter().filter(own).peekable();
+        self.unsteady |= again.peek().is_none() || !again.any(alike);
+    }
 }

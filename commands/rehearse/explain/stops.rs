@@ -8,7 +8,7 @@ use scr_engine::Error;
 use scr_engine::system::process;
 use scr_engine::system::time::Instant;
 use scr_jobs::variables::image::Listed;
-use scr_jobs::variables::{Frame, Process};
+use scr_jobs::variables::{Frame, Process, Thread};
 use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::time::Duration;
@@ -36,7 +36,7 @@ pub(crate) fn prepare(stage: &Path, rank: usize) -> Result<Option<PathBuf>, Fail
 
 /// The reason for a stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(in super::super) enum Kind {
     Restored,
     Checkpoint,
     Output,
@@ -45,12 +45,16 @@ pub(super) enum Kind {
 
 /// A rank that has stopped.
 #[derive(Debug)]
-pub(super) struct Stopped {
+pub(in super::super) struct Stopped {
     number: u64,
     pub kind: Kind,
     pub pid: u32,
     pub listed: Listed,
-    pub frames: Vec<Frame>,
+    /// The memory of each field, by its name.
+    pub fields: Vec<(String, Listed)>,
+    /// The files of the dataset that was written last: names in the program, and paths.
+    pub files: Vec<(String, PathBuf)>,
+    pub thread: Thread,
 }
 
 impl Stopped {
@@ -70,7 +74,9 @@ impl Stopped {
             kind,
             pid: lines.next()?.strip_prefix("process ")?.parse().ok()?,
             listed: Listed::default(),
-            frames: Vec::new(),
+            fields: Vec::new(),
+            files: Vec::new(),
+            thread: Thread::default(),
         };
         for line in lines {
             match line.split_once(' ') {
@@ -80,7 +86,17 @@ impl Stopped {
                     return Some(stopped);
                 }
                 Some(("field", rest)) => stopped.field(rest)?,
-                Some(("frame", rest)) => stopped.frames.push(frame(rest)?),
+                Some(("file", path)) => stopped.files.push((String::new(), path.into())),
+                // Files come after all fields.
+                Some(("name", rest)) => {
+                    let field = stopped.fields.last_mut().map(|(name, _)| name);
+                    let file = stopped.files.last_mut().map(|(name, _)| name);
+                    *file.or(field)? = rest.to_string();
+                }
+                Some(("thread", rest)) => {
+                    stopped.thread.pointer = u64::from_str_radix(rest, 16).ok()?;
+                }
+                Some(("frame", rest)) => stopped.thread.frames.push(frame(rest)?),
                 _ => return None,
             }
         }
@@ -89,9 +105,11 @@ impl Stopped {
 
     /// The unwinder gives with each frame the canonical address of the frame that it has called.
     fn settle_frames(&mut self) {
-        let outer: Vec<u64> = self.frames.iter().skip(1).map(|frame| frame.cfa).collect();
-        self.frames.truncate(outer.len());
-        for (frame, cfa) in self.frames.iter_mut().zip(outer) {
+        let frames = &mut self.thread.frames;
+        let outer: Vec<u64> = frames.iter().skip(1).map(|frame| frame.cfa).collect();
+        frames.truncate(outer.len());
+        for (frame, cfa) in frames.iter_mut().zip(outer) {
+            frame.stack = frame.cfa;
             frame.cfa = cfa;
         }
     }
@@ -106,7 +124,12 @@ impl Stopped {
             .chunks(2)
             .map(|pair| Some((u64::try_from(*pair.first()?).ok()?, *pair.get(1)?)))
             .collect();
-        self.listed.add(address, u64::try_from(*size).ok()?, &dims?);
+        let (size, dims) = (u64::try_from(*size).ok()?, dims?);
+        let mut own = Listed::default();
+        own.add(address, size, &dims);
+        own.settle();
+        self.listed.add(address, size, &dims);
+        self.fields.push((String::new(), own));
         Some(())
     }
 
@@ -130,11 +153,13 @@ fn frame(text: &str) -> Option<Frame> {
         instruction: next()?,
         cfa: next()?,
         pointer: next()?,
+        registers: next()?,
+        ..Frame::default()
     })
 }
 
 /// A launch that stops.
-pub(super) struct Held<'a> {
+pub(in super::super) struct Held<'a> {
     stage: &'a Stage,
     child: Child,
     ranks: usize,
@@ -168,6 +193,15 @@ impl<'a> Held<'a> {
 
     /// Waits until all ranks have stopped; `None` if the program has ended, or its time is over.
     pub fn next(&mut self, signals: &mut Signals) -> Result<Option<Vec<Stopped>>, Failure> {
+        self.next_until(signals, self.end)
+    }
+
+    /// Like [`Held::next`], and `None` if this time is over.
+    pub fn next_until(
+        &mut self,
+        signals: &mut Signals,
+        end: Instant,
+    ) -> Result<Option<Vec<Stopped>>, Failure> {
         loop {
             let all: Option<Vec<Stopped>> =
                 (0..self.ranks).map(|rank| self.stopped(rank)).collect();
@@ -175,8 +209,7 @@ impl<'a> Held<'a> {
                 self.count += 1;
                 return Ok(Some(all));
             }
-            let ended = !matches!(self.child.try_wait(), Ok(None));
-            if ended || Instant::now() > self.end {
+            if self.has_ended() || Instant::now() > end {
                 return Ok(None);
             }
             if let Some((_, name)) = signals.end() {
@@ -187,6 +220,16 @@ impl<'a> Held<'a> {
             }
             signals.wait(TICK);
         }
+    }
+
+    pub fn has_ended(&mut self) -> bool {
+        !matches!(self.child.try_wait(), Ok(None))
+    }
+
+    /// Number of ranks that have stopped, but for those that are at their end, which may be long before the others.
+    pub fn waiting(&self) -> usize {
+        let stopped = (0..self.ranks).filter_map(|rank| self.stopped(rank));
+        stopped.filter(|stopped| stopped.kind != Kind::End).count()
     }
 
     fn rank_dir(&self, rank: usize) -> PathBuf {
@@ -212,6 +255,15 @@ impl<'a> Held<'a> {
         Ok(())
     }
 
+    /// Lets all ranks go on, and waits until the program has ended, or its time is over.
+    pub fn to_the_end(&mut self, signals: &mut Signals) -> Result<(), Failure> {
+        self.go()?;
+        while self.next(signals)?.is_some() {
+            self.go()?;
+        }
+        Ok(())
+    }
+
     /// Ends the launch as a failure would.
     pub fn finish(&mut self) -> Result<(), Failure> {
         self.stage.kill(|_, _| true);
@@ -225,7 +277,8 @@ mod tests {
 
     #[test]
     fn the_record_of_a_stop_is_read() {
-        let text = "stop 3 checkpoint 0\nprocess 77\nfield 1000 8 4 8\nfield 2000 8 3 16 2 256\nframe 1f 2e 3d\nframe 4f 5e 6d\ndone\n";
+        let text = "stop 3 checkpoint 0\nprocess 77\nfield 1000 8 4 8\nname u\nfield 2000 8 3 16 2 256\nname the wind\n\
+                    file /cache/rank 0\nname ck.1/rank 0\nthread 7f00\nframe 1f 2e 3d 4c\nframe 4f 5e 6d 7c\ndone\n";
         let stopped = Stopped::parse(text).unwrap();
         assert_eq!(
             (stopped.number, stopped.kind, stopped.pid),
@@ -234,7 +287,17 @@ mod tests {
         let listed = |address| stopped.listed.has(address);
         assert!(listed(0x1000) && listed(0x101f) && !listed(0x1020));
         assert!(listed(0x2010) && !listed(0x2008) && listed(0x2100) && !listed(0x2200));
-        assert_eq!((stopped.frames.len(), stopped.frames[0].cfa), (1, 0x5e));
+        let names: Vec<&str> = stopped.fields.iter().map(|one| one.0.as_str()).collect();
+        assert_eq!(names, ["u", "the wind"]);
+        assert!(stopped.fields[1].1.has(0x2010) && !stopped.fields[1].1.has(0x1000));
+        let file = ("ck.1/rank 0".to_string(), PathBuf::from("/cache/rank 0"));
+        assert_eq!(stopped.files, [file]);
+        let thread = &stopped.thread;
+        let [frame] = thread.frames[..] else {
+            panic!("{thread:?}")
+        };
+        assert_eq!((frame.cfa, frame.stack, frame.pointer), (0x5e, 0x2e, 0x3d));
+        assert_eq!(thread.pointer, 0x7f00);
         assert!(Stopped::parse(text.strip_suffix("done\n").unwrap()).is_none());
         assert!(Stopped::parse("").is_none());
     }

@@ -3,8 +3,8 @@
 use super::looks::Second;
 use super::search::{Explanation, Suspect};
 use scr_engine::text::{counted, escaped, excerpt};
-use scr_jobs::variables::Told;
 use scr_jobs::variables::image::How;
+use scr_jobs::variables::{Kind, Told};
 
 /// So many variables are named that are not proven.
 const MOST: usize = 10;
@@ -16,6 +16,12 @@ pub(super) fn lines(found: &Explanation) -> Vec<String> {
         Told::Symbols => lines.push(
             "  the program has no debug information, so types are not known: compile it with -g"
                 .into(),
+        ),
+        Told::Compressed => lines.push(
+            "  the program's debug information is compressed, so types are not known: compile and link it without -gz".into(),
+        ),
+        Told::Split => lines.push(
+            "  the program's debug information is in files of its own, so types are not known: compile it without -gsplit-dwarf".into(),
         ),
         Told::Nothing => {
             lines.push("  the program is stripped, so its variables have no names: link it without -s, and compile it with -g".into());
@@ -69,23 +75,69 @@ pub(super) fn lines(found: &Explanation) -> Vec<String> {
             names(&beside)
         ));
     }
-    if !found.needed.is_empty() && !found.others.is_empty() {
-        let names: Vec<String> = found.others.iter().map(name).collect();
-        lines.push(format!(
-            "  differ, too, without effect: {}",
-            excerpt(&names.join(", "), 300)
-        ));
+    if !found.needed.is_empty() {
+        lines.extend(without_effect(found));
     }
     lines
+}
+
+fn without_effect(found: &Explanation) -> Option<String> {
+    let without = |one: &&Suspect| !found.unseen || !is_kept(one);
+    let names: Vec<String> = found.others.iter().filter(without).map(name).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "  differ, too, without effect: {}",
+            excerpt(&names.join(", "), 300)
+        )
+    })
+}
+
+/// True for a variable that was not put right, though the others were. That of a function may have another place, too.
+fn is_kept(one: &Suspect) -> bool {
+    let values = matches!(one.one.how, How::Values { .. });
+    !one.unsteady && (!values || one.one.leaf.local)
+}
+
+/// What may be the cause if no variable is.
+fn unseen(found: &Explanation) -> String {
+    let rest = "files, registers, variables of other threads, memory of libraries and devices";
+    match &found.generators[..] {
+        [] => rest.into(),
+        some => format!(
+            "the state of {}, which is in a library, {rest}",
+            some.join(" and ")
+        ),
+    }
 }
 
 /// No variable was found whose value puts all right.
 fn unproven(found: &Explanation, second: &str) -> Vec<String> {
     if found.others.is_empty() {
         return vec![format!(
-            "  no variable that can be seen differs: look at files, at memory of libraries and devices, and at what is computed after \
-             the restart"
+            "  no variable that can be seen differs: look at {}, and at what is computed after the restart",
+            unseen(found)
         )];
+    }
+    if found.unseen {
+        let kept: Vec<&Suspect> = found.others.iter().filter(|one| is_kept(one)).collect();
+        let mut lines: Vec<String> = kept
+            .iter()
+            .take(MOST)
+            .map(|one| line(one, found.lists))
+            .collect();
+        lines.push(match kept.len() {
+            0 => format!(
+                "  not proven: {second} stays wrong with all variables that differ as undisturbed, so look at {}",
+                unseen(found)
+            ),
+            _ => format!(
+                "  not proven: {second} stays wrong with all other variables as undisturbed. These cannot be put right from outside: \
+                 they are not there, have another size, or may be in a register. If it is none of them, look at {}",
+                unseen(found)
+            ),
+        });
+        lines.extend(without_effect(found));
+        return lines;
     }
     let mut lines = vec![format!(
         "  not proven: no variable puts {second} right; those that differ after the restart, most suspicious first:"
@@ -123,14 +175,19 @@ fn line(one: &Suspect, lists: bool) -> String {
         How::Presence { image: true } => "is not there".into(),
         How::Presence { image: false } => "is there, and is not undisturbed".into(),
         How::Shape { image } => format!("has another number of elements, {image} undisturbed"),
-        How::Values { first, .. } if leaf.count() == 1 => match first {
-            Some((undisturbed, now)) => format!(
-                "is {}, and {} undisturbed",
-                number(*now),
-                number(*undisturbed)
-            ),
-            None => "differs".into(),
-        },
+        How::Values { .. } if leaf.kind == Kind::Target => {
+            "points to something else than undisturbed".into()
+        }
+        How::Values { first, .. } if leaf.count() == 1 && one.count as usize <= one.ranks.len() => {
+            match first {
+                Some((undisturbed, now)) => format!(
+                    "is {}, and {} undisturbed",
+                    number(*now),
+                    number(*undisturbed)
+                ),
+                None => "differs".into(),
+            }
+        }
         How::Values { largest, .. } => {
             let largest = largest.map_or(String::new(), |largest| {
                 format!(" by at most {largest:.3e}")
