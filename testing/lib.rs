@@ -13,6 +13,8 @@ pub mod counting;
 pub mod faulty;
 pub mod file_log;
 pub mod programs;
+#[path = "simulated/random.rs"]
+pub mod random;
 pub mod threads;
 
 use scr_engine::{Error, Result, comm, job, store, system};

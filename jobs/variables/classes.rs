@@ -2,6 +2,7 @@
 
 use super::dwarf::{Place, Reader, has_flag};
 use super::memory::Memory;
+use super::types::Type;
 use std::collections::HashMap;
 
 /// A name of a class for the linker has at most so many bytes.
@@ -68,6 +69,19 @@ impl Reader<'_> {
 
     /// Adds the classes whose objects tell their class.
     pub fn add_classes(&mut self) {
+        let tells = |one: &Type| {
+            matches!(
+                one,
+                Type::Record {
+                    polymorphic: true,
+                    ..
+                }
+            )
+        };
+        if !self.types.all.iter().any(tells) {
+            // No variable leads to such an object.
+            return;
+        }
         for place in self.records() {
             if self
                 .attribute_place(place, gimli::DW_AT_containing_type)

@@ -2,6 +2,7 @@
 
 use super::classes::Whole;
 use super::locate::{Fixed, Slice, link_address};
+use super::read_types::Reading;
 use super::types::{Expression, Types};
 use gimli::{AttributeValue, DebuggingInformationEntry, DwarfSections, Unit, UnitOffset};
 use std::collections::{BTreeMap, HashMap};
@@ -45,6 +46,9 @@ pub(super) struct Function {
     pub variables: Vec<Variable>,
 }
 
+/// An entry refers to another one, and this one to the next, so often at most.
+const MOST_ORIGINS: usize = 8;
+
 /// The place of an entry: number of the unit, and offset in it.
 pub(super) type Place = (usize, UnitOffset);
 
@@ -52,7 +56,7 @@ pub(super) struct Reader<'a> {
     pub dwarf: gimli::Dwarf<Slice<'a>>,
     pub units: Vec<Unit<Slice<'a>>>,
     pub types: Types,
-    pub met: HashMap<Place, usize>,
+    pub reading: Reading,
     /// Set when a type is met that is only declared.
     pub whole: Option<Whole>,
     /// The scopes of declarations whose definitions stand elsewhere.
@@ -73,7 +77,7 @@ impl<'a> Reader<'a> {
             dwarf,
             units,
             types: Types::default(),
-            met: HashMap::new(),
+            reading: Reading::default(),
             whole: None,
             declared: HashMap::new(),
             dynamic: Vec::new(),
@@ -263,16 +267,19 @@ impl<'a> Reader<'a> {
 
     /// The name of an entry, which may stand in the entry that it refers to.
     pub fn name(&self, place: Place) -> Option<String> {
-        let unit = self.units.get(place.0)?;
-        let entry = unit.entry(place.1).ok()?;
-        match entry.attr_value(gimli::DW_AT_name).ok()? {
-            Some(value) => {
-                let text = self.dwarf.attr_string(unit, value).ok()?;
-                let text = text.to_string_lossy();
-                Some(without_entry(&text).to_string())
-            }
-            None => self.name(self.origin(place)?),
-        }
+        let own = |place: Place| {
+            let unit = self.units.get(place.0)?;
+            let entry = unit.entry(place.1).ok()?;
+            let value = entry.attr_value(gimli::DW_AT_name).ok()??;
+            let text = self.dwarf.attr_string(unit, value).ok()?;
+            Some(without_entry(&text.to_string_lossy()).to_string())
+        };
+        self.with_origins(place).find_map(own)
+    }
+
+    /// An entry, the one of which it is an instance or the definition, and so on. In a damaged file they may refer to each other.
+    fn with_origins(&self, place: Place) -> impl Iterator<Item = Place> {
+        std::iter::successors(Some(place), |place| self.origin(*place)).take(MOST_ORIGINS)
     }
 
     /// The entry of which this one is an instance or the definition.
@@ -280,12 +287,12 @@ impl<'a> Reader<'a> {
         [gimli::DW_AT_specification, gimli::DW_AT_abstract_origin]
             .into_iter()
             .find_map(|attribute| self.own_place(place, attribute))
-            .filter(|origin| *origin != place)
     }
 
     /// The entry that an attribute refers to, of this entry or of its origin.
     pub fn attribute_place(&self, place: Place, name: gimli::DwAt) -> Option<Place> {
-        (self.own_place(place, name)).or_else(|| self.attribute_place(self.origin(place)?, name))
+        self.with_origins(place)
+            .find_map(|place| self.own_place(place, name))
     }
 
     fn own_place(&self, place: Place, name: gimli::DwAt) -> Option<Place> {
@@ -302,24 +309,23 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// `time_scheme.f90:41`.
+    /// `time_scheme.f90:41`. An entry has no file if its origin has the same one.
     fn declaration(&self, place: Place) -> Option<String> {
-        let unit = self.units.get(place.0)?;
-        let entry = unit.entry(place.1).ok()?;
-        let number = |name| entry.attr_value(name).ok()??.udata_value();
-        let Some(line) = number(gimli::DW_AT_decl_line) else {
-            return self.declaration(self.origin(place)?);
-        };
-        let file = match entry.attr_value(gimli::DW_AT_decl_file).ok()? {
-            Some(AttributeValue::FileIndex(index)) => index,
-            _ => {
-                // The origin has the file if it is the same.
-                let file = self.declaration(self.origin(place)?)?;
-                return Some(format!("{}:{line}", file.split(':').next()?));
+        let number = |place: Place, name| {
+            let entry = self.units.get(place.0)?.entry(place.1).ok()?;
+            match entry.attr_value(name).ok()?? {
+                AttributeValue::FileIndex(index) => Some(index),
+                value => value.udata_value(),
             }
         };
-        let program = unit.line_program.as_ref()?;
-        let file = program.header().file(file)?;
+        let find = |name| {
+            self.with_origins(place)
+                .find_map(|place| Some((place, number(place, name)?)))
+        };
+        let (_, line) = find(gimli::DW_AT_decl_line)?;
+        let (place, file) = find(gimli::DW_AT_decl_file)?;
+        let unit = self.units.get(place.0)?;
+        let file = unit.line_program.as_ref()?.header().file(file)?;
         let path = self.dwarf.attr_string(unit, file.path_name()).ok()?;
         let path = path.to_string_lossy().into_owned();
         Some(format!("{}:{line}", path.rsplit('/').next()?))

@@ -215,7 +215,7 @@ fn writable_sections(file: &object::File<'_>) -> Vec<Range<u64>> {
         writable && !in_threads && !of_linker.iter().any(|begin| name.starts_with(begin))
     };
     let all = file.sections().filter(wanted);
-    all.map(|section| section.address()..section.address() + section.size())
+    all.map(|section| section.address()..section.address().saturating_add(section.size()))
         .collect()
 }
 

@@ -3,6 +3,7 @@
 use super::dwarf::{Entry, Language, Place, Reader, has_flag};
 use super::types::{Array, Bits, Expression, Extent, Kind, Member, Number, Type};
 use gimli::AttributeValue;
+use std::collections::{BTreeMap, HashMap};
 
 /// Types of this name, or that begin with it, are no state that could be compared: handles of MPI and of files, clocks, what
 /// threads wait for. Fortran has its names in small letters.
@@ -64,26 +65,70 @@ fn is_left_out(name: &str) -> bool {
     })
 }
 
+/// A value is inside of another one, and this one of the next, so often at most.
+const MOST_INSIDE: usize = 100;
+
+/// A type is another name of the next, so often at most.
+const MOST_ALIASES: usize = 100;
+
+/// Which types have been read.
+#[derive(Default)]
+pub(super) struct Reading {
+    met: HashMap<Place, usize>,
+    /// To these only pointers have led.
+    pending: BTreeMap<usize, Place>,
+    /// These are being read, each one is a part of the one before.
+    now: Vec<Place>,
+}
+
 impl Reader<'_> {
-    /// The type at a place.
+    /// The type at a place, which is read with all that it refers to.
     pub fn type_at(&mut self, place: Place) -> usize {
-        if let Some(id) = self.met.get(&place) {
+        let place = self.named(place);
+        if self.reading.now.contains(&place) || self.reading.now.len() >= MOST_INSIDE {
+            // A value cannot be a part of itself: the file is damaged.
+            self.types.all.push(Type::Skipped);
+            return self.types.all.len() - 1;
+        }
+        let id = self.type_later(place);
+        if self.reading.pending.remove(&id).is_some() {
+            self.read(id, place);
+        }
+        // One after the other, since one inside of the other needs much stack in large programs.
+        while self.reading.now.is_empty()
+            && let Some((id, place)) = self.reading.pending.pop_first()
+        {
+            self.read(id, place);
+        }
+        id
+    }
+
+    /// The type at a place, which is read when those that wait for it are: to it only a pointer leads.
+    fn type_later(&mut self, place: Place) -> usize {
+        let place = self.named(place);
+        if let Some(id) = self.reading.met.get(&place) {
             return *id;
         }
-        if let Some(of) = self.alias(place) {
-            let id = self.type_at(of);
-            self.met.insert(place, id);
-            return id;
-        }
-        // A type may have itself inside.
         let id = self.types.all.len();
         self.types.all.push(Type::Skipped);
-        self.met.insert(place, id);
+        self.reading.met.insert(place, id);
+        self.reading.pending.insert(id, place);
+        id
+    }
+
+    fn read(&mut self, id: usize, place: Place) {
+        self.reading.now.push(place);
         let found = self.read_type(place).unwrap_or(Type::Skipped);
+        self.reading.now.pop();
         if let Some(slot) = self.types.all.get_mut(id) {
             *slot = found;
         }
-        id
+    }
+
+    /// The type itself, of which others are names.
+    fn named(&self, place: Place) -> Place {
+        let names = std::iter::successors(Some(place), |place| self.alias(*place));
+        names.take(MOST_ALIASES).last().unwrap_or(place)
     }
 
     /// The type that this one is another name of.
@@ -138,7 +183,7 @@ impl Reader<'_> {
             | gimli::DW_TAG_rvalue_reference_type => {
                 let of = self.attribute_place(place, gimli::DW_AT_type);
                 Some(Type::Pointer {
-                    to: of.map(|of| self.type_at(of)),
+                    to: of.map(|of| self.type_later(of)),
                 })
             }
             gimli::DW_TAG_structure_type | gimli::DW_TAG_class_type if !incomplete => {
@@ -205,7 +250,7 @@ impl Reader<'_> {
         for (tag, child) in self.children(place) {
             if tag == gimli::DW_TAG_template_type_parameter {
                 let of = self.attribute_place(child, gimli::DW_AT_type);
-                found.extend(of.map(|of| self.type_at(of)));
+                found.extend(of.map(|of| self.type_later(of)));
             }
         }
         found
@@ -242,7 +287,7 @@ impl Reader<'_> {
 
     /// gfortran has no type for allocatable parts that are of the type itself.
     fn recursive_members(&mut self, place: Place, size: u64, known: &[Member]) -> Vec<Member> {
-        let own = self.type_at(place);
+        let own = self.type_later(place);
         let mut found = Vec::new();
         for (tag, child) in self.children(place) {
             let untyped = tag == gimli::DW_TAG_member
@@ -349,8 +394,13 @@ impl Reader<'_> {
                 extents.push(self.extent(child)?);
             }
         }
+        // The elements of a descriptor are elsewhere: they may be of the type that the descriptor is in.
+        let element = match &location {
+            Some(_) => self.type_later(of),
+            None => self.type_at(of),
+        };
         Some(Type::Array(Array {
-            element: self.type_at(of),
+            element,
             extents,
             location,
             present,

@@ -1,5 +1,7 @@
 //! Small programs in Fortran, C and C++ are compiled and looked at.
 
+mod damage;
+
 use super::image::{How, Image, Listed};
 use super::*;
 use std::collections::{BTreeMap, BTreeSet};

@@ -232,7 +232,7 @@ impl Types {
             let (of, offset) = (inside && depth > 0)
                 .then(|| self.find_member(member.of, wanted, depth - 1))
                 .flatten()?;
-            Some((of, offset + member.offset))
+            Some((of, offset.wrapping_add(member.offset)))
         });
         found.next()
     }

@@ -105,6 +105,20 @@ fn number_of(dims: &[(u64, i64)]) -> u64 {
         .fold(1, u64::saturating_mul)
 }
 
+/// How many bytes elements of a size reach before the first one and from it on. `None` if they lie in each other's place.
+fn reach(dims: &[(u64, i64)], size: u64) -> Option<(u64, u64)> {
+    let (mut before, mut after) = (0i128, i128::from(size));
+    let mut bytes = i128::from(size);
+    for (count, stride) in dims {
+        let far = i128::from(count.saturating_sub(1)) * i128::from(*stride);
+        before += (-far).max(0);
+        after += far.max(0);
+        bytes = bytes.checked_mul(i128::from(*count))?;
+    }
+    let fits = bytes <= before + after;
+    fits.then_some((u64::try_from(before).ok()?, u64::try_from(after).ok()?))
+}
+
 /// The variable that is followed.
 pub(super) struct Root<'a> {
     pub name: &'a str,
@@ -424,16 +438,15 @@ impl<'a> Walker<'a> {
         let Some(dims) = self.dims(array, &place) else {
             return;
         };
-        // What a descriptor tells must be there.
-        let last = |(count, stride): &(u64, i64)| {
-            (count.saturating_sub(1) as i64)
-                .saturating_mul(*stride)
-                .max(0)
-        };
-        let reach = dims.iter().map(last).fold(0i64, i64::saturating_add);
-        let end = first.saturating_add(reach.unsigned_abs());
-        let is_empty = dims.iter().any(|(count, _)| *count == 0);
-        if is_empty || self.memory.mapping(end).is_none() {
+        // What a descriptor tells must be there: it may not have been set yet.
+        let size = self.types.size(array.element).unwrap_or(0);
+        let there = reach(&dims, size.max(1)).is_some_and(|(before, after)| {
+            let (begin, end) = (first.checked_sub(before), first.checked_add(after - 1));
+            let is_mapped =
+                |at: Option<u64>| at.is_some_and(|at| self.memory.mapping(at).is_some());
+            is_mapped(begin) && is_mapped(end)
+        });
+        if !there || number_of(&dims) == 0 {
             return;
         }
         if self.types.is_plain(array.element, MOST_NESTED) {
