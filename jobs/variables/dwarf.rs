@@ -59,6 +59,8 @@ pub(super) struct Reader<'a> {
     declared: HashMap<Place, String>,
     /// The types that an object of Fortran's `class` can have, each by the address that its `_vptr` has then.
     pub dynamic: Vec<(u64, Place)>,
+    /// The address of the code at which variables are looked for.
+    pub at: u64,
 }
 
 impl<'a> Reader<'a> {
@@ -77,6 +79,7 @@ impl<'a> Reader<'a> {
             whole: None,
             declared: HashMap::new(),
             dynamic: Vec::new(),
+            at: 0,
         }
     }
 
@@ -327,6 +330,7 @@ impl<'a> Reader<'a> {
 
     /// The functions that run at an address of the file, the outer first.
     pub fn functions(&mut self, address: u64) -> Vec<Function> {
+        self.at = address;
         for unit in 0..self.units.len() {
             let Some(language) = self.language(unit) else {
                 continue;
@@ -435,7 +439,7 @@ impl<'a> Reader<'a> {
     }
 
     /// An expression that holds at an address of the code.
-    fn expression(&self, place: Place, name: gimli::DwAt, address: u64) -> Option<Expression> {
+    pub fn expression(&self, place: Place, name: gimli::DwAt, address: u64) -> Option<Expression> {
         let unit = self.units.get(place.0)?;
         let entry = unit.entry(place.1).ok()?;
         let of = |bytes: gimli::Expression<Slice<'a>>| Expression {
