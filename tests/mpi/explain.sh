@@ -29,7 +29,7 @@ rehearse() {
 names() {
     [[ $1 != - ]] || return 0
     rehearse 1 "$1" "$2"
-    grep -q 'proven: with this variable as undisturbed, ck\.[0-9A-Z]* is as undisturbed' log || fail "$2: nothing is proven"
+    grep -Eq 'proven: with this variable as undisturbed, (ck\.[0-9A-Z]*|the end of the run) is as undisturbed' log || fail "$2: nothing is proven"
     grep -B1 'proven: with this' log | grep -q -- "^  $3" || fail "$2: another variable is named, not $3"
     echo "ok: $2"
 }
@@ -47,6 +47,8 @@ names "$fortran" du_old 'time_scheme::du_old (explained.f90:[0-9]*), real(8), 32
 names "$fortran" phase '/forcing/ phase (explained.f90:[0-9]*), real(8), is '
 names "$fortran" cloud 'particles::first%next%x (explained.f90:[0-9]*), real(8), 8, '
 names "$fortran" seed 'noise::seed (explained.f90:[0-9]*), integer(8), is 12345, '
+names "$fortran" filter 'filters::active%factor (explained.f90:[0-9]*), real(8), is 1, '
+names "$fortran" mean 'filters::mean (explained.f90:[0-9]*), real(8), is 0, '
 complete "$fortran"
 names "$c" history 'history (explained.c:[0-9]*), double, 3x100, '
 names "$c" calls 'weight::calls (explained.c:[0-9]*), int, is '
