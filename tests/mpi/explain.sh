@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Usage: explain.sh SCR C CXX FORTRAN LAUNCHER...
+# Usage: explain.sh SCR C OPTIMISED CXX FORTRAN LAUNCHER...
 # scr rehearse --explain names the variable that a restart lacks, and no other one; programs that a compiler is missing for are `-`.
 # Run through tests/in_empty_directory.sh.
 set -euo pipefail
 
-scr=$1 c=$2 cxx=$3 fortran=$4
-shift 4
+scr=$1 c=$2 optimised=$3 cxx=$4 fortran=$5
+shift 5
 # Without the option for the number of ranks, which scr rehearse adds.
 launcher="${*:1:$#-1}"
 export SCR_CACHE_BYPASS=0 SCR_CACHE_SIZE=2 SCR_COPY_TYPE=XOR SCR_FLUSH=0
@@ -54,6 +54,10 @@ names "$c" history 'history (explained.c:[0-9]*), double, 3x100, '
 names "$c" calls 'weight::calls (explained.c:[0-9]*), int, is '
 names "$c" local 'main::run.tilt (explained.c:[0-9]*), double, is 1, '
 names "$c" block 'block (explained.c:[0-9]*), double, 10[0-9], '
+names "$c" nodes 'nodes\.next\.mass (explained.c:[0-9]*), double, '
+names "$optimised" local 'main::run.tilt (explained.c:[0-9]*), double, is 1, '
 complete "$c"
 names "$cxx" salt 'ocean::model.salt (explained.cpp:[0-9]*), double, 64, .* not read from the checkpoint'
+names "$cxx" lag 'ocean::model.mixing.lag (explained.cpp:[0-9]*), double, is 0, '
+names "$cxx" table 'ocean::model.table\[\].second (explained.cpp:[0-9]*), double, '
 complete "$cxx"
