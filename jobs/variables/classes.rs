@@ -1,15 +1,12 @@
 //! Finds classes by name: those whose objects tell their class, and those that a unit only declares.
 
-use super::dwarf::{Place, Reader, has_flag};
+use super::dwarf::{Place, Reader, Whole, has_flag};
 use super::memory::Memory;
 use super::types::Type;
 use std::collections::HashMap;
 
 /// A name of a class for the linker has at most so many bytes.
 const LONGEST_NAME: u64 = 4096;
-
-/// Where types of a name are whole; `None` if there are several.
-pub(super) type Whole = HashMap<String, Option<Place>>;
 
 impl Reader<'_> {
     /// The whole type that is only declared elsewhere. Names stand for types of one size.

@@ -1,10 +1,12 @@
 //! Reads the variables of a program from its debug information.
 
-use super::classes::Whole;
 use super::locate::{Fixed, Slice, link_address};
 use super::read_types::Reading;
 use super::types::{Expression, Types};
-use gimli::{AttributeValue, DebuggingInformationEntry, DwarfSections, Unit, UnitOffset};
+use gimli::{
+    AttributeValue, DebugTypeSignature, DebuggingInformationEntry, DwarfSections, Unit, UnitOffset,
+    UnitType,
+};
 use std::collections::{BTreeMap, HashMap};
 
 pub(super) type Entry<'a, 'u> = DebuggingInformationEntry<'u, 'u, Slice<'a>>;
@@ -49,12 +51,17 @@ pub(super) struct Function {
 /// An entry refers to another one, and this one to the next, so often at most.
 const MOST_ORIGINS: usize = 8;
 
+/// Where types of a name are whole; `None` if there are several.
+pub(super) type Whole = HashMap<String, Option<Place>>;
+
 /// The place of an entry: number of the unit, and offset in it.
 pub(super) type Place = (usize, UnitOffset);
 
 pub(super) struct Reader<'a> {
     pub dwarf: gimli::Dwarf<Slice<'a>>,
     pub units: Vec<Unit<Slice<'a>>>,
+    /// Types in units of their own.
+    signed: HashMap<DebugTypeSignature, Place>,
     pub types: Types,
     pub reading: Reading,
     /// Set when a type is met that is only declared.
@@ -62,7 +69,9 @@ pub(super) struct Reader<'a> {
     /// The scopes of declarations whose definitions stand elsewhere.
     declared: HashMap<Place, String>,
     /// The types that an object of Fortran's `class` can have, each by the address that its `_vptr` has then.
-    pub dynamic: Vec<(u64, Place)>,
+    dynamic: Vec<(u64, Place)>,
+    /// The address of the code at which variables are looked for.
+    pub at: u64,
 }
 
 impl<'a> Reader<'a> {
@@ -73,7 +82,24 @@ impl<'a> Reader<'a> {
         while let Ok(Some(header)) = headers.next() {
             units.extend(dwarf.unit(header));
         }
+        // DWARF 4 may have types in a section of their own.
+        let mut headers = dwarf.type_units();
+        while let Ok(Some(header)) = headers.next() {
+            units.extend(dwarf.unit(header));
+        }
+        let signed =
+            units
+                .iter()
+                .enumerate()
+                .filter_map(|(number, unit)| match unit.header.type_() {
+                    UnitType::Type {
+                        type_signature,
+                        type_offset,
+                    } => Some((type_signature, (number, type_offset))),
+                    _ => None,
+                });
         Reader {
+            signed: signed.collect(),
             dwarf,
             units,
             types: Types::default(),
@@ -81,6 +107,7 @@ impl<'a> Reader<'a> {
             whole: None,
             declared: HashMap::new(),
             dynamic: Vec::new(),
+            at: 0,
         }
     }
 
@@ -236,11 +263,11 @@ impl<'a> Reader<'a> {
         (entry.tag() == gimli::DW_TAG_structure_type).then_some(of)
     }
 
-    /// Adds the types of [`Reader::dynamic`], as this reader or another one of the same file has found them.
-    pub fn add_dynamic(&mut self, found: &[(u64, Place)]) {
-        for (address, place) in found {
-            let id = self.type_at(*place);
-            self.types.dynamic.insert(*address, id);
+    /// Adds the types of [`Reader::dynamic`].
+    pub fn add_dynamic(&mut self) {
+        for (address, place) in std::mem::take(&mut self.dynamic) {
+            let id = self.type_at(place);
+            self.types.dynamic.insert(address, id);
         }
     }
 
@@ -300,6 +327,7 @@ impl<'a> Reader<'a> {
         let entry = unit.entry(place.1).ok()?;
         match entry.attr_value(name).ok()?? {
             AttributeValue::UnitRef(offset) => Some((place.0, offset)),
+            AttributeValue::DebugTypesRef(signature) => self.signed.get(&signature).copied(),
             AttributeValue::DebugInfoRef(offset) => {
                 let mut units = self.units.iter().enumerate();
                 units
@@ -333,6 +361,7 @@ impl<'a> Reader<'a> {
 
     /// The functions that run at an address of the file, the outer first.
     pub fn functions(&mut self, address: u64) -> Vec<Function> {
+        self.at = address;
         for unit in 0..self.units.len() {
             let Some(language) = self.language(unit) else {
                 continue;
@@ -341,7 +370,6 @@ impl<'a> Reader<'a> {
                 && let Ok(found) = self.functions_of(unit, address, language)
                 && !found.is_empty()
             {
-                self.add_classes();
                 return found;
             }
         }
@@ -441,7 +469,7 @@ impl<'a> Reader<'a> {
     }
 
     /// An expression that holds at an address of the code.
-    fn expression(&self, place: Place, name: gimli::DwAt, address: u64) -> Option<Expression> {
+    pub fn expression(&self, place: Place, name: gimli::DwAt, address: u64) -> Option<Expression> {
         let unit = self.units.get(place.0)?;
         let entry = unit.entry(place.1).ok()?;
         let of = |bytes: gimli::Expression<Slice<'a>>| Expression {

@@ -5,7 +5,7 @@ use super::types::{Kind, Type, Types};
 use gimli::DwarfSections;
 use object::{Object, ObjectSection, ObjectSymbol, SectionFlags, SymbolKind};
 use scr_engine::{Error, Result};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use std::path::Path;
 
@@ -32,12 +32,12 @@ pub(super) struct ProgramFile {
     /// The generators of random numbers of libraries that it calls, whose state is not seen.
     pub generators: Vec<&'static str>,
     sections: Option<DwarfSections<Vec<u8>>>,
-    /// The types of objects of Fortran's `class`, as a reader has found them.
-    dynamic: Vec<(u64, Place)>,
     /// The part that each thread has for itself: its size and alignment.
     pub of_thread: Option<(u64, u64)>,
     /// The functions that were asked for, by addresses.
-    functions: BTreeMap<u64, (Vec<Function>, Types)>,
+    functions: BTreeMap<u64, Vec<Function>>,
+    /// The places of the types that were read.
+    met: HashMap<Place, usize>,
     /// The types that were asked for.
     found: BTreeMap<String, Option<usize>>,
     /// True if addresses in the file are those of the process.
@@ -64,9 +64,9 @@ impl ProgramFile {
             types: Types::default(),
             generators: generators(&file),
             sections: None,
-            dynamic: Vec::new(),
             of_thread: of_thread(&bytes),
             functions: BTreeMap::new(),
+            met: HashMap::new(),
             found: BTreeMap::new(),
             fixed: file.kind() == object::ObjectKind::Executable,
             lowest: lowest_address(&file),
@@ -80,9 +80,8 @@ impl ProgramFile {
             found
                 .variables
                 .retain(|one| is_data(one) && !one.name.starts_with("scrf::"));
-            found.dynamic = std::mem::take(&mut reader.dynamic);
-            reader.add_dynamic(&found.dynamic);
-            found.types = reader.types;
+            reader.add_dynamic();
+            (found.types, found.met) = (reader.types, reader.reading.met);
             // gfortran tells nothing of the variables of a module that are in an EQUIVALENCE.
             found.add_symbols(&file, |name| name.contains(".eq."));
             found.sections = Some(sections);
@@ -99,28 +98,31 @@ impl ProgramFile {
 
     /// Reads the functions that run at an address of the file.
     pub fn read_functions(&mut self, address: u64) {
-        let Some(sections) = self.sections.as_ref() else {
-            return;
-        };
-        self.functions.entry(address).or_insert_with(|| {
-            let mut reader = Reader::new(sections);
-            let found = reader.functions(address);
-            reader.add_dynamic(&self.dynamic);
-            (found, reader.types)
-        });
+        if !self.functions.contains_key(&address) {
+            let found = self.read_more(|reader| reader.functions(address));
+            self.functions.insert(address, found.unwrap_or_default());
+        }
     }
 
-    /// The functions that were read, the outer first, with their types.
-    pub fn running(&self, address: u64) -> Option<&(Vec<Function>, Types)> {
-        self.functions.get(&address)
+    /// Reads more of the file, whose types join those that are known.
+    fn read_more<T>(&mut self, read: impl FnOnce(&mut Reader<'_>) -> T) -> Option<T> {
+        let mut reader = Reader::new(self.sections.as_ref()?);
+        reader.types = std::mem::take(&mut self.types);
+        // Types that are met now may hold for one address of the code only, as the places of their bounds.
+        reader.reading.met = self.met.clone();
+        let found = read(&mut reader);
+        self.types = reader.types;
+        Some(found)
+    }
+
+    /// The functions that were read, the outer first.
+    pub fn running(&self, address: u64) -> &[Function] {
+        self.functions.get(&address).map_or(&[], Vec::as_slice)
     }
 
     /// The types that are declared only, by their names.
     pub fn declared(&self) -> BTreeSet<String> {
-        let of_functions = self.functions.values().map(|(_, types)| types);
-        let all = of_functions.chain([&self.types]);
-        let all = all.flat_map(|types| &types.all);
-        let names = all.filter_map(|one| match one {
+        let names = self.types.all.iter().filter_map(|one| match one {
             Type::Declared { name } => Some(name.clone()),
             _ => None,
         });
@@ -129,15 +131,14 @@ impl ProgramFile {
 
     /// Looks for a type that another file declares only.
     pub fn find_type(&mut self, name: &str) {
-        let (Some(sections), false) = (&self.sections, self.found.contains_key(name)) else {
-            return;
-        };
-        let mut reader = Reader::new(sections);
-        reader.types = std::mem::take(&mut self.types);
-        let place = reader.complete(name);
-        let id = place.map(|place| reader.type_at(place));
-        self.types = reader.types;
-        self.found.insert(name.to_string(), id);
+        if !self.found.contains_key(name) {
+            let find = |reader: &mut Reader<'_>| {
+                let place = reader.complete(name)?;
+                Some(reader.type_at(place))
+            };
+            let found = self.read_more(find);
+            self.found.insert(name.to_string(), found.flatten());
+        }
     }
 
     /// The types that were found for other files.

@@ -132,9 +132,7 @@ impl Programs {
                 bias: bias(file, mapped),
                 elsewhere: &elsewhere,
             };
-            if let Some((functions, types)) = file.running(address) {
-                target.frame((functions, types), frame, &mut seen);
-            }
+            target.frame((file.running(address), &file.types), frame, &mut seen);
         }
         seen
     }

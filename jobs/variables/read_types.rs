@@ -74,7 +74,7 @@ const MOST_ALIASES: usize = 100;
 /// Which types have been read.
 #[derive(Default)]
 pub(super) struct Reading {
-    met: HashMap<Place, usize>,
+    pub met: HashMap<Place, usize>,
     /// To these only pointers have led.
     pending: BTreeMap<usize, Place>,
     /// These are being read, each one is a part of the one before.
@@ -437,8 +437,8 @@ impl Reader<'_> {
             }
             AttributeValue::UnitRef(offset) => {
                 // The variable that has it.
-                let other = unit.entry(offset).ok()?;
-                let found = expression(&other, gimli::DW_AT_location, unit.encoding())?;
+                let other = (place.0, offset);
+                let found = self.expression(other, gimli::DW_AT_location, self.at)?;
                 let of = self.attribute_place((place.0, offset), gimli::DW_AT_type);
                 Some(Number::At(found, self.byte_size(of?).unwrap_or(8)))
             }

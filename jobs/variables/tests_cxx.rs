@@ -219,7 +219,7 @@ fn memory_for_a_large_process() {
     };
     let one = start(&program, &size);
     let before = memory("VmRSS");
-    // The peak begins anew.
+    // This sets the peak to what is in use now.
     std::fs::write("/proc/self/clear_refs", "5").unwrap();
     let mut programs = Programs::default();
     let leaves = programs.look(&one.process, &Thread::default()).leaves;

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Usage: explain.sh SCR C CXX FORTRAN LAUNCHER...
+# Usage: explain.sh SCR C OPTIMISED CXX FORTRAN LAUNCHER...
 # scr rehearse --explain names the variable that a restart lacks, and no other one, and scr rehearse --list shows which ones the
 # checkpoints have; programs that a compiler is missing for are `-`.
 # Run through tests/in_empty_directory.sh.
 set -euo pipefail
 
-scr=$1 c=$2 cxx=$3 fortran=$4
-shift 4
+scr=$1 c=$2 optimised=$3 cxx=$4 fortran=$5
+shift 5
 # Without the option for the number of ranks, which scr rehearse adds.
 launcher="${*:1:$#-1}"
 export SCR_CACHE_BYPASS=0 SCR_CACHE_SIZE=2 SCR_COPY_TYPE=XOR SCR_FLUSH=0
@@ -30,7 +30,8 @@ rehearse() {
 names() {
     [[ $1 != - ]] || return 0
     rehearse 1 "$1" "$2"
-    grep -q 'proven: with this variable as undisturbed, ck\.[0-9A-Z]* is as undisturbed' log || fail "$2: nothing is proven"
+    grep -Eq 'proven: with this variable as undisturbed, (ck\.[0-9A-Z]*|the end of the run) is as undisturbed' log ||
+        fail "$2: nothing is proven"
     grep -B1 'proven: with this' log | grep -q -- "^  $3" || fail "$2: another variable is named, not $3"
     echo "ok: $2"
 }
@@ -76,11 +77,17 @@ names "$fortran" du_old 'time_scheme::du_old (explained.f90:[0-9]*), real(8), 32
 names "$fortran" phase '/forcing/ phase (explained.f90:[0-9]*), real(8), is '
 names "$fortran" cloud 'particles::first%next%x (explained.f90:[0-9]*), real(8), 8, '
 names "$fortran" seed 'noise::seed (explained.f90:[0-9]*), integer(8), is 12345, '
+names "$fortran" filter 'filters::active%factor (explained.f90:[0-9]*), real(8), is 1, '
+names "$fortran" mean 'filters::mean (explained.f90:[0-9]*), real(8), is 0, '
 complete "$fortran"
 names "$c" history 'history (explained.c:[0-9]*), double, 3x100, '
 names "$c" calls 'weight::calls (explained.c:[0-9]*), int, is '
 names "$c" local 'main::run.tilt (explained.c:[0-9]*), double, is 1, '
 names "$c" block 'block (explained.c:[0-9]*), double, 10[0-9], '
+names "$c" nodes 'nodes\.next\.mass (explained.c:[0-9]*), double, '
+names "$optimised" local 'main::run.tilt (explained.c:[0-9]*), double, is 1, '
 complete "$c"
 names "$cxx" salt 'ocean::model.salt (explained.cpp:[0-9]*), double, 64, .* not read from the checkpoint'
+names "$cxx" lag 'ocean::model.mixing.lag (explained.cpp:[0-9]*), double, is 0, '
+names "$cxx" table 'ocean::model.table\[\].second (explained.cpp:[0-9]*), double, '
 complete "$cxx"

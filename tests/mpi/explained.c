@@ -1,6 +1,6 @@
-/* Usage: explained_c complete|history|calls|local|block|sessions
+/* Usage: explained_c complete|history|calls|local|block|nodes|sessions
  * A program for scr rehearse --explain whose list lacks one part of its state: a static array, a static variable of a function, a
- * variable of main, or a block of malloc. With `sessions` it has a second session. The result is in `result`. */
+ * variable of main, a block of malloc, or the records of a list. With `sessions` it has a second session. The result is in `result`. */
 #include <math.h>
 #include <mpi.h>
 #include <scr.h>
@@ -10,10 +10,17 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { CELLS = 100, STEPS = 24, EVERY = 4, DELAY = 20000 };
+enum { CELLS = 100, NODES = 150, STEPS = 24, EVERY = 4, DELAY = 20000 };
 
 static double field[CELLS], history[3][CELLS], scratch[CELLS];
 static double *block;
+/* Pointers beside what is not saved: another process has other ones. */
+struct node {
+    double mass;
+    union { struct node *owner; long mark; } as;
+    struct node *next;
+};
+static struct node *nodes;
 static const char *omission;
 static int rank;
 
@@ -46,6 +53,12 @@ static int list(SCR_State *s, void *data)
     if (has("history")) SCR_Field(s, "history", history, SCR_FLOAT64, 1, &all, NULL, NULL, NULL);
     if (has("calls")) SCR_Field(s, "calls", run->calls, SCR_INT32, 0, NULL, NULL, NULL, NULL);
     if (has("local")) SCR_Field(s, "tilt", &run->tilt, SCR_FLOAT64, 0, NULL, NULL, NULL, NULL);
+    int at = 0;
+    for (struct node *one = nodes; one && has("nodes"); one = one->next) {
+        char name[32];
+        snprintf(name, sizeof name, "mass.%d", at++);
+        SCR_Field(s, name, &one->mass, SCR_FLOAT64, 0, NULL, NULL, NULL, NULL);
+    }
     if (has("block")) SCR_Field(s, "block", block, SCR_FLOAT64, 1, &cells, NULL, NULL, NULL);
     return 0;
 }
@@ -59,6 +72,11 @@ static void advance(struct run *run)
         scratch[i] = factor * sin(field[i]) + run->tilt + history[(run->step + 1) % 3][i];
         block[i] += 0.01 * scratch[i];
         history[run->step % 3][i] = 0.1 * field[i];
+    }
+    int at = 0;
+    for (struct node *one = nodes; one; one = one->next, at++) {
+        one->mass += 0.001 * at;
+        scratch[at % CELLS] += 0.01 * one->mass * (one->as.owner == nodes);
     }
     for (int i = 0; i < CELLS; i++) field[i] += 0.05 * scratch[i] + block[i];
 }
@@ -78,6 +96,13 @@ int main(int argc, char **argv)
         SCR_Session_init(second);
     }
     for (int i = 0; i < CELLS; i++) field[i] = 0.01 * i + rank;
+    for (int i = 0; i < NODES; i++) {
+        struct node *one = calloc(1, sizeof *one);
+        if (!one) MPI_Abort(MPI_COMM_WORLD, 1);
+        one->next = nodes;
+        nodes = one;
+    }
+    for (struct node *one = nodes; one; one = one->next) one->as.owner = nodes;
     if (SCR_Restore(list, &run, &found) != SCR_SUCCESS) MPI_Abort(MPI_COMM_WORLD, 1);
     while (run.step < STEPS) {
         run.step++;

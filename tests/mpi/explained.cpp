@@ -1,11 +1,12 @@
-// Usage: explained_cxx complete|salt|random
-// A program for scr rehearse --explain whose files lack one part of its state: a vector of an object, or a generator of random
-// numbers. Its checkpoints are files. The result is in `result`.
+// Usage: explained_cxx complete|salt|random|lag|table
+// A program for scr rehearse --explain whose files lack one part of its state: a vector of an object, a generator of random
+// numbers, a part of an object behind a pointer to its base class, or a map. Its checkpoints are files. The result is in `result`.
 #include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <iomanip>
+#include <map>
 #include <memory>
 #include <mpi.h>
 #include <random>
@@ -15,12 +16,25 @@
 #include <vector>
 
 namespace ocean {
+struct Named {
+    virtual ~Named() = default;
+    long uses = 0;
+};
+struct Mixing : virtual Named {
+    virtual double mix(double heat) = 0;
+};
+struct Layered : Mixing {
+    double lag = 0.0;
+    double mix(double heat) override { return lag = 0.9 * lag + 0.01 * heat; }
+};
 class Model {
 public:
     int step = 0;
     std::vector<double> heat = std::vector<double>(64, 1.0);
     std::vector<double> salt = std::vector<double>(64, 0.5);
     std::mt19937 random{7};
+    std::unique_ptr<Mixing> mixing = std::make_unique<Layered>();
+    std::map<std::string, double> table{{"north", 1.0}, {"south", 2.0}, {"west", 3.0}};
 
     void advance()
     {
@@ -30,6 +44,8 @@ public:
             salt[i] = 0.9 * salt[i] + 0.01 * heat[i];
             heat[i] += 0.01 * flow[i] + 1e-12 * static_cast<double>(random());
         }
+        for (auto &entry : table) entry.second += 0.01 * static_cast<double>(entry.first.size());
+        heat[3] += mixing->mix(heat[2]) + 0.01 * table["south"];
         ++step;
     }
 };
@@ -49,6 +65,8 @@ static bool write(const char *path)
     file.write(heat, static_cast<std::streamsize>(model.heat.size() * sizeof(double)));
     if (has("salt")) for (double value : model.salt) file << value << '\n';
     if (has("random")) file << model.random << '\n';
+    if (has("lag")) file << dynamic_cast<const ocean::Layered &>(*model.mixing).lag << '\n';
+    if (has("table")) for (const auto &entry : model.table) file << entry.second << '\n';
     return static_cast<bool>(file.flush());
 }
 
@@ -62,6 +80,8 @@ static bool read(const char *path)
     file.read(heat, static_cast<std::streamsize>(model.heat.size() * sizeof(double)));
     if (has("salt")) for (double &value : model.salt) file >> value;
     if (has("random")) file >> model.random;
+    if (has("lag")) file >> dynamic_cast<ocean::Layered &>(*model.mixing).lag;
+    if (has("table")) for (auto &entry : model.table) file >> entry.second;
     return static_cast<bool>(file);
 }
 

@@ -1,6 +1,7 @@
-! Usage: explained_fortran complete|du_old|phase|cloud|seed|count
+! Usage: explained_fortran complete|du_old|phase|cloud|seed|filter|mean|count
 ! A program for scr rehearse --explain whose list lacks one part of its state: of a module with allocatable arrays and a scheme of
-! two steps, of a COMMON block, of a derived type with pointers, or of a generator of random numbers. The result is in `result`.
+! two steps, of a COMMON block, of a derived type with pointers, of a generator of random numbers, of an object of a class, or a
+! sum that only the result depends on. The result is in `result`.
 module time_scheme
     implicit none
     real(8), allocatable :: u(:, :), du(:, :), du_old(:, :), work(:, :)
@@ -27,12 +28,24 @@ contains
     end function
 end module
 
+module filters
+    implicit none
+    type, abstract :: filter
+    end type
+    type, extends(filter) :: damping
+        real(8) :: factor = 1
+    end type
+    class(filter), allocatable :: active
+    real(8) :: mean = 0
+end module
+
 program explained
     use mpi
     use scrf
     use time_scheme
     use particles
     use noise
+    use filters
     implicit none
     save
     character(len=16) :: omission
@@ -45,6 +58,7 @@ program explained
     call MPI_Init(ierror)
     call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierror)
     allocate (u(32, 16), du(32, 16), du_old(32, 16), work(32, 16), first%x(8), first%next)
+    allocate (damping :: active)
     allocate (first%next%x(8))
     u = 0; du = 0; du_old = 0; work = 0; phase = 0; amplitude = [1, 2, 3, 4]; step = 0
     first%x = 1; first%next%x = rank
@@ -56,7 +70,7 @@ program explained
         call pause()
         if (mod(step, 4) == 0) call scr_checkpoint(state, "ck."//achar(64 + step/4))
     end do
-    total = sum(u)
+    total = sum(u) + mean
     call MPI_Reduce(total, sum_of_all, 1, MPI_DOUBLE_PRECISION, MPI_SUM, 0, MPI_COMM_WORLD, ierror)
     if (rank == 0) then
         open (10, file="result")
@@ -76,6 +90,11 @@ contains
         if (omission /= "phase") call s%field("phase", phase)
         if (omission /= "cloud") call s%field("cloud", first%next%x)
         if (omission /= "seed") call s%field("seed", seed)
+        if (omission /= "mean") call s%field("mean", mean)
+        select type (active)
+        type is (damping)
+            if (omission /= "filter") call s%field("filter", active%factor)
+        end select
         if (omission /= "count") call s%field("count", count)
     end subroutine
 
@@ -89,6 +108,12 @@ contains
         if (mod(count, 5) == 0) work = work + 1
         du = 0.01d0*work + 0.001d0*sum(first%next%x)
         u = u + 1.5d0*du - 0.5d0*du_old
+        select type (active)
+        type is (damping)
+            active%factor = 0.999d0*active%factor
+            u = u*active%factor
+        end select
+        mean = mean + sum(u)
         du_old = du
     end subroutine
 

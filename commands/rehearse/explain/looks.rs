@@ -191,7 +191,7 @@ impl<'a> Looks<'a> {
                             .extend(differ.into_iter().map(|one| (rank, one)));
                     }
                     if moments.second == Second::End {
-                        held.to_the_end(&mut self.signals)?;
+                        held.go_to_end(&mut self.signals)?;
                         found.results = (self.compare)(self.stage.dir())?;
                     }
                     return Ok(look);

@@ -256,7 +256,7 @@ impl<'a> Held<'a> {
     }
 
     /// Lets all ranks go on, and waits until the program has ended, or its time is over.
-    pub fn to_the_end(&mut self, signals: &mut Signals) -> Result<(), Failure> {
+    pub fn go_to_end(&mut self, signals: &mut Signals) -> Result<(), Failure> {
         self.go()?;
         while self.next(signals)?.is_some() {
             self.go()?;

@@ -100,7 +100,7 @@ fn is_kept(one: &Suspect) -> bool {
 
 /// What may be the cause if no variable is.
 fn unseen(found: &Explanation) -> String {
-    let rest = "files, registers, variables of other threads, memory of libraries and devices";
+    let rest = "files, variables that were optimised away, variables of other threads, memory of libraries and devices";
     match &found.generators[..] {
         [] => rest.into(),
         some => format!(

@@ -82,9 +82,10 @@ fn lead_astray(bytes: &mut [u8], references: &[(usize, u32)], random: &mut Rando
     for _ in 0..random.between(1, 16) {
         let (place, _) = *random.one_of(references);
         // Another one close by is more often of the same kind.
-        let other = match random.once_in(2) {
-            true => random.one_of(references).1,
-            false => bytes_at(bytes, place).wrapping_sub(random.below(64) as u32),
+        let other = if random.once_in(2) {
+            random.one_of(references).1
+        } else {
+            bytes_at(bytes, place).wrapping_sub(random.below(64) as u32)
         };
         bytes[place..place + 4].copy_from_slice(&other.to_le_bytes());
     }
