@@ -1,7 +1,6 @@
 //! Reads the variables of a program from its debug information.
 
 use super::locate::{Fixed, Slice, link_address};
-use super::read_types::Reading;
 use super::types::{Expression, Types};
 use gimli::{
     AttributeValue, DebugTypeSignature, DebuggingInformationEntry, DwarfSections, Unit, UnitOffset,
@@ -56,6 +55,16 @@ pub(super) type Whole = HashMap<String, Option<Place>>;
 
 /// The place of an entry: number of the unit, and offset in it.
 pub(super) type Place = (usize, UnitOffset);
+
+/// Which types have been read.
+#[derive(Default)]
+pub(super) struct Reading {
+    pub met: HashMap<Place, usize>,
+    /// To these only pointers have led.
+    pub pending: BTreeMap<usize, Place>,
+    /// These are being read, each one is a part of the one before.
+    pub now: Vec<Place>,
+}
 
 pub(super) struct Reader<'a> {
     pub dwarf: gimli::Dwarf<Slice<'a>>,

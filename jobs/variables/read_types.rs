@@ -3,7 +3,6 @@
 use super::dwarf::{Entry, Language, Place, Reader, has_flag};
 use super::types::{Array, Bits, Expression, Extent, Kind, Member, Number, Type};
 use gimli::AttributeValue;
-use std::collections::{BTreeMap, HashMap};
 
 /// Types of this name, or that begin with it, are no state that could be compared: handles of MPI and of files, clocks, what
 /// threads wait for. Fortran has its names in small letters.
@@ -70,16 +69,6 @@ const MOST_INSIDE: usize = 100;
 
 /// A type is another name of the next, so often at most.
 const MOST_ALIASES: usize = 100;
-
-/// Which types have been read.
-#[derive(Default)]
-pub(super) struct Reading {
-    pub met: HashMap<Place, usize>,
-    /// To these only pointers have led.
-    pending: BTreeMap<usize, Place>,
-    /// These are being read, each one is a part of the one before.
-    now: Vec<Place>,
-}
 
 impl Reader<'_> {
     /// The type at a place, which is read with all that it refers to.
