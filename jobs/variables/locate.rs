@@ -22,7 +22,7 @@ pub struct Frame {
     pub pointer: u64,
     /// The stack pointer at the call.
     pub stack: u64,
-    /// The address of the values of [`CALLEE_SAVED`], which are only read; 0 if they are not known.
+    /// The address of the values of the registers that functions keep for their callers, which are only read; 0 if they are not known.
     pub registers: u64,
     /// Where a function that it has called keeps them; 0 if that is not known.
     pub saved: Saved,
