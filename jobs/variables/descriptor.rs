@@ -27,6 +27,9 @@ impl<'a> Walker<'a> {
         let Some((size, dims)) = self.described(at).filter(|_| there) else {
             return;
         };
+        if !self.are_there(first, &dims, size) {
+            return;
+        }
         match own.filter(|own| self.types.size(*own) == Some(size)) {
             Some(own) if self.types.is_plain(own, MOST_NESTED) => {
                 self.value(root, own, first, &path.with(&dims));

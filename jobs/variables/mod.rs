@@ -105,16 +105,17 @@ impl Programs {
         let running = self.running(process, &files, &frames);
         self.find_elsewhere(&files);
         let elsewhere = self.elsewhere(&files);
+        let target = |file: &ProgramFile, mapped: &Mapped| Target {
+            memory: process,
+            bias: bias(file, mapped),
+            elsewhere: &elsewhere,
+        };
         let mut seen = Seen::default();
         for (number, mapped) in files.iter().enumerate() {
             let Some(file) = self.read(mapped) else {
                 continue;
             };
-            let target = Target {
-                memory: process,
-                bias: bias(file, mapped),
-                elsewhere: &elsewhere,
-            };
+            let target = target(file, mapped);
             // The program comes first, and its part of the thread's memory has a fixed place.
             let part = (number == 0).then_some(file.of_thread).flatten();
             for variable in &file.variables {
@@ -127,12 +128,7 @@ impl Programs {
             let Some(file) = self.read(mapped) else {
                 continue;
             };
-            let target = Target {
-                memory: process,
-                bias: bias(file, mapped),
-                elsewhere: &elsewhere,
-            };
-            target.frame((file.running(address), &file.types), frame, &mut seen);
+            target(file, mapped).frame((file.running(address), &file.types), frame, &mut seen);
         }
         seen
     }

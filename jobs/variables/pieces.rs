@@ -89,7 +89,7 @@ impl<'a> Assembled<'a> {
         self.mapping.begin
     }
 
-    /// Gives each leaf that lies in the variable its address in the process, or its value, and leaves out what is not known.
+    /// Gives each leaf that lies in the variable its address in the process, or its value. Leaves of unknown bytes are left out.
     pub fn settle(&self, leaves: &mut Vec<Leaf>, from: usize) {
         let found = leaves.split_off(from);
         leaves.extend(found.into_iter().filter_map(|leaf| self.settled(leaf)));

@@ -100,7 +100,7 @@ fn lists_and_parts_of_records_of_c_are_followed() {
             either,
             "tail.weight 3 4"
         ],
-        "an address is none"
+        "an address is no difference"
     );
     let names = ["flags.count", "pair", "tail.weight", "first.next.x"];
     let names: BTreeSet<String> = names.iter().map(ToString::to_string).collect();

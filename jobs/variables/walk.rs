@@ -439,24 +439,24 @@ impl<'a> Walker<'a> {
         let Some(dims) = self.dims(array, &place) else {
             return;
         };
-        // What a descriptor tells must be there: it may not have been set yet.
         let size = self.types.size(array.element).unwrap_or(0);
-        let there = reach(&dims, size.max(1)).is_some_and(|(before, after)| {
-            let (begin, end) = (first.checked_sub(before), first.checked_add(after - 1));
-            let is_mapped =
-                |at: Option<u64>| at.is_some_and(|at| self.memory.mapping(at).is_some());
-            is_mapped(begin) && is_mapped(end)
-        });
-        if !there || number_of(&dims) == 0 {
+        if !self.are_there(first, &dims, size.max(1)) {
             return;
         }
         if self.types.is_plain(array.element, MOST_NESTED) {
-            let mut below = path.clone();
-            below.dims.extend(dims);
-            self.value(root, array.element, first, &below);
+            self.value(root, array.element, first, &path.with(&dims));
         } else {
             self.each(root, array.element, first, (path, &dims));
         }
+    }
+
+    /// False if the elements that a descriptor tells of cannot be there: it may not have been set yet.
+    pub fn are_there(&self, first: u64, dims: &[(u64, i64)], size: u64) -> bool {
+        let is_mapped = |at: Option<u64>| at.is_some_and(|at| self.memory.mapping(at).is_some());
+        let within = |(before, after): (u64, u64)| {
+            is_mapped(first.checked_sub(before)) && is_mapped(first.checked_add(after - 1))
+        };
+        number_of(dims) > 0 && reach(dims, size).is_some_and(within)
     }
 
     /// The dimensions, the fastest last.
@@ -520,5 +520,20 @@ impl<'a> Walker<'a> {
             let below = path.below(&format!("[{number}]"), shown).deeper();
             self.value(root, element, address, &below);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::reach;
+
+    #[test]
+    fn elements_do_not_lie_in_each_others_place() {
+        assert_eq!(reach(&[(3, 32), (4, 8)], 8), Some((0, 96)));
+        assert_eq!(reach(&[(4, -8)], 8), Some((24, 8)));
+        assert_eq!(reach(&[(10, 24)], 8), Some((0, 224)));
+        // As in a descriptor that was not set.
+        assert_eq!(reach(&[(1 << 40, 0)], 8), None);
+        assert_eq!(reach(&[(u64::MAX, i64::MAX)], 8), None);
     }
 }

@@ -132,7 +132,7 @@ fn unproven(found: &Explanation, second: &str) -> Vec<String> {
             ),
             _ => format!(
                 "  not proven: {second} stays wrong with all other variables as undisturbed. These cannot be put right from outside: \
-                 they are not there, have another size, or may be in a register. If it is none of them, look at {}",
+                 they are not there, have another size, or may be in a register. If the cause is elsewhere, look at {}",
                 unseen(found)
             ),
         });

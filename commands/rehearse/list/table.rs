@@ -49,7 +49,7 @@ pub(super) enum State {
     PartlyListed,
     InFile,
     PartlyInFile,
-    /// The program lists its state, and this is none of it.
+    /// The program lists its state, but not this variable.
     Missing,
     /// The program writes files, in which it was not found.
     Unknown,
