@@ -437,6 +437,44 @@ int SCR_Field(struct SCR_State *state,
               const int64_t *at);
 
 /*
+ Lists which elements of a whole this process has, for fields of an unstructured mesh, a sparse matrix or the
+ like (SCR_Field_by_index). Local. All processes list index lists and fields with the same names in the same order.
+ Not in SCR v3.1.0.
+
+ `indices` points to `count` numbers of `kind` SCR_INT32 or SCR_INT64, in any order: element i of this process is
+ element indices[i] of the whole. The first element of the whole has the number `first` (0 or 1 in most programs),
+ and the whole has `whole` elements. When the state is written, all processes together list each index once.
+ When the state is read, the indices are those of the elements that this process has now. Any number of processes
+ may list the same index then, as for ghost elements, and one process may list it twice.
+
+ `indices` may be NULL if `count` is 0. The library keeps no pointer to them. One list serves any number of fields;
+ its name must not be that of a field. The list of a process that has not changed its indices is stored, and not
+ compared with those of other processes again.
+ */
+int SCR_Index(struct SCR_State *state,
+              const char *name,
+              const void *indices,
+              int kind,
+              int64_t count,
+              int64_t first,
+              int64_t whole);
+
+/*
+ Lists a field whose elements are those of the index list `index`, which was listed before. Local. The other
+ arguments are those of SCR_Field. The slowest dimension, the first of `extents` (after SCR_Order(SCR_COLUMN_MAJOR)
+ the last), has one place for each index of the list; the other dimensions are levels or components, the same on all
+ processes. Any number of processes restores the field, with any index lists. Not in SCR v3.1.0.
+ */
+int SCR_Field_by_index(struct SCR_State *state,
+                       const char *name,
+                       const char *index,
+                       void *data,
+                       int kind,
+                       int rank,
+                       const int64_t *extents,
+                       const int64_t *strides);
+
+/*
  Lists a field that is the same on all processes. A checkpoint fails if the field differs. Local. The
  arguments are those of SCR_Field. Any number of processes restores the field. Not in SCR v3.1.0.
  */

@@ -28,6 +28,7 @@ fn entry((at, extents): Part, name: &str, kind: Kind) -> Entry {
         extents: extents.to_vec(),
         whole: vec![4, 4],
         at: at.to_vec(),
+        link: Link::None,
     }
 }
 

@@ -1,7 +1,8 @@
 //! Checks that all ranks list the same fields, and that their parts make up the wholes.
 
-use super::entry::{Entry, Role, list, wrong};
+use super::entry::{Entry, Link, Role, list, wrong};
 use super::file::{fingerprint, fingerprint_with};
+use super::index::cover::{OwnList, first_wrong_index};
 use super::messages::{PartBox, Post};
 use super::region::{Grid, Region, first_overlap};
 use crate::comm::{Agreed, Communicator, Local, Term, collective};
@@ -27,7 +28,12 @@ fn add_signature(text: &mut String, entry: &Entry, crc: Option<u32>) {
         Role::Part => write!(text, "a part of {}", turned(&entry.whole)),
         Role::Same => write!(text, "{}, the same on all ranks", turned(&entry.extents)),
         Role::Count => write!(text, "a count"),
+        Role::Index => write!(text, "an index list of {}", turned(&entry.whole)),
+        Role::Indexed => write!(text, "elements of {}", turned(&entry.whole)),
     };
+    if let Link::By(list) = &entry.link {
+        let _ = write!(text, " by index \"{list}\"");
+    }
     if let Some(crc) = crc {
         let _ = write!(text, ", values with the checksum {crc:08x}");
     }
@@ -81,15 +87,27 @@ pub fn first_difference(
     Ok(compared.into())
 }
 
-/// Checks that the parts of all ranks make up the whole of each field once. `parts` are this rank's, and
-/// have the same names in the same order on all ranks. An error on one rank names the field and the first
+/// Checks that the parts of all ranks make up the whole of each field once, and that their index lists have each index
+/// once. `parts` and `lists` are this rank's, and have the same names in the same order on all ranks. An error on one rank names the field and the first
 /// place that is wrong; the other ranks get `Ok`.
 ///
 /// Each whole is cut into about as many cells as there are ranks, and one rank looks at the boxes in a
-/// cell. So no rank holds the boxes of all. Collective; an exchange and an allreduce, or two.
-pub fn check_cover(comm: &dyn Communicator, parts: &[&Entry]) -> Result<Local<()>> {
+/// cell. So no rank holds the boxes of all. Collective; an exchange and an allreduce, or two, and one more exchange
+/// with index lists.
+pub fn check_cover(
+    comm: &dyn Communicator,
+    parts: &[&Entry],
+    lists: &[OwnList],
+) -> Result<Local<()>> {
     let boxes = boxes_of_cells(comm, parts)?;
-    let first = first_wrong_place(comm, parts, &boxes);
+    let mut first = first_wrong_place(comm, parts, &boxes);
+    if !lists.is_empty() {
+        let wrong = first_wrong_index(comm, lists)?;
+        first = first.or(wrong.map(|wrong| WrongPlace {
+            field: parts.len() + wrong.field,
+            ..wrong
+        }));
+    }
     let most = i64::MAX;
     let field = first.as_ref().map_or(most, |wrong| wrong.field as i64);
     let [first_field] = collective::combine(comm, [Term::Min(field)])?.map(Agreed::get);
@@ -126,11 +144,11 @@ fn boxes_of_cells(comm: &dyn Communicator, parts: &[&Entry]) -> Result<Vec<Vec<(
 }
 
 /// An element that no rank has, or that two have.
-struct WrongPlace {
-    field: usize,
+pub(super) struct WrongPlace {
+    pub field: usize,
     /// The number of the element in the whole.
-    place: u64,
-    error: Error,
+    pub place: u64,
+    pub error: Error,
 }
 
 /// The first such element in the cells of this rank. Local.
@@ -228,6 +246,7 @@ mod tests {
             extents: vec![3, 2],
             whole: vec![5, 4],
             at: vec![0, 0],
+            link: Link::None,
         };
         let fields = [
             (entry("a", Role::Own), None),

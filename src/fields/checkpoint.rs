@@ -69,7 +69,7 @@ fn write(
 ) -> Result<()> {
     let listed = list_state(session, routine);
     let common = Common::of(session, listed.as_ref().ok())?;
-    let Listed { writer, lists } = listed?;
+    let Listed { mut writer, lists } = listed?;
     if !common.all_listed {
         return Ok(());
     }
@@ -80,9 +80,10 @@ fn write(
     }
     if !common.known_parts {
         session.fields_mut().know_parts(None);
+        let indices = std::mem::take(&mut writer.indices);
         let entries: Vec<&Entry> = parts_of(&writer.fields).collect();
         let comm = session.comm();
-        let covered = check_cover(comm, &entries)?.result();
+        let covered = check_cover(comm, &entries, &indices)?.result();
         let [wrong] = collective::combine(comm, [Term::any(covered.is_err())])?;
         if wrong.on_any() {
             return covered;
@@ -143,7 +144,7 @@ struct Lists {
     names: u64,
     /// A number of the values of all counts.
     counts: u64,
-    /// A number of this rank's boxes.
+    /// A number of this rank's boxes and index lists.
     parts: u64,
 }
 
@@ -163,7 +164,7 @@ impl Lists {
             values,
             names,
             counts: fingerprint(&to_message(&counts)?),
-            parts: boxes_of(parts_of(fields))?,
+            parts: places_of(fields)?,
         })
     }
 }
@@ -212,10 +213,16 @@ fn with_values(field: &Stored) -> (&Entry, Option<u32>) {
     (&field.entry, same.then_some(field.section.crc))
 }
 
-/// A number of this rank's boxes.
-fn boxes_of<'a>(parts: impl Iterator<Item = &'a Entry>) -> Result<u64> {
-    let boxes: Vec<_> = parts
+/// A number of this rank's boxes and index lists.
+fn places_of(fields: &[Stored]) -> Result<u64> {
+    let boxes: Vec<_> = parts_of(fields)
         .map(|part| (&part.name, part.region(), &part.whole))
         .collect();
-    Ok(fingerprint(&to_message(&boxes)?))
+    let indices = fields
+        .iter()
+        .filter(|field| field.entry.role == Role::Index);
+    let indices: Vec<_> = indices
+        .map(|field| (&field.entry.name, &field.entry.whole, &field.section.blocks))
+        .collect();
+    Ok(fingerprint(&to_message(&(boxes, indices))?))
 }

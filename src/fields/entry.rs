@@ -27,12 +27,23 @@ pub enum Role {
     Same = 2,
     /// A number on which the list depends.
     Count = 3,
+    /// The numbers in the whole of the elements that this rank has in other fields.
+    Index = 4,
+    /// Each rank has the elements of a whole that an index list names.
+    Indexed = 5,
 }
 
 impl Role {
     /// The role of this number in a file.
     pub fn of_code(code: u8) -> Option<Role> {
-        let all = [Role::Own, Role::Part, Role::Same, Role::Count];
+        let all = [
+            Role::Own,
+            Role::Part,
+            Role::Same,
+            Role::Count,
+            Role::Index,
+            Role::Indexed,
+        ];
         all.into_iter().find(|role| *role as u8 == code)
     }
 
@@ -42,6 +53,8 @@ impl Role {
             Role::Part => "of parts of a whole",
             Role::Same => "the same on all ranks",
             Role::Count => "a count",
+            Role::Index => "an index list",
+            Role::Indexed => "of elements by index",
         }
     }
 }
@@ -122,6 +135,39 @@ pub enum Place<'a> {
         /// The index, from 0 on, of this rank's first element in it.
         at: &'a [i64],
     },
+    /// The elements of a whole that an index list names: the slowest dimension has one place for each index.
+    Indexed {
+        /// The list.
+        list: &'a KnownIndex,
+    },
+}
+
+/// An index list that the program has listed before its fields.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownIndex {
+    /// Its name, with the names of the lists that it is in.
+    pub name: String,
+    /// Number of indices of this rank.
+    pub count: u64,
+    /// Number of elements of the whole.
+    pub whole: u64,
+}
+
+/// What index lists have to do with a field.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Link {
+    /// Nothing.
+    #[default]
+    None,
+    /// The field is an index list.
+    List {
+        /// Number of indices.
+        count: u64,
+        /// The number that the program gives the first element of the whole.
+        first: i64,
+    },
+    /// The name of the list that says which elements this rank has.
+    By(String),
 }
 
 /// Options of the next field.
@@ -150,8 +196,11 @@ pub struct Entry {
     pub extents: Vec<u64>,
     /// Extents of the whole. Empty if the field has no whole.
     pub whole: Vec<u64>,
-    /// Index of the first element in the whole; empty if the field has no whole.
+    /// Index of the first element in the whole; empty if the field is no part of a whole.
     pub at: Vec<u64>,
+    /// What index lists have to do with it. Of an index list, `extents` is the number of its bytes, and `whole` the
+    /// number of elements of the whole.
+    pub link: Link,
 }
 
 /// A field that the program lists in a restart.
@@ -174,8 +223,12 @@ impl Entry {
     /// `float64[4, 5] of [8, 5]`, in the order of the program.
     pub fn shape(&self) -> String {
         let turned = |extents: &[u64]| list(&self.order.turned(extents));
-        let whole = match self.role {
-            Role::Part => format!(" of {}", turned(&self.whole)),
+        let whole = match (self.role, &self.link) {
+            (Role::Part, _) => format!(" of {}", turned(&self.whole)),
+            (_, Link::By(list)) => format!(" of {} by index \"{list}\"", turned(&self.whole)),
+            (_, Link::List { count, .. }) => {
+                return format!("{count} indices of {}", turned(&self.whole));
+            }
             _ => String::new(),
         };
         let extents = if self.extents.is_empty() {
@@ -196,12 +249,36 @@ impl Entry {
         self.count() * self.kind.size()
     }
 
+    /// Elements for each place of the slowest dimension.
+    pub fn row(&self) -> u64 {
+        self.extents.iter().skip(1).product()
+    }
+
+    /// Bytes that are not cut in the middle by a block: an element, or all elements of an index.
+    pub fn unit(&self) -> u64 {
+        match self.role {
+            Role::Indexed => self.row() * self.kind.size(),
+            _ => self.kind.size(),
+        }
+    }
+
+    /// The number of elements of the whole, and of indices, of an index list.
+    pub fn of_index(&self) -> Option<(u64, u64)> {
+        match (&self.whole[..], &self.link) {
+            ([whole], Link::List { count, .. }) => Some((*whole, *count)),
+            _ => None,
+        }
+    }
+
     /// Number of bytes of a field whose entry was read; `None` if the numbers of the entry cannot be right.
     pub fn sane_bytes(&self) -> Option<u64> {
         for numbers in [&self.extents, &self.whole] {
             let mut nonzero = numbers.iter().filter(|n| **n > 0);
             let all = nonzero.try_fold(self.kind.size().max(1), |all, n| all.checked_mul(*n))?;
             i64::try_from(all).ok()?;
+        }
+        if self.role == Role::Index {
+            return self.of_index().map(|_| self.bytes());
         }
         let mut dims = self.at.iter().zip(&self.extents).zip(&self.whole);
         let inside =
@@ -246,7 +323,13 @@ impl Entry {
         of_old_rank: bool,
     ) -> Option<String> {
         let any_box = self.role == Role::Part && !of_old_rank;
+        let any_box = any_box || matches!(self.role, Role::Index | Role::Indexed);
+        let same_list = match (&self.link, &stored.link) {
+            (Link::By(ours), Link::By(theirs)) => ours == theirs,
+            _ => true,
+        };
         let same = self.role == stored.role
+            && same_list
             && (self.kind == stored.kind || convertible)
             && self.whole == stored.whole
             && self.extents.len() == stored.extents.len()
@@ -339,6 +422,37 @@ fn part(mut entry: Entry, whole: &[i64], at: &[i64]) -> Result<Entry> {
     Ok(entry)
 }
 
+/// Makes an entry that of elements by index.
+fn indexed(mut entry: Entry, list: &KnownIndex) -> Result<Entry> {
+    let Some(places) = entry.extents.first().copied() else {
+        let what = "a scalar has no elements by index; use SCR_Same if all ranks have it";
+        return Err(wrong(&entry.name, what));
+    };
+    if places != list.count {
+        let what = format!(
+            "its {} dimension has {places} places, and the index list \"{}\" has {} indices",
+            match entry.order {
+                Order::Row => "first",
+                Order::Column => "last",
+            },
+            list.name,
+            list.count
+        );
+        return Err(wrong(&entry.name, what));
+    }
+    entry.whole = entry.extents.clone();
+    if let Some(whole) = entry.whole.first_mut() {
+        *whole = list.whole;
+    }
+    if !fits(entry.kind, &entry.whole) {
+        let what = format!("the whole {} is too large", self::list(&entry.whole));
+        return Err(wrong(&entry.name, what));
+    }
+    entry.role = Role::Indexed;
+    entry.link = Link::By(list.name.clone());
+    Ok(entry)
+}
+
 /// Checks the arguments of a field whose full name is `name`, and gives its entry and the strides of its
 /// memory, slowest dimension first.
 ///
@@ -373,11 +487,13 @@ pub fn check(
         extents,
         whole: Vec::new(),
         at: Vec::new(),
+        link: Link::None,
     };
     match spec.place {
         Place::Own => {}
         Place::Same => entry.role = Role::Same,
         Place::Part { whole, at } => entry = part(entry, whole, at)?,
+        Place::Indexed { list } => entry = indexed(entry, list)?,
     }
     if entry.bytes() > 0 && !has_memory {
         let what = format!(

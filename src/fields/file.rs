@@ -10,7 +10,7 @@
 //! The table is at the end, so that a file is written in one pass. `docs/formats/fields.md` has the whole
 //! format.
 
-use super::entry::{Entry, MAX_NAME, MAX_RANK, Order, Role};
+use super::entry::{Entry, Link, MAX_NAME, MAX_RANK, Order, Role};
 use super::kind::Kind;
 use crate::store::File;
 use crate::system::size::scaled;
@@ -135,8 +135,8 @@ fn unseal<'a>(bytes: &'a [u8], magic: &[u8; 8], what: &str) -> Result<ByteReader
     Ok(reader)
 }
 
-/// Adds the record of a field to a table.
-fn encode_field(out: &mut Vec<u8>, field: &Stored) {
+/// Adds the record of a field to a table; `before` are the fields that have records.
+fn encode_field(out: &mut Vec<u8>, field: &Stored, before: &[Stored]) {
     let (entry, section) = (&field.entry, &field.section);
     let begin = out.len();
     out.extend([0; 4]);
@@ -152,6 +152,17 @@ fn encode_field(out: &mut Vec<u8>, field: &Stored) {
     for numbers in [&entry.extents, &entry.whole, &entry.at] {
         out.extend(numbers.iter().flat_map(|n| n.to_le_bytes()));
     }
+    match &entry.link {
+        Link::None => {}
+        Link::List { count, first } => {
+            out.extend(count.to_le_bytes());
+            out.extend(first.to_le_bytes());
+        }
+        Link::By(list) => {
+            let number = before.iter().position(|field| field.entry.name == *list);
+            out.extend((number.unwrap_or(before.len()) as u64).to_le_bytes());
+        }
+    }
     out.extend(sums.iter().flat_map(|n| n.to_le_bytes()));
     out.extend(entry.name.as_bytes());
     let length = (out.len() - begin).next_multiple_of(8);
@@ -164,8 +175,9 @@ fn encode_field(out: &mut Vec<u8>, field: &Stored) {
 /// Table and trailer of a file, which begin at `offset`.
 pub fn encode_end(table: &Table, offset: u64) -> Vec<u8> {
     let mut out = Vec::new();
-    for field in &table.fields {
-        encode_field(&mut out, field);
+    for (number, field) in table.fields.iter().enumerate() {
+        let before = table.fields.get(..number).unwrap_or_default();
+        encode_field(&mut out, field, before);
     }
     let length = out.len() as u64;
     let size = offset + length + ENDS;
@@ -247,23 +259,24 @@ fn decode_file(file: &dyn File) -> Result<Table> {
 
 /// The records of a table. `end`: where the bytes of the fields end.
 fn decode_fields(bytes: &[u8], end: u64) -> Result<Vec<Stored>> {
-    let mut fields = Vec::new();
+    let mut fields: Vec<Stored> = Vec::new();
     let mut reader = ByteReader { bytes };
     while !reader.bytes.is_empty() {
         let at = (bytes.len() - reader.bytes.len()) as u64;
-        fields.push(decode_field(&mut reader, end).map_err(|error| match error {
+        let field = decode_field(&mut reader, end, &fields).map_err(|error| match error {
             Error::Format { path, what, .. } => Error::Format {
                 path,
                 offset: at,
                 what,
             },
             other => other,
-        })?);
+        })?;
+        fields.push(field);
     }
     Ok(fields)
 }
 
-fn decode_field(all: &mut ByteReader<'_>, end: u64) -> Result<Stored> {
+fn decode_field(all: &mut ByteReader<'_>, end: u64, before: &[Stored]) -> Result<Stored> {
     let length = ByteReader { bytes: all.bytes }.u32()? as usize;
     let mut reader = ByteReader {
         bytes: all.take(length)?,
@@ -286,8 +299,20 @@ fn decode_field(all: &mut ByteReader<'_>, end: u64) -> Result<Stored> {
         reader.u32()? as usize,
     );
     let extents = reader.numbers(rank)?;
-    let of_whole = if role == Role::Part { rank } else { 0 };
-    let (whole, at) = (reader.numbers(of_whole)?, reader.numbers(of_whole)?);
+    let (of_whole, of_place) = match role {
+        Role::Part => (rank, rank),
+        Role::Index | Role::Indexed => (rank, 0),
+        Role::Own | Role::Same | Role::Count => (0, 0),
+    };
+    let (whole, at) = (reader.numbers(of_whole)?, reader.numbers(of_place)?);
+    let link = match role {
+        Role::Index => Link::List {
+            count: reader.u64()?,
+            first: i64::from_le_bytes(reader.array()?),
+        },
+        Role::Indexed => Link::By(list_of(&mut reader, &extents, &whole, before)?),
+        Role::Own | Role::Part | Role::Same | Role::Count => Link::None,
+    };
     let blocks = reader.checksums(sums)?;
     let name = std::str::from_utf8(reader.take(name)?);
     let entry = Entry {
@@ -298,14 +323,16 @@ fn decode_field(all: &mut ByteReader<'_>, end: u64) -> Result<Stored> {
         extents,
         whole,
         at,
+        link,
     };
     let bytes = entry
         .sane_bytes()
         .ok_or_else(|| bad("extents that are too large"))?;
     let inside = offset.checked_add(bytes).is_some_and(|after| after <= end);
     // A reader has a block in memory.
-    let small = block <= kind.size().max(BLOCK as u64);
-    let fits = bytes == 0 || (block > 0 && small && kind.size() > 0 && block % kind.size() == 0);
+    let unit = entry.unit();
+    let small = block <= unit.max(BLOCK as u64);
+    let fits = bytes == 0 || (block > 0 && small && unit > 0 && block % unit == 0);
     if !inside || !fits || (bytes > 0 && bytes.div_ceil(block) != blocks.len() as u64) {
         return Err(bad("bytes that are not in the file"));
     }
@@ -318,6 +345,31 @@ fn decode_field(all: &mut ByteReader<'_>, end: u64) -> Result<Stored> {
             blocks,
         },
     })
+}
+
+/// The name of the index list of a field; the field must have the shape that the list says.
+fn list_of(
+    reader: &mut ByteReader<'_>,
+    extents: &[u64],
+    whole: &[u64],
+    before: &[Stored],
+) -> Result<String> {
+    let number = usize::try_from(reader.u64()?).unwrap_or(usize::MAX);
+    let list = before.get(number).map(|field| &field.entry);
+    let fits = |list: &&Entry| {
+        let rest = |numbers: &[u64]| numbers.get(1..).map(<[u64]>::to_vec);
+        let first = extents.first().zip(whole.first());
+        let same = list.of_index().zip(first);
+        same.is_some_and(|((of, count), (places, all))| (of, count) == (*all, *places))
+            && rest(extents) == rest(whole)
+    };
+    match list.filter(fits) {
+        Some(list) => Ok(list.name.clone()),
+        None => Err(Error::format(
+            0,
+            "a record of the table has another shape than its index list",
+        )),
+    }
 }
 
 /// Takes numbers from the beginning of bytes.

@@ -19,6 +19,7 @@ fn write(dir: &Path) -> PathBuf {
     let place = Place::Part {
         whole: &[3, 8],
         at: &[0, 6],
+        link: Link::None,
     };
     let spec = Spec {
         name: "u",
@@ -40,6 +41,7 @@ fn write(dir: &Path) -> PathBuf {
         extents: Vec::new(),
         whole: Vec::new(),
         at: Vec::new(),
+        link: Link::None,
     };
     writer
         .put(count, &[], Some(&Slice::new(&mut [-1i64])))

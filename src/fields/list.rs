@@ -1,7 +1,12 @@
 //! The handle that the program's routine gets: it lists the state through it, to be written or to be read.
 
-use super::entry::{Entry, Listed, Options, Order, Role, Spec, check, check_name, wrong};
+use super::entry::{
+    Entry, KnownIndex, Link, Listed, Options, Order, Role, Spec, check, check_name, wrong,
+};
 use super::finding::{Finding, Found};
+use super::index::Given;
+use super::index::cover::OwnList;
+use super::index::spread::ListedIndex;
 use super::kind::{Class, Kind};
 use super::memory::{Memory, Slice};
 use super::reader::FieldReader;
@@ -39,6 +44,8 @@ pub(super) enum Mode<'a> {
 pub(super) struct Comparison {
     pub sources: Sources,
     pub listed: Vec<Listed>,
+    /// The index lists of the program.
+    pub indices: Vec<ListedIndex>,
     /// Names of counts, and of fields that the program no longer has.
     pub others: HashSet<String>,
 }
@@ -66,6 +73,8 @@ pub struct List<'a> {
     order: Order,
     next: Options,
     names: HashSet<(String, Option<u64>)>,
+    /// The index lists so far.
+    indices: Vec<KnownIndex>,
     failed: Option<Finding>,
 }
 
@@ -78,6 +87,7 @@ impl<'a> List<'a> {
             order: Order::Row,
             next: Options::default(),
             names: HashSet::new(),
+            indices: Vec::new(),
             failed: None,
         }
     }
@@ -90,6 +100,40 @@ impl<'a> List<'a> {
     /// and the checkpoint, or the restart, fails on all ranks, whatever the routine returns.
     pub fn field(&mut self, spec: Spec<'_>, memory: Option<&mut dyn Memory>) -> Result<()> {
         self.unless_failed(|list| list.try_field(&spec, memory))
+    }
+
+    /// Lists the numbers in a whole of the elements that this rank has, for the fields that follow
+    /// ([`Place::Indexed`](super::Place)). When the state is written, all ranks together list each element once. When
+    /// it is read, the indices are those that the program needs now, in any order; several ranks may list the same.
+    ///
+    /// # Errors
+    /// As [`List::field`]; or an index is not in the whole.
+    pub fn index(&mut self, given: &Given<'_>) -> Result<()> {
+        self.unless_failed(|list| list.try_index(given))
+    }
+
+    /// The index list of this name, which was listed before; in this list, or in one that it is in.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn known_index(&mut self, name: &str) -> Result<KnownIndex> {
+        self.unless_failed(|list| {
+            let depth = list.inside.len();
+            let names = (0..=depth)
+                .rev()
+                .map(|depth| list.inside[..depth].concat() + name);
+            let mut found = names.filter_map(|name| {
+                let mut known = list.indices.iter();
+                known.find(|index| index.name == name)
+            });
+            found.next().cloned().ok_or_else(|| {
+                wrong(
+                    name,
+                    "no index list has this name; list it with SCR_Index before its fields",
+                )
+                .into()
+            })
+        })
     }
 
     /// Lists a number on which the rest of the list depends, as the number of fields that follow, or an extent.
@@ -260,6 +304,58 @@ impl<'a> List<'a> {
         }
     }
 
+    fn try_index(&mut self, given: &Given<'_>) -> Found<()> {
+        let name = self.full(given.name);
+        check_name(&name)?;
+        let options = self.begin_field(&name)?;
+        if options.from.is_some() {
+            let what = "the index list of an old rank cannot be read; list the indices that this rank needs";
+            return Err(wrong(&name, what).into());
+        }
+        let ids = Given {
+            name: &name,
+            ..*given
+        }
+        .encode()?;
+        let whole = given.whole as u64;
+        let entry = Entry {
+            name: name.clone(),
+            kind: Kind::new(Class::Bytes, 1),
+            role: Role::Index,
+            order: Order::Row,
+            extents: vec![ids.bytes.len() as u64],
+            whole: vec![whole],
+            at: Vec::new(),
+            link: Link::List {
+                count: ids.count,
+                first: given.first,
+            },
+        };
+        self.indices.push(KnownIndex {
+            name: name.clone(),
+            count: ids.count,
+            whole,
+        });
+        match &mut self.mode {
+            Mode::Write(writer) => {
+                let first = given.first;
+                let list = OwnList {
+                    name,
+                    whole,
+                    first,
+                    ids,
+                };
+                Ok(writer.put_index(entry, list)?)
+            }
+            Mode::Compare(comparison) => {
+                comparison.listed.push(Listed { entry, options });
+                comparison.indices.push(ListedIndex { name, whole, ids });
+                Ok(())
+            }
+            Mode::Read(reader) => reader.skip_index(&Listed { entry, options }, &ids),
+        }
+    }
+
     fn try_count(&mut self, name: &str, value: &mut i64) -> Found<()> {
         let name = self.full(name);
         check_name(&name)?;
@@ -274,6 +370,7 @@ impl<'a> List<'a> {
                     extents: Vec::new(),
                     whole: Vec::new(),
                     at: Vec::new(),
+                    link: Link::None,
                 };
                 let memory = Slice::new(std::slice::from_mut(value));
                 return Ok(writer.put(entry, &[], Some(&memory))?);
@@ -361,10 +458,15 @@ impl<'a> List<'a> {
         };
         Ok(field.map(|field| {
             let entry = &field.entry;
-            let all = entry.role == Role::Part && options.from.is_none() && !same_ranks;
+            let of_whole = matches!(entry.role, Role::Part | Role::Index | Role::Indexed);
+            let all = of_whole && options.from.is_none() && !same_ranks;
+            let (kind, own) = match entry.of_index() {
+                Some((_, count)) => (Kind::new(Class::Integer, 8), vec![count]),
+                None => (entry.kind, entry.extents.clone()),
+            };
             StoredField {
-                kind: entry.kind,
-                extents: turned(if all { &entry.whole } else { &entry.extents }),
+                kind,
+                extents: turned(if all { &entry.whole } else { &own }),
                 whole: turned(&entry.whole),
                 at: if all {
                     vec![0; entry.at.len()]

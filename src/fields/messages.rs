@@ -91,6 +91,7 @@ mod tests {
             extents: vec![1; whole.len()],
             whole: whole.to_vec(),
             at: vec![0; whole.len()],
+            link: Link::None,
         }
     }
 

@@ -6,6 +6,7 @@
 //! | `list` | the handle that the routine gets |
 //! | `entry`, `kind` | what one call says of a field, and what is wrong with it |
 //! | `memory`, `walk` | the memory of a field, and its elements in the order of files |
+//! | `index` | fields of unstructured codes: elements by their number in the whole |
 //! | `region` | boxes in a whole: where they meet, holes, overlaps, cells |
 //! | `file`, `write`, `sources` | the file of a rank: format, writer, reader |
 //! | `agreement` | whether all ranks list the same, and whether parts make up their wholes |
@@ -26,6 +27,7 @@ mod convert;
 pub mod entry;
 pub mod file;
 mod finding;
+pub mod index;
 pub mod kind;
 mod list;
 pub mod memory;
@@ -39,7 +41,8 @@ pub mod walk;
 pub mod write;
 
 pub use checkpoint::{checkpoint, checkpoint_if_needed};
-pub use entry::{MAX_NAME, MAX_RANK, Options, Order, Place, Spec};
+pub use entry::{KnownIndex, MAX_NAME, MAX_RANK, Options, Order, Place, Spec};
+pub use index::{Given, Indices};
 pub use kind::{Class, Kind};
 pub use list::{List, Pass, StoredField};
 pub use memory::{Element, Memory, Slice};

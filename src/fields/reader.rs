@@ -2,15 +2,18 @@
 
 use super::convert::convert;
 use super::entry::{Entry, Listed};
+use super::file::fingerprint;
 use super::finding::{Finding, Found};
+use super::index::{self, ids::Ids, positions::Positions, spread::IndexSpread};
 use super::kind::Kind;
-use super::memory::{Memory, scatter};
+use super::memory::{Memory, gather, scatter};
 use super::messages::wrong_message;
 use super::region::Region;
 use super::sources::{Sources, chunk_of, chunks_in};
 use super::spread::{Spread, open_message};
 use crate::comm::{Communicator, deliver};
 use crate::{Error, Result};
+use std::collections::HashMap;
 
 /// The source of a listed field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +24,15 @@ pub(super) enum Want {
     Local { rank: u64, number: usize },
     /// The readers of several files send the field. `part` is its number among the parts.
     Spread { part: usize },
+}
+
+/// A field that the readers of several files send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    /// The number of a box among the boxes.
+    Box(usize),
+    /// The number of a field by index among such fields.
+    Indexed(usize),
 }
 
 /// A field of the list, and where it comes from.
@@ -36,8 +48,13 @@ pub(super) struct FieldReader {
     pub sources: Sources,
     pub wanted: Vec<Wanted>,
     pub spread: Option<Spread>,
+    pub indices: Option<IndexSpread>,
+    /// What each part is.
+    pub parts: Vec<Part>,
     /// The number of rounds in which each part is sent: the largest number of any rank.
     pub rounds: Vec<u64>,
+    /// A number of each index list that was compared.
+    pub lists: HashMap<String, u64>,
     /// The next field, and the next part.
     pub next: usize,
     pub next_part: usize,
@@ -70,6 +87,69 @@ impl Destination<'_> {
     }
 }
 
+impl Destination<'_> {
+    /// Puts the elements of a message where their indices are in this rank's list. Their number.
+    fn put_indexed(&mut self, positions: &Positions, message: &[u8]) -> Result<u64> {
+        let whole = self.entry.whole.first().copied().unwrap_or(0);
+        let (runs, bytes) = index::spread::open_message(message, whole)?;
+        let converted;
+        let mut left = if self.kind == self.entry.kind {
+            bytes
+        } else {
+            converted = convert(self.kind, self.entry.kind, bytes);
+            &converted
+        };
+        let walk = self.entry.walk_in(&self.entry.region(), self.strides);
+        let (row, unit) = (self.entry.row(), self.entry.unit());
+        let mut put = 0;
+        for run in runs {
+            let run = run?;
+            let all = positions.each(run, |at, count| {
+                let length = usize::try_from(count * unit).unwrap_or(usize::MAX);
+                let (now, rest) = left
+                    .split_at_checked(length)
+                    .ok_or_else(|| wrong_message("it ends too early"))?;
+                left = rest;
+                scatter(self.memory, &walk, at * row, now)
+            })?;
+            if !all {
+                return Err(wrong_message(
+                    "it has an index that is not in this rank's list",
+                ));
+            }
+            put += run.count;
+        }
+        match left {
+            [] => Ok(put),
+            _ => Err(wrong_message("it has more bytes than elements")),
+        }
+    }
+
+    /// Copies the elements of indices that this rank's list has more than once.
+    fn repeat(&mut self, positions: &Positions) -> Result<()> {
+        const MOST: u64 = 1 << 20;
+        let walk = self.entry.walk_in(&self.entry.region(), self.strides);
+        let (row, unit) = (self.entry.row(), self.entry.unit().max(1));
+        let mut bytes = Vec::new();
+        for again in positions.again() {
+            let step = (MOST / unit).max(1);
+            for from in (0..again.count).step_by(step as usize) {
+                let count = step.min(again.count - from);
+                let (source, target) = ((again.first + from) * row, (again.at + from) * row);
+                bytes.clear();
+                gather(
+                    self.memory,
+                    &walk,
+                    (source, source + count * row),
+                    &mut bytes,
+                )?;
+                scatter(self.memory, &walk, target, &bytes)?;
+            }
+        }
+        Ok(())
+    }
+}
+
 impl FieldReader {
     /// Checks all bytes of the fields that this rank reads for itself. Local.
     pub fn verify_local(&mut self) -> Found<()> {
@@ -94,25 +174,7 @@ impl FieldReader {
         memory: Option<&mut dyn Memory>,
     ) -> Found<()> {
         self.sources.goes_on();
-        let Some(wanted) = self
-            .wanted
-            .get(self.next)
-            .filter(|wanted| wanted.listed == *listed)
-        else {
-            let before = self.wanted.get(self.next);
-            let before = before.map_or("nothing more".to_string(), |wanted| {
-                wanted.listed.entry.to_string()
-            });
-            let what = format!(
-                "the routine lists {} as number {} when the state is read, and listed {before} when it was compared; \
-                 the list may depend on counts, and on nothing that is read",
-                listed.entry,
-                self.next + 1
-            );
-            return Err(Error::usage("SCR_Restore", what).into());
-        };
-        let (want, kind) = (wanted.want, wanted.kind);
-        self.next += 1;
+        let (want, kind) = self.next_wanted(listed)?;
         let mut target = memory.map(|memory| Destination {
             entry: &listed.entry,
             strides,
@@ -130,6 +192,46 @@ impl FieldReader {
                 self.receive(comm, part, target.as_mut())
             }
         }
+    }
+
+    /// An index list is listed again: it must be the one that was compared. Local.
+    pub fn skip_index(&mut self, listed: &Listed, ids: &Ids) -> Found<()> {
+        self.next_wanted(listed)?;
+        let same = |kept: &u64| *kept == fingerprint_of_ids(ids);
+        match self.lists.get(&listed.entry.name).is_some_and(same) {
+            true => Ok(()),
+            false => {
+                let what = format!(
+                    "the index list \"{}\" has other indices when the state is read than when it was compared",
+                    listed.entry.name
+                );
+                Err(Error::usage("SCR_Restore", what).into())
+            }
+        }
+    }
+
+    /// Where the next field of the list comes from; it must be the one that was compared.
+    fn next_wanted(&mut self, listed: &Listed) -> Found<(Want, Kind)> {
+        let Some(wanted) = self
+            .wanted
+            .get(self.next)
+            .filter(|wanted| wanted.listed == *listed)
+        else {
+            let before = self.wanted.get(self.next);
+            let before = before.map_or("nothing more".to_string(), |wanted| {
+                wanted.listed.entry.to_string()
+            });
+            let what = format!(
+                "the routine lists {} as number {} when the state is read, and listed {before} when it was compared; \
+                 the list may depend on counts, and on nothing that is read",
+                listed.entry,
+                self.next + 1
+            );
+            return Err(Error::usage("SCR_Restore", what).into());
+        };
+        let found = (wanted.want, wanted.kind);
+        self.next += 1;
+        Ok(found)
     }
 
     fn read_local(&mut self, rank: u64, number: usize, target: &mut Destination<'_>) -> Found<()> {
@@ -158,13 +260,11 @@ impl FieldReader {
         mut target: Option<&mut Destination<'_>>,
     ) -> Found<()> {
         let mut found = Ok(());
+        let mut put = 0;
+        let what = self.parts.get(part).copied();
         for round in 0..self.rounds.get(part).copied().unwrap_or(0) {
             self.sources.goes_on();
-            let messages = match &self.spread {
-                Some(spread) => spread.messages(&mut self.sources, part, round),
-                None => Ok(Vec::new()),
-            };
-            let messages = messages.unwrap_or_else(|finding| {
+            let messages = self.messages(what, round).unwrap_or_else(|finding| {
                 found = Err(finding);
                 Vec::new()
             });
@@ -176,14 +276,49 @@ impl FieldReader {
                 }
             };
             for (_, message) in received {
-                let put = open_message(&message).and_then(|(head, bytes)| match &mut target {
-                    Some(target) => target.put(&head.region, head.from, bytes),
-                    None => Ok(()),
-                });
-                found = found.and(put.map_err(Finding::from));
+                let done = match (&mut target, self.positions(what)) {
+                    (None, _) => Ok(0),
+                    (Some(target), Some(positions)) => target.put_indexed(positions, &message),
+                    (Some(target), None) => open_message(&message)
+                        .and_then(|(head, bytes)| target.put(&head.region, head.from, bytes))
+                        .map(|()| 0),
+                };
+                match done {
+                    Ok(count) => put += count,
+                    Err(error) => found = found.and(Err(error.into())),
+                }
             }
         }
-        found
+        match (target, self.positions(what)) {
+            (Some(target), Some(positions)) => {
+                let repeated: Found<()> = target.repeat(positions).map_err(Finding::from);
+                found
+                    .and(repeated)
+                    .and_then(|()| complete(target, positions, put))
+            }
+            _ => found,
+        }
+    }
+
+    /// The messages of one round of a part. Local.
+    fn messages(&mut self, part: Option<Part>, round: u64) -> Found<Vec<(usize, Vec<u8>)>> {
+        match (part, &self.spread, &mut self.indices) {
+            (Some(Part::Box(number)), Some(spread), _) => {
+                spread.messages(&mut self.sources, number, round)
+            }
+            (Some(Part::Indexed(number)), _, Some(indices)) => {
+                indices.messages(&mut self.sources, number, round)
+            }
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// The positions in this rank's memory, of a field by index.
+    fn positions(&self, part: Option<Part>) -> Option<&Positions> {
+        match part {
+            Some(Part::Indexed(number)) => self.indices.as_ref()?.positions(number),
+            _ => None,
+        }
     }
 
     /// The routine has ended: takes part in the remaining messages between the other ranks.
@@ -208,4 +343,22 @@ impl FieldReader {
         }
         found
     }
+}
+
+/// A number of the indices of a list, in their order.
+pub(super) fn fingerprint_of_ids(ids: &Ids) -> u64 {
+    fingerprint(&ids.bytes)
+}
+
+/// Checks that the elements of all indices of this rank have come.
+fn complete(target: &Destination<'_>, positions: &Positions, put: u64) -> Found<()> {
+    let wanted: u64 = positions.sorted().map(|run| run.count).sum();
+    if put == wanted || target.entry.unit() == 0 {
+        return Ok(());
+    }
+    let what = format!(
+        "field \"{}\": {put} of the {wanted} elements of this rank's index list have come",
+        target.entry.name
+    );
+    Err(wrong_message(&what).into())
 }

@@ -194,7 +194,7 @@ impl Grid {
     }
 
     /// The cell of a dimension in which an index is.
-    fn number(&self, dim: usize, index: u64) -> u64 {
+    pub fn number(&self, dim: usize, index: u64) -> u64 {
         let (cells, whole) = (self.cells[dim], self.whole[dim].max(1));
         let guess = (u128::from(index) * u128::from(cells) / u128::from(whole)) as u64;
         if guess + 1 < cells && self.begin(dim, guess + 1) <= index {

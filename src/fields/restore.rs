@@ -2,11 +2,12 @@
 
 use super::agreement::{fingerprint_of, first_difference, signature};
 use super::convert::is_lossless;
-use super::entry::{Entry, Listed, Role, wrong};
+use super::entry::{Entry, Link, Listed, Role, wrong};
 use super::finding::{Agreed, Finding, Found, Stop};
+use super::index::spread::{IndexSpread, ListedIndex};
 use super::kind::Kind;
 use super::list::{Comparison, List, Mode};
-use super::reader::{FieldReader, Want, Wanted};
+use super::reader::{FieldReader, Part, Want, Wanted, fingerprint_of_ids};
 use super::sources::Sources;
 use super::spread::Spread;
 use crate::comm::{self, Communicator, Term, VerdictExt, collective, is_same, same};
@@ -15,7 +16,7 @@ use crate::format::Name;
 use crate::session::state::Call;
 use crate::session::{Session, Verdict};
 use crate::{Error, Result};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// The routine of a program.
 type Routine<'a> = dyn FnMut(&mut List<'_>) -> Result<()> + 'a;
@@ -145,6 +146,7 @@ fn compare_list(
     let mut comparison = Comparison {
         sources,
         listed: Vec::new(),
+        indices: Vec::new(),
         others: HashSet::new(),
     };
     let mut list = List::new(session, Mode::Compare(&mut comparison));
@@ -199,21 +201,32 @@ fn agree_on_list(comm: &dyn Communicator, compared: Found<Plan>) -> Agreed<Plan>
 
 /// Checks all bytes that are needed. Collective.
 fn verify(comm: &dyn Communicator, plan: Plan) -> Agreed<FieldReader> {
-    let mut spread = if plan.other_boxes {
-        Some(Spread::plan(comm, &plan.sources, &plan.parts)?)
-    } else {
-        None
-    };
-    let mut reader = plan.reader();
-    let mut verified = reader.verify_local();
-    match spread.take() {
-        Some(Ok(found)) => {
-            verified = verified.and_then(|()| found.verify(&mut reader.sources));
-            reader.spread = Some(found);
+    let mut plan = plan;
+    let mut planned = Ok(());
+    let (mut spread, mut indices) = (None, None);
+    if plan.other_boxes {
+        match Spread::plan(comm, &plan.sources, &plan.parts)? {
+            Ok(found) => spread = Some(found),
+            Err(finding) => planned = Err(finding),
         }
-        Some(Err(finding)) => verified = verified.and(Err(finding)),
-        None => {}
+        let indexed = std::mem::take(&mut plan.indexed);
+        // The same on all ranks, as they list the same fields.
+        if !indexed.is_empty() {
+            match IndexSpread::plan(comm, &mut plan.sources, &plan.used, indexed)? {
+                Ok(found) => indices = Some(found),
+                Err(finding) => planned = planned.and(Err(finding)),
+            }
+        }
     }
+    let mut reader = plan.reader();
+    let mut verified = reader.verify_local().and(planned);
+    if let Some(spread) = &spread {
+        verified = verified.and_then(|()| spread.verify(&mut reader.sources));
+    }
+    if let Some(indices) = &indices {
+        verified = verified.and_then(|()| indices.verify(&mut reader.sources));
+    }
+    (reader.spread, reader.indices) = (spread, indices);
     reader.rounds = agree_on_rounds(comm, &reader, verified)?;
     Ok(reader)
 }
@@ -224,9 +237,15 @@ fn agree_on_rounds(
     reader: &FieldReader,
     verified: Found<()>,
 ) -> Agreed<Vec<u64>> {
-    let spread = reader.spread.as_ref();
-    let rounds = |part| spread.map_or(0, |spread| spread.rounds(part) as i64);
-    let terms = (0..reader.rounds.len()).map(|part| Term::Max(rounds(part)));
+    let rounds = |part: &Part| match (part, &reader.spread, &reader.indices) {
+        (Part::Box(number), Some(spread), _) => spread.rounds(*number),
+        (Part::Indexed(number), _, Some(indices)) => indices.rounds(*number),
+        _ => 0,
+    };
+    let terms = reader
+        .parts
+        .iter()
+        .map(|part| Term::Max(rounds(part) as i64));
     let terms: Vec<Term> = terms.chain([Term::any(verified.is_err())]).collect();
     let mut terms = collective::combine_all(comm, terms)?;
     let failed = terms.pop().is_some_and(comm::Agreed::on_any);
@@ -257,9 +276,15 @@ fn refuse_unlisted(comm: &dyn Communicator, plan: &Plan) -> Agreed<()> {
 struct Plan {
     sources: Sources,
     wanted: Vec<Wanted>,
-    /// The parts of wholes, without parts of old ranks.
+    /// The boxes in wholes, without parts of old ranks.
     parts: Vec<Entry>,
-    /// A part is in another box than this rank's file has; when the ranks have agreed, on any rank.
+    /// The fields by index, with the numbers of their lists among the used ones.
+    indexed: Vec<(Entry, usize)>,
+    /// The index lists that these fields use.
+    used: Vec<ListedIndex>,
+    /// A number of each index list.
+    lists: HashMap<String, u64>,
+    /// A part is in another box than this rank's file has, or goes by another index list; when the ranks have agreed, on any rank.
     other_boxes: bool,
     /// The signatures that must be equal on all ranks.
     signatures: Vec<String>,
@@ -271,7 +296,9 @@ impl Wanted {
     /// True for a part of a whole that both the program and the checkpoint have.
     fn is_part(&self) -> bool {
         let Listed { entry, options } = &self.listed;
-        entry.role == Role::Part && options.from.is_none() && self.want != Want::Nothing
+        matches!(entry.role, Role::Part | Role::Indexed)
+            && options.from.is_none()
+            && self.want != Want::Nothing
     }
 }
 
@@ -279,19 +306,29 @@ impl Plan {
     /// The reader, for use once all ranks have found everything right.
     fn reader(self) -> FieldReader {
         let mut wanted = self.wanted;
-        let mut rounds = Vec::new();
+        let mut parts = Vec::new();
         if self.other_boxes {
+            let (mut boxes, mut indexed) = (0, 0);
             let listed = wanted.iter_mut().filter(|wanted| wanted.is_part());
             for (part, wanted) in listed.enumerate() {
                 wanted.want = Want::Spread { part };
-                rounds.push(0);
+                if wanted.listed.entry.role == Role::Part {
+                    parts.push(Part::Box(boxes));
+                    boxes += 1;
+                } else {
+                    parts.push(Part::Indexed(indexed));
+                    indexed += 1;
+                }
             }
         }
         FieldReader {
             sources: self.sources,
             wanted,
             spread: None,
-            rounds,
+            indices: None,
+            rounds: vec![0; parts.len()],
+            parts,
+            lists: self.lists,
             next: 0,
             next_part: 0,
             broken: None,
@@ -303,17 +340,28 @@ impl Plan {
         let Comparison {
             mut sources,
             listed,
+            indices,
             others,
         } = comparison;
         let same_ranks = sources.ranks == session.comm().size() as u64;
         let mut other_boxes = false;
+        let lists = indices.iter();
+        let lists = lists.map(|list| (list.name.clone(), fingerprint_of_ids(&list.ids)));
+        let lists = lists.collect();
         let mut wanted = Vec::with_capacity(listed.len());
         for listed in listed {
             let (want, kind) = compare(session, &mut sources, &listed, same_ranks)?;
             let one = Wanted { listed, want, kind };
             if let (true, Want::Local { rank, number }) = (one.is_part(), want) {
-                let stored = sources.field(rank, number)?;
-                other_boxes |= !same_ranks || stored.entry.region() != one.listed.entry.region();
+                other_boxes |= !same_ranks;
+                let (entry, stored) = (&one.listed.entry, sources.field(rank, number)?);
+                other_boxes |= match &entry.link {
+                    Link::By(list) => {
+                        let list = indices.iter().find(|index| index.name == *list);
+                        !list.is_some_and(|list| is_stored(&sources, rank, list))
+                    }
+                    _ => stored.entry.region() != entry.region(),
+                };
             }
             wanted.push(one);
         }
@@ -325,7 +373,7 @@ impl Plan {
         let known =
             |entry: &Entry| names.contains(entry.name.as_str()) || others.contains(&entry.name);
         let unlisted = stored
-            .filter(|(_, entry)| !known(entry))
+            .filter(|(_, entry)| entry.role != Role::Index && !known(entry))
             .map(|(number, _)| number)
             .collect();
         let common = wanted
@@ -334,17 +382,49 @@ impl Plan {
         let signatures = common
             .map(|wanted| signature(&wanted.listed.entry, None))
             .collect();
-        let parts = wanted.iter().filter(|wanted| wanted.is_part());
-        let parts = parts.map(|wanted| wanted.listed.entry.clone()).collect();
+        let entries = wanted.iter().filter(|wanted| wanted.is_part());
+        let entries = entries.map(|wanted| wanted.listed.entry.clone());
+        let (parts, by_index): (Vec<_>, Vec<_>) =
+            entries.partition(|entry| entry.role == Role::Part);
+        let (mut used, mut indexed): (Vec<ListedIndex>, _) = (Vec::new(), Vec::new());
+        for entry in by_index {
+            let Link::By(name) = &entry.link else {
+                continue;
+            };
+            let number = used.iter().position(|list| list.name == *name);
+            let number = number.unwrap_or_else(|| {
+                used.extend(indices.iter().find(|list| list.name == *name).cloned());
+                used.len().saturating_sub(1)
+            });
+            indexed.push((entry, number));
+        }
         Ok(Plan {
             sources,
             wanted,
             parts,
+            indexed,
+            used,
+            lists,
             other_boxes,
             signatures,
             unlisted,
         })
     }
+}
+
+/// True if the file of a rank has the same index list, in the same order. Local.
+fn is_stored(sources: &Sources, rank: u64, list: &ListedIndex) -> bool {
+    let number = sources
+        .opened(rank)
+        .and_then(|source| source.number(&list.name));
+    let stored = number.and_then(|number| sources.field(rank, number).ok());
+    stored.is_some_and(|stored| {
+        let block = (stored.section.block as usize).max(1);
+        let sums = list.ids.bytes.chunks(block).map(crc32fast::hash);
+        stored.entry.of_index() == Some((list.whole, list.ids.count))
+            && stored.entry.bytes() == list.ids.bytes.len() as u64
+            && sums.eq(stored.section.blocks.iter().copied())
+    })
 }
 
 /// The source of a listed field, and its kind in the file. Local.
@@ -361,9 +441,14 @@ fn compare(
         let what = format!("{ranks} ranks wrote the checkpoint; there is no rank {rank}");
         return Err(wrong(&entry.name, what).into());
     }
+    if entry.role == Role::Indexed && options.from.is_some() {
+        let what = "a field by index is read by its indices, whatever rank wrote them; leave SCR_From_rank out";
+        return Err(wrong(&entry.name, what).into());
+    }
     let source = sources.source(session, rank)?;
     let Some(number) = source.number(&entry.name) else {
-        if options.keep_if_missing {
+        // Fields that go by a list that is not there are not there themselves.
+        if options.keep_if_missing || entry.role == Role::Index {
             return Ok((Want::Nothing, entry.kind));
         }
         return Err(Finding::unfit(format!(
@@ -382,6 +467,7 @@ fn compare(
     let lossless = options.convert && is_lossless(stored.kind, entry.kind);
     let difference = entry.difference(stored, lossless, options.from.is_some());
     match difference {
+        None if entry.role == Role::Index => Ok((Want::Nothing, stored.kind)),
         None => Ok((want, stored.kind)),
         Some(mut what) => {
             if is_lossless(stored.kind, entry.kind) && stored.kind != entry.kind && !options.convert

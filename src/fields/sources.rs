@@ -73,6 +73,11 @@ impl Source {
         self.numbers.get(name).copied()
     }
 
+    /// An error in the content of the file, with its path.
+    pub fn is_damaged(&self, error: Error) -> Error {
+        error.in_file(&self.path)
+    }
+
     /// Reads bytes of a section, whole blocks from the first one on, and checks them. Local.
     fn read(&self, field: &Stored, from: u64, buffer: &mut [u8]) -> Result<()> {
         match &self.file {

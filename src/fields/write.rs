@@ -2,8 +2,9 @@
 
 use super::entry::Entry;
 use super::file::{ENDS, LARGE, Section, Stored, Table, block_of, encode_end, header, place_for};
+use super::index::cover::OwnList;
 use super::kind::Kind;
-use super::memory::{Memory, gather};
+use super::memory::{Memory, Slice, gather};
 use super::walk::Walk;
 use crate::Result;
 use crate::store::{File, Watch};
@@ -25,6 +26,8 @@ pub struct Writer {
     watch: Box<dyn Watch>,
     /// The fields so far.
     pub fields: Vec<Stored>,
+    /// The index lists so far.
+    pub indices: Vec<OwnList>,
 }
 
 impl Writer {
@@ -38,6 +41,7 @@ impl Writer {
             buffer,
             watch,
             fields: Vec::new(),
+            indices: Vec::new(),
         }
     }
 
@@ -79,11 +83,11 @@ impl Writer {
     ) -> Result<()> {
         // The program may have computed for long before this call.
         self.watch.moved(0);
-        let (size, bytes) = (entry.kind.size(), entry.bytes());
+        let bytes = entry.bytes();
         self.pad(place_for(self.end(), bytes))?;
         let mut sums = Sums::new(Section {
             offset: self.end(),
-            block: block_of(size),
+            block: block_of(entry.unit()),
             ..Section::default()
         });
         if let Some(memory) = memory.filter(|_| bytes > 0) {
@@ -99,6 +103,16 @@ impl Writer {
             entry,
             section: sums.end(),
         });
+        Ok(())
+    }
+
+    /// Writes an index list, and keeps it until the ranks have compared their lists.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn put_index(&mut self, entry: Entry, mut list: OwnList) -> Result<()> {
+        self.put(entry, &[1], Some(&Slice::of_bytes(&mut list.ids.bytes, 0)))?;
+        self.indices.push(list);
         Ok(())
     }
 

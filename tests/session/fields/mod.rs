@@ -2,6 +2,7 @@
 
 mod changes;
 mod damage;
+mod indexed;
 mod input;
 mod kinds;
 mod model;

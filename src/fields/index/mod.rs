@@ -1,0 +1,23 @@
+//! Fields whose elements have a number in the whole, in any order: the nodes of an unstructured mesh, the rows of a
+//! sparse matrix. An index list says which elements a rank has, and serves many fields.
+//!
+//! | file | what |
+//! |---|---|
+//! | `ids` | the bytes of an index list: runs and differences |
+//! | `given` | the indices that the program gives |
+//! | `positions` | where each index stands in the list of a rank |
+//! | `cells` | who has an index, and who needs it: each rank looks after one range of the whole |
+//! | `cover` | whether the lists of all ranks have each index once |
+//! | `spread` | a restart with other lists: who reads what for whom |
+
+mod cells;
+pub mod cover;
+mod given;
+pub mod ids;
+pub mod positions;
+pub mod spread;
+
+pub use given::{Given, Indices};
+
+/// The most elements of a whole.
+pub const MOST: u64 = 1 << 60;

@@ -1,0 +1,209 @@
+//! Fields by index: random partitions of a whole, on any number of ranks, compared with the number of each element.
+
+use super::{load, save};
+use crate::fields_on_ranks::Random;
+use crate::sampled::sampled;
+use crate::site::{Rank, Site, nodes};
+use scr::fields::{Element, Given, Indices, List, Place, Slice, Spec};
+
+/// The index lists of all ranks, from `first` on.
+type Lists = Vec<Vec<i64>>;
+
+/// A value that each element of the whole has.
+fn value(index: i64, component: i64) -> f64 {
+    index as f64 + component as f64 / 16.0
+}
+
+fn elements(list: &[i64], components: i64) -> Vec<f64> {
+    let of = |index: &i64| {
+        let index = *index;
+        (0..components).map(move |component| value(index, component))
+    };
+    list.iter().flat_map(of).collect()
+}
+
+/// Lists an array whose first dimension goes by the list "nodes".
+fn by_index<T: Element>(
+    list: &mut List<'_>,
+    (name, index): (&str, &str),
+    extents: &[i64],
+    data: &mut [T],
+) -> scr::Result<()> {
+    let known = list.known_index(index)?;
+    let spec = Spec {
+        name,
+        kind: T::KIND,
+        extents,
+        strides: None,
+        place: Place::Indexed { list: &known },
+    };
+    list.field(spec, Some(&mut Slice::new(data)))
+}
+
+/// A mesh: scalars and pairs on its nodes.
+struct Mesh {
+    first: i64,
+    whole: i64,
+}
+
+impl Mesh {
+    fn list(
+        &self,
+        list: &mut List<'_>,
+        own: &[i64],
+        scalar: &mut [f64],
+        pairs: &mut [f64],
+    ) -> scr::Result<()> {
+        list.index(&Given {
+            name: "nodes",
+            indices: Indices::Eight(own),
+            first: self.first,
+            whole: self.whole,
+        })?;
+        by_index(list, ("scalar", "nodes"), &[own.len() as i64], scalar)?;
+        by_index(list, ("pairs", "nodes"), &[own.len() as i64, 2, 1], pairs)
+    }
+
+    fn write(&self, rank: &mut Rank, name: &str, own: &[i64]) -> scr::Result<()> {
+        let (mut scalar, mut pairs) = (elements(own, 1), elements(own, 2));
+        save(rank, name, |list| {
+            self.list(list, own, &mut scalar, &mut pairs)
+        })
+    }
+
+    fn read(&self, rank: &mut Rank, own: &[i64]) -> Option<String> {
+        let (right, right_pairs) = (elements(own, 1), elements(own, 2));
+        let (mut scalar, mut pairs) = (vec![-1.0; right.len()], vec![-1.0; right_pairs.len()]);
+        let found = load(rank, |list| self.list(list, own, &mut scalar, &mut pairs));
+        let found = found.unwrap();
+        if found.is_some() {
+            assert!(scalar == right, "rank {} of {own:?}: {scalar:?}", rank.rank);
+            assert!(
+                pairs == right_pairs,
+                "rank {} of {own:?}: {pairs:?}",
+                rank.rank
+            );
+        }
+        found
+    }
+}
+
+/// A partition of the whole for writing: each index once.
+fn partition(mesh: &Mesh, ranks: usize, random: &mut Random) -> Lists {
+    let mut lists: Lists = vec![Vec::new(); ranks];
+    let style = random.below(4);
+    let block = 1 + random.below(7) as i64;
+    for index in 0..mesh.whole {
+        let rank = match style {
+            0 => index as usize * ranks / mesh.whole.max(1) as usize,
+            1 => (index / block) as usize % ranks,
+            // Some ranks may get nothing.
+            _ => random.below(ranks as u64) as usize,
+        };
+        lists[rank].push(index + mesh.first);
+    }
+    for list in &mut lists {
+        match random.below(3) {
+            0 => list.reverse(),
+            1 => shuffle(list, random),
+            _ => {}
+        }
+    }
+    lists
+}
+
+fn shuffle(list: &mut [i64], random: &mut Random) {
+    for at in (1..list.len()).rev() {
+        list.swap(at, random.below(at as u64 + 1) as usize);
+    }
+}
+
+/// The lists of a restart: a partition, or any indices, some of them several times.
+fn wanted(mesh: &Mesh, ranks: usize, random: &mut Random) -> Lists {
+    let mut lists = partition(mesh, ranks, random);
+    if mesh.whole > 0 && random.below(2) == 0 {
+        for list in &mut lists {
+            for _ in 0..random.below(20) {
+                list.push(mesh.first + random.below(mesh.whole as u64) as i64);
+            }
+        }
+    }
+    lists
+}
+
+#[test]
+fn any_number_of_ranks_restores_any_lists() {
+    for seed in sampled(1..=120u64) {
+        let mut random = Random(seed);
+        let mesh = Mesh {
+            first: random.below(2) as i64,
+            whole: [0, 1, 37, 400][random.below(4) as usize],
+        };
+        let old = 1 + random.below(8) as usize;
+        let bypass = ["0", "1"][random.below(2) as usize];
+        let site = Site::in_memory()
+            .set("SCR_FLUSH", "1")
+            .set("SCR_CACHE_BYPASS", bypass);
+        let written = partition(&mesh, old, &mut random);
+        site.run(&nodes(old), |rank| {
+            mesh.write(rank, "ck.1", &written[rank.rank]).unwrap();
+            mesh.write(rank, "ck.2", &written[rank.rank]).unwrap();
+        });
+        for _ in 0..3 {
+            let new = 1 + random.below(8) as usize;
+            let lists = match random.below(3) {
+                0 if new == old => written.clone(),
+                _ => wanted(&mesh, new, &mut random),
+            };
+            site.run(&nodes(new), |rank| {
+                let found = mesh.read(rank, &lists[rank.rank]);
+                assert_eq!(found.as_deref(), Some("ck.2"), "seed {seed}");
+            });
+        }
+    }
+}
+
+/// The error of a checkpoint with these lists, in which rank 0 lists first.
+fn refused(whole: i64, lists: &[&[i64]]) -> String {
+    let mesh = Mesh { first: 1, whole };
+    let site = Site::new();
+    let errors = site.run(&nodes(lists.len()), |rank| {
+        let error = mesh.write(rank, "ck.1", lists[rank.rank]).unwrap_err();
+        error.to_string()
+    });
+    assert!(errors.iter().all(|error| *error == errors[0]), "{errors:?}");
+    errors[0].clone()
+}
+
+#[test]
+fn lists_that_are_no_partition_are_refused_with_index_and_ranks() {
+    for (whole, lists, told) in [
+        (
+            5,
+            &[&[1i64, 2][..], &[4, 5]][..],
+            "no rank lists the index 3",
+        ),
+        (
+            5,
+            &[&[1, 2, 3], &[3, 4, 5]],
+            "ranks 0 and 1 both list the index 3",
+        ),
+        (
+            5,
+            &[&[1, 2, 3], &[5, 4, 5]],
+            "rank 1 lists the index 5 twice",
+        ),
+        (
+            4,
+            &[&[1, 2, 3], &[5, 4]],
+            "is the index 5; the whole has the indices 1 to 4",
+        ),
+        (2, &[&[1, 2], &[0]], "is the index 0"),
+    ] {
+        let error = refused(whole, lists);
+        assert!(
+            error.contains(told) && error.contains("\"nodes\""),
+            "{error}"
+        );
+    }
+}
