@@ -232,7 +232,7 @@ pub fn wrong_place(part: &Entry, cell: &Region, boxes: &[(usize, Region)]) -> Op
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fields::entry::Order;
+    use crate::fields::entry::{Link, Order};
     use crate::fields::kind::{Class, Kind};
 
     /// The number of a list is stored in each file.

@@ -1,6 +1,6 @@
 //! The bytes of a file of fields, as `docs/formats/fields.md` has them, and files that are damaged.
 
-use super::entry::{Entry, Order, Place, Role, Spec, check};
+use super::entry::{Entry, Link, Order, Place, Role, Spec, check};
 use super::file::{Table, read_table};
 use super::kind::{Class, Kind};
 use super::memory::Slice;
@@ -19,7 +19,6 @@ fn write(dir: &Path) -> PathBuf {
     let place = Place::Part {
         whole: &[3, 8],
         at: &[0, 6],
-        link: Link::None,
     };
     let spec = Spec {
         name: "u",

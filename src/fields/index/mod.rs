@@ -5,11 +5,12 @@
 //! |---|---|
 //! | `ids` | the bytes of an index list: runs and differences |
 //! | `given` | the indices that the program gives |
-//! | `positions` | where each index stands in the list of a rank |
+//! | `bits`, `positions` | where each index stands in the list of a rank |
 //! | `cells` | who has an index, and who needs it: each rank looks after one range of the whole |
 //! | `cover` | whether the lists of all ranks have each index once |
 //! | `spread` | a restart with other lists: who reads what for whom |
 
+mod bits;
 mod cells;
 pub mod cover;
 mod given;

@@ -1,5 +1,6 @@
 //! Where each index stands in the list of a rank.
 
+use super::bits::Bits;
 use super::ids::{Ids, Run};
 use crate::Result;
 
@@ -21,12 +22,27 @@ pub struct Again {
     pub count: u64,
 }
 
-/// The positions of all indices of a list.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Positions {
+/// The indices of a list, in the form that takes less memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Known {
     /// Ascending, without an index that is there twice.
-    runs: Vec<Placed>,
+    Runs(Vec<Placed>),
+    /// A bit for each index. `order` are the positions by the size of the index, if they do not ascend with it.
+    Bits { bits: Bits, order: Vec<u32> },
+}
+
+/// The positions of all indices of a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Positions {
+    known: Known,
     again: Vec<Again>,
+}
+
+/// The runs of a list, counted.
+struct Size {
+    runs: u64,
+    from: u64,
+    end: u64,
 }
 
 impl Positions {
@@ -35,51 +51,83 @@ impl Positions {
     /// # Errors
     /// The list is damaged.
     pub fn of(ids: &Ids, whole: u64) -> Result<Self> {
+        let mut size = Size {
+            runs: 0,
+            from: u64::MAX,
+            end: 0,
+        };
+        for run in ids.runs(whole) {
+            let run = run?;
+            size.runs += 1;
+            size.from = size.from.min(run.first);
+            size.end = size.end.max(run.end());
+        }
+        let as_runs = size.runs * size_of::<Placed>() as u64;
+        let order = if ids.ascending { 0 } else { 4 * ids.count };
+        let most = u64::from(u32::MAX);
+        if size.runs > 0 && Bits::bytes(size.from, size.end) + order < as_runs && ids.count < most {
+            Positions::of_bits(ids, whole, &size)
+        } else {
+            Positions::of_runs(ids, whole)
+        }
+    }
+
+    fn of_runs(ids: &Ids, whole: u64) -> Result<Self> {
         let (mut runs, mut at) = (Vec::new(), 0);
         for run in ids.runs(whole) {
             let run = run?;
             runs.push(Placed { run, at });
             at += run.count;
         }
-        let mut positions = Positions {
-            runs,
-            again: Vec::new(),
-        };
+        let mut again = Vec::new();
         if !ids.ascending {
-            positions.sort()?;
+            runs.sort_unstable();
+            runs = distinct(runs, &mut again)?;
         }
-        Ok(positions)
+        let known = Known::Runs(runs);
+        Ok(Positions { known, again })
     }
 
-    /// Sorts the runs, and cuts out the indices that are there twice.
-    fn sort(&mut self) -> Result<()> {
-        let mut given = std::mem::take(&mut self.runs);
-        given.sort_unstable();
-        let mut end = 0;
-        for mut placed in given {
-            let twice = end.min(placed.run.end()).saturating_sub(placed.run.first);
-            if twice > 0 {
-                let run = Run {
-                    count: twice,
-                    ..placed.run
-                };
-                let (mut again, mut at) = (Vec::new(), placed.at);
-                self.each(run, |first, count| {
-                    again.push(Again { at, first, count });
-                    at += count;
-                    Ok(())
-                })?;
-                self.again.append(&mut again);
-                placed.run.first += twice;
-                placed.run.count -= twice;
-                placed.at += twice;
-            }
-            if placed.run.count > 0 {
-                end = placed.run.end();
-                self.runs.push(placed);
+    fn of_bits(ids: &Ids, whole: u64, size: &Size) -> Result<Self> {
+        let mut bits = Bits::new(size.from, size.end);
+        let (mut at, mut twice) = (0, Vec::new());
+        for run in ids.runs(whole) {
+            let run = run?;
+            for id in run.first..run.end() {
+                if !bits.insert(id) {
+                    twice.push((at, id));
+                }
+                at += 1;
             }
         }
-        Ok(())
+        bits.count();
+        let (mut order, mut again) = (Vec::new(), Vec::new());
+        if !ids.ascending {
+            order = vec![0; ids.count as usize - twice.len()];
+            let (mut at, mut twice) = (0, twice.into_iter().peekable());
+            for run in ids.runs(whole) {
+                let run = run?;
+                let below = bits.below(run.first);
+                for place in below..below + run.count {
+                    let Some(position) = order.get_mut(place as usize) else {
+                        continue;
+                    };
+                    if twice.next_if(|(other, _)| *other == at).is_some() {
+                        let first = u64::from(*position);
+                        again.push(Again {
+                            at,
+                            first,
+                            count: 1,
+                        });
+                    } else {
+                        *position = at as u32;
+                    }
+                    at += 1;
+                }
+            }
+        }
+        let known = Known::Bits { bits, order };
+        Ok(Positions { known, again })
     }
 
     /// Positions of indices that the list had before.
@@ -88,8 +136,11 @@ impl Positions {
     }
 
     /// The indices, ascending, each once.
-    pub fn sorted(&self) -> impl Iterator<Item = Run> {
-        self.runs.iter().map(|placed| placed.run)
+    pub fn sorted(&self) -> Box<dyn Iterator<Item = Run> + '_> {
+        match &self.known {
+            Known::Runs(runs) => Box::new(runs.iter().map(|placed| placed.run)),
+            Known::Bits { bits, .. } => Box::new(bits.runs()),
+        }
     }
 
     /// Visits the positions of indices, as a position and the number of positions that follow each other; false if
@@ -97,31 +148,90 @@ impl Positions {
     ///
     /// # Errors
     /// The errors of `visit`.
-    pub fn each(&self, run: Run, mut visit: impl FnMut(u64, u64) -> Result<()>) -> Result<bool> {
-        let mut place = self
-            .runs
-            .partition_point(|placed| placed.run.end() <= run.first);
-        let mut next = run.first;
-        while next < run.end() {
-            let placed = self
-                .runs
-                .get(place)
-                .filter(|placed| placed.run.first <= next);
-            let Some(placed) = placed else {
-                return Ok(false);
-            };
-            let count = run.end().min(placed.run.end()) - next;
-            visit(placed.at + next - placed.run.first, count)?;
-            next += count;
-            place += 1;
+    pub fn each(&self, run: Run, visit: impl FnMut(u64, u64) -> Result<()>) -> Result<bool> {
+        match &self.known {
+            Known::Runs(runs) => each_of_runs(runs, run, visit),
+            Known::Bits { bits, order } => each_of_bits(bits, order, run, visit),
         }
-        Ok(true)
     }
+}
+
+/// Cuts out the indices of sorted runs that are there twice.
+fn distinct(sorted: Vec<Placed>, again: &mut Vec<Again>) -> Result<Vec<Placed>> {
+    let (mut runs, mut end): (Vec<Placed>, u64) = (Vec::new(), 0);
+    for mut placed in sorted {
+        let twice = end.min(placed.run.end()).saturating_sub(placed.run.first);
+        if twice > 0 {
+            let run = Run {
+                count: twice,
+                ..placed.run
+            };
+            let mut at = placed.at;
+            each_of_runs(&runs, run, |first, count| {
+                again.push(Again { at, first, count });
+                at += count;
+                Ok(())
+            })?;
+            placed.run.first += twice;
+            placed.run.count -= twice;
+            placed.at += twice;
+        }
+        if placed.run.count > 0 {
+            end = placed.run.end();
+            runs.push(placed);
+        }
+    }
+    Ok(runs)
+}
+
+fn each_of_runs(
+    runs: &[Placed],
+    run: Run,
+    mut visit: impl FnMut(u64, u64) -> Result<()>,
+) -> Result<bool> {
+    let mut place = runs.partition_point(|placed| placed.run.end() <= run.first);
+    let mut next = run.first;
+    while next < run.end() {
+        let placed = runs.get(place).filter(|placed| placed.run.first <= next);
+        let Some(placed) = placed else {
+            return Ok(false);
+        };
+        let count = run.end().min(placed.run.end()) - next;
+        visit(placed.at + next - placed.run.first, count)?;
+        next += count;
+        place += 1;
+    }
+    Ok(true)
+}
+
+fn each_of_bits(
+    bits: &Bits,
+    order: &[u32],
+    run: Run,
+    mut visit: impl FnMut(u64, u64) -> Result<()>,
+) -> Result<bool> {
+    if bits.follow(run.first, run.count) < run.count {
+        return Ok(false);
+    }
+    let below = bits.below(run.first);
+    if order.is_empty() {
+        visit(below, run.count)?;
+        return Ok(true);
+    }
+    let order = order.get(below as usize..(below + run.count) as usize);
+    for next in order
+        .unwrap_or_default()
+        .chunk_by(|a, b| a.checked_add(1) == Some(*b))
+    {
+        let first = next.first().copied().unwrap_or(0);
+        visit(first.into(), next.len() as u64)?;
+    }
+    Ok(true)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Again, Positions};
+    use super::{Again, Known, Positions};
     use crate::fields::index::ids::{Encoder, Ids, Run};
 
     fn ids(indices: &[u64]) -> Ids {
@@ -130,56 +240,95 @@ mod tests {
             encoder.add(Run {
                 first: *first,
                 count: 1,
-            })
+            });
         });
         encoder.finish()
     }
 
-    #[test]
-    fn each_index_is_found_where_it_stands() {
+    /// A generator of small numbers.
+    fn random() -> impl FnMut(u64) -> u64 {
         let mut x = 7u64;
-        let mut random = |below: u64| {
+        move |below| {
             x = x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             (x >> 33) % below
-        };
-        for case in 0..2000 {
-            let whole = 1 + random(40);
-            let mut list: Vec<u64> = (0..random(30)).map(|_| random(whole)).collect();
-            if case % 3 == 0 {
-                list.sort_unstable();
-            }
-            let positions = Positions::of(&ids(&list), whole).unwrap();
-            let first = |id: u64| list.iter().position(|other| *other == id);
-            let mut distinct = list.clone();
-            distinct.sort_unstable();
-            distinct.dedup();
-            let sorted: Vec<u64> = positions
-                .sorted()
-                .flat_map(|run| run.first..run.end())
-                .collect();
-            assert_eq!(sorted, distinct);
-            for from in 0..whole {
-                for count in 1..=whole - from {
-                    let (mut id, mut right) = (from, true);
-                    let found = positions.each(Run { first: from, count }, |at, count| {
-                        for at in at..at + count {
-                            right &= list[at as usize] == id;
-                            id += 1;
-                        }
-                        Ok(())
-                    });
-                    assert!(right, "{list:?}");
-                    let has_all = (from..from + count).all(|id| first(id).is_some());
-                    assert_eq!(found, Ok(has_all), "{list:?}: {from}, {count}");
-                }
-            }
-            let mut seen: Vec<(u64, u64)> = Vec::new();
-            for Again { at, first, count } in positions.again() {
-                seen.extend((0..*count).map(|i| (at + i, first + i)));
-            }
-            let same = |(at, first): &(u64, u64)| list[*at as usize] == list[*first as usize];
-            assert!(seen.iter().all(same), "{list:?}");
-            assert_eq!(seen.len(), list.len() - distinct.len(), "{list:?}");
         }
+    }
+
+    fn check(list: &[u64], whole: u64, positions: &Positions) {
+        let first = |id: u64| list.iter().position(|other| *other == id);
+        let mut distinct = list.to_vec();
+        distinct.sort_unstable();
+        distinct.dedup();
+        let sorted = positions.sorted().flat_map(|run| run.first..run.end());
+        assert!(sorted.eq(distinct.iter().copied()), "{list:?}");
+        for from in 0..whole {
+            for count in 1..=(whole - from).min(70) {
+                let (mut id, mut right) = (from, true);
+                let run = Run { first: from, count };
+                let found = positions.each(run, |at, count| {
+                    for at in at..at + count {
+                        right &= list[at as usize] == id;
+                        id += 1;
+                    }
+                    Ok(())
+                });
+                assert!(right, "{list:?}");
+                let has_all = (from..from + count).all(|id| first(id).is_some());
+                assert_eq!(found, Ok(has_all), "{list:?}: {from}, {count}");
+            }
+        }
+        let mut seen: Vec<(u64, u64)> = Vec::new();
+        for Again { at, first, count } in positions.again() {
+            seen.extend((0..*count).map(|i| (at + i, first + i)));
+        }
+        let same = |(at, first): &(u64, u64)| list[*at as usize] == list[*first as usize];
+        assert!(seen.iter().all(same), "{list:?}");
+        assert_eq!(seen.len(), list.len() - distinct.len(), "{list:?}");
+    }
+
+    #[test]
+    fn each_index_is_found_where_it_stands() {
+        let mut random = random();
+        let mut in_bits = 0;
+        for case in 0..1000 {
+            let whole = 1 + random(150);
+            let mut list: Vec<u64> = (0..random(60)).map(|_| random(whole)).collect();
+            match case % 3 {
+                0 => list.sort_unstable(),
+                1 => {
+                    list.sort_unstable();
+                    list.dedup();
+                }
+                _ => {}
+            }
+            let ids = ids(&list);
+            check(&list, whole, &Positions::of_runs(&ids, whole).unwrap());
+            let chosen = Positions::of(&ids, whole).unwrap();
+            in_bits += u32::from(matches!(chosen.known, Known::Bits { .. }));
+            check(&list, whole, &chosen);
+        }
+        assert!(in_bits > 200, "{in_bits}");
+    }
+
+    #[test]
+    fn a_block_is_one_run_and_scattered_indices_are_bits() {
+        let block: Vec<u64> = (500..90_000).collect();
+        let positions = Positions::of(&ids(&block), 100_000).unwrap();
+        assert!(matches!(&positions.known, Known::Runs(runs) if runs.len() == 1));
+        let odd: Vec<u64> = (0..50_000).map(|i| 2 * i + 1).collect();
+        let positions = Positions::of(&ids(&odd), 100_000).unwrap();
+        assert!(matches!(&positions.known, Known::Bits { order, .. } if order.is_empty()));
+        let back: Vec<u64> = odd.into_iter().rev().collect();
+        let positions = Positions::of(&ids(&back), 100_000).unwrap();
+        assert!(matches!(&positions.known, Known::Bits { order, .. } if order.len() == 50_000));
+        let run = Run { first: 7, count: 1 };
+        let mut found = 0;
+        positions
+            .each(run, |at, _| {
+                found = at;
+                Ok(())
+            })
+            .unwrap();
+        assert_eq!(found, 49_996);
     }
 }

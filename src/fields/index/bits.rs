@@ -1,0 +1,118 @@
+//! A set of indices with one bit for each index of a range, which tells how many of the set are below an index.
+
+use super::ids::Run;
+
+/// Bits of a word.
+const WORD: u64 = 64;
+
+/// Words for which a count is kept.
+const STEP: usize = 8;
+
+/// A set of indices from `base` on.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Bits {
+    base: u64,
+    words: Vec<u64>,
+    /// How many of the set are before each [`STEP`] words.
+    before: Vec<u64>,
+}
+
+impl Bits {
+    /// Bytes of a set in this range.
+    pub fn bytes(from: u64, end: u64) -> u64 {
+        (end - from) / 8 + (end - from) / (WORD * STEP as u64) * 8
+    }
+
+    /// An empty set of indices from `from` to before `end`.
+    pub fn new(from: u64, end: u64) -> Self {
+        let base = from / WORD * WORD;
+        Bits {
+            base,
+            words: vec![0; (end.saturating_sub(base)).div_ceil(WORD) as usize],
+            before: Vec::new(),
+        }
+    }
+
+    fn place(&self, index: u64) -> (usize, u64) {
+        let from = index.wrapping_sub(self.base);
+        ((from / WORD) as usize, from % WORD)
+    }
+
+    /// Adds an index; false if it is there already. All indices are in the range.
+    pub fn insert(&mut self, index: u64) -> bool {
+        let (word, bit) = self.place(index);
+        let Some(word) = self.words.get_mut(word) else {
+            return false;
+        };
+        let is_new = *word >> bit & 1 == 0;
+        *word |= 1 << bit;
+        is_new
+    }
+
+    /// Counts the indices, when all have been added.
+    pub fn count(&mut self) {
+        let mut all = 0;
+        self.before.clear();
+        for words in self.words.chunks(STEP) {
+            self.before.push(all);
+            all += words
+                .iter()
+                .map(|word| u64::from(word.count_ones()))
+                .sum::<u64>();
+        }
+    }
+
+    /// How many are below an index.
+    pub fn below(&self, index: u64) -> u64 {
+        let (word, bit) = self.place(index);
+        let first = word / STEP * STEP;
+        let before = self.before.get(word / STEP).copied().unwrap_or(0);
+        let words = self.words.get(first..word).unwrap_or_default();
+        let rest = self
+            .words
+            .get(word)
+            .map_or(0, |word| word & ((1 << bit) - 1));
+        let ones = words
+            .iter()
+            .map(|word| u64::from(word.count_ones()))
+            .sum::<u64>();
+        before + ones + u64::from(rest.count_ones())
+    }
+
+    /// The number of indices from `index` on that follow each other, `most` at most.
+    pub fn follow(&self, index: u64, most: u64) -> u64 {
+        let mut found = 0;
+        let (mut word, mut bit) = self.place(index);
+        while found < most {
+            let bits = self.words.get(word).map_or(0, |word| word >> bit);
+            let ones = u64::from(bits.trailing_ones()).min(WORD - bit);
+            found += ones;
+            if ones < WORD - bit {
+                break;
+            }
+            (word, bit) = (word + 1, 0);
+        }
+        found.min(most)
+    }
+
+    /// The set as runs, ascending.
+    pub fn runs(&self) -> impl Iterator<Item = Run> {
+        let mut next = self.base;
+        std::iter::from_fn(move || {
+            let (mut word, bit) = self.place(next);
+            let mut zeros = bit;
+            loop {
+                let bits = self.words.get(word)? >> zeros << zeros;
+                if bits != 0 {
+                    zeros = bits.trailing_zeros().into();
+                    break;
+                }
+                (word, zeros) = (word + 1, 0);
+            }
+            let first = self.base + word as u64 * WORD + zeros;
+            let count = self.follow(first, u64::MAX);
+            next = first + count;
+            Some(Run { first, count })
+        })
+    }
+}
