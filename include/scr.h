@@ -460,9 +460,20 @@ int SCR_Index(struct SCR_State *state,
               int64_t whole);
 
 /*
- Lists a field whose elements are those of the index list `index`, which was listed before. Local. The other
+ Lists elements without a number, such as particles: `count` of them on this process, for the fields that follow
+ (SCR_Field_by_index with `name` as their index). Local. All fields of a bag have one place for each of its elements.
+ When the state is read, `count` becomes the number of elements that this process gets, already in the first call of
+ the routine, so that it can allocate memory for them: on the same number of processes those that it wrote, on
+ another number an equal share, in the order of the processes that wrote them. Not in SCR v3.1.0.
+ */
+int SCR_Bag(struct SCR_State *state,
+            const char *name,
+            int64_t *count);
+
+/*
+ Lists a field whose elements are those of `index`, an index list or a bag, which was listed before. Local. The other
  arguments are those of SCR_Field. The slowest dimension, the first of `extents` (after SCR_Order(SCR_COLUMN_MAJOR)
- the last), has one place for each index of the list; the other dimensions are levels or components, the same on all
+ the last), has one place for each index of the list, or for each element of the bag; the other dimensions are levels or components, the same on all
  processes. Any number of processes restores the field, with any index lists. Not in SCR v3.1.0.
  */
 int SCR_Field_by_index(struct SCR_State *state,

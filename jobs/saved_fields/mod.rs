@@ -147,7 +147,7 @@ fn owner(entry: &Entry, table: &Table) -> Owner {
         Role::Part => Owner::Whole,
         Role::Same => Owner::All,
         Role::Count if table.same_counts => Owner::All,
-        Role::Count | Role::Own | Role::Index | Role::Indexed => Owner::EachRank,
+        Role::Count | Role::Own | Role::Index | Role::Indexed | Role::Bag => Owner::EachRank,
     }
 }
 

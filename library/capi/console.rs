@@ -8,7 +8,7 @@ static IN_FORTRAN: AtomicBool = AtomicBool::new(false);
 
 /// Names of the Fortran module that messages have in place of the names of C. Of two names with the same beginning,
 /// the longer comes first.
-const FORTRAN: [(&str, &str); 19] = [
+const FORTRAN: [(&str, &str); 20] = [
     (
         "set SCR_KEEP_IF_MISSING for it",
         "list it with missing=\"keep\"",
@@ -21,6 +21,7 @@ const FORTRAN: [(&str, &str); 19] = [
     ("SCR_Field_by_index", "s%field"),
     ("SCR_Field", "s%field"),
     ("SCR_Index", "s%index"),
+    ("SCR_Bag", "s%bag"),
     ("SCR_Same", "s%same"),
     ("SCR_Count", "s%count"),
     ("SCR_From_rank", "s%from_rank"),

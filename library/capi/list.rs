@@ -187,9 +187,42 @@ pub unsafe extern "C" fn SCR_Index(
     })
 }
 
-/// Lists a field whose elements are those of the index list `index`, which was listed before. Local. The other
+/// Lists elements without a number, such as particles: `count` of them on this process, for the fields that follow
+/// (SCR_Field_by_index with `name` as their index). Local. All fields of a bag have one place for each of its elements.
+/// When the state is read, `count` becomes the number of elements that this process gets, already in the first call of
+/// the routine, so that it can allocate memory for them: on the same number of processes those that it wrote, on
+/// another number an equal share, in the order of the processes that wrote them. Not in SCR v3.1.0.
+///
+/// # Safety
+/// `state` was given to the routine that runs now, `name` is NULL or a NUL-terminated string, and `count` is NULL or
+/// points to a number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn SCR_Bag(
+    state: *mut SCR_State,
+    name: *const c_char,
+    count: *mut i64,
+) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe {
+        with_list(state, |list| {
+            let name = field_name(list, name)?;
+            stops::lists(table::current(), &Listed::number(count.addr()), || {
+                list.full(name)
+            });
+            match count.as_mut() {
+                Some(count) => list.bag(name, count),
+                None => {
+                    let what = format!("\"{name}\": the pointer is NULL");
+                    Err(failed(list, Error::usage("SCR_Bag", what)))
+                }
+            }
+        })
+    }
+}
+
+/// Lists a field whose elements are those of `index`, an index list or a bag, which was listed before. Local. The other
 /// arguments are those of SCR_Field. The slowest dimension, the first of `extents` (after SCR_Order(SCR_COLUMN_MAJOR)
-/// the last), has one place for each index of the list; the other dimensions are levels or components, the same on all
+/// the last), has one place for each index of the list, or for each element of the bag; the other dimensions are levels or components, the same on all
 /// processes. Any number of processes restores the field, with any index lists. Not in SCR v3.1.0.
 ///
 /// # Safety

@@ -29,6 +29,14 @@ fn add_signature(text: &mut String, entry: &Entry, crc: Option<u32>) {
         Role::Same => write!(text, "{}, the same on all ranks", turned(&entry.extents)),
         Role::Count => write!(text, "a count"),
         Role::Index => write!(text, "an index list of {}", turned(&entry.whole)),
+        Role::Bag => write!(text, "a bag"),
+        Role::Indexed if entry.whole.first() == Some(&0) => {
+            write!(
+                text,
+                "elements of {}",
+                turned(entry.whole.get(1..).unwrap_or_default())
+            )
+        }
         Role::Indexed => write!(text, "elements of {}", turned(&entry.whole)),
     };
     if let Link::By(list) = &entry.link {

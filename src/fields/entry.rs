@@ -29,8 +29,10 @@ pub enum Role {
     Count = 3,
     /// The numbers in the whole of the elements that this rank has in other fields.
     Index = 4,
-    /// Each rank has the elements of a whole that an index list names.
+    /// Each rank has the elements of a whole that an index list names, or some of a bag.
     Indexed = 5,
+    /// The number of elements without an index that this rank has in other fields.
+    Bag = 6,
 }
 
 impl Role {
@@ -43,8 +45,14 @@ impl Role {
             Role::Count,
             Role::Index,
             Role::Indexed,
+            Role::Bag,
         ];
         all.into_iter().find(|role| *role as u8 == code)
+    }
+
+    /// True if the elements of all ranks make up a whole.
+    pub fn has_whole(self) -> bool {
+        matches!(self, Role::Part | Role::Index | Role::Indexed | Role::Bag)
     }
 
     fn words(self) -> &'static str {
@@ -55,6 +63,7 @@ impl Role {
             Role::Count => "a count",
             Role::Index => "an index list",
             Role::Indexed => "of elements by index",
+            Role::Bag => "a bag",
         }
     }
 }
@@ -142,14 +151,14 @@ pub enum Place<'a> {
     },
 }
 
-/// An index list that the program has listed before its fields.
+/// An index list, or a bag, that the program has listed before its fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownIndex {
     /// Its name, with the names of the lists that it is in.
     pub name: String,
     /// Number of indices of this rank.
     pub count: u64,
-    /// Number of elements of the whole.
+    /// Number of elements of the whole; of a bag 0.
     pub whole: u64,
 }
 
@@ -166,7 +175,12 @@ pub enum Link {
         /// The number that the program gives the first element of the whole.
         first: i64,
     },
-    /// The name of the list that says which elements this rank has.
+    /// The field is a bag.
+    Bag {
+        /// Number of elements of this rank.
+        count: u64,
+    },
+    /// The name of the index list, or of the bag, that says which elements this rank has.
     By(String),
 }
 
@@ -225,7 +239,9 @@ impl Entry {
         let turned = |extents: &[u64]| list(&self.order.turned(extents));
         let whole = match (self.role, &self.link) {
             (Role::Part, _) => format!(" of {}", turned(&self.whole)),
+            (_, Link::By(list)) if self.whole.first() == Some(&0) => format!(" of bag \"{list}\""),
             (_, Link::By(list)) => format!(" of {} by index \"{list}\"", turned(&self.whole)),
+            (_, Link::Bag { count }) => return format!("{count} elements"),
             (_, Link::List { count, .. }) => {
                 return format!("{count} indices of {}", turned(&self.whole));
             }
@@ -262,10 +278,11 @@ impl Entry {
         }
     }
 
-    /// The number of elements of the whole, and of indices, of an index list.
+    /// The number of elements of the whole, and of indices, of an index list. A bag has no whole before a restart.
     pub fn of_index(&self) -> Option<(u64, u64)> {
         match (&self.whole[..], &self.link) {
             ([whole], Link::List { count, .. }) => Some((*whole, *count)),
+            (_, Link::Bag { count }) => Some((0, *count)),
             _ => None,
         }
     }
@@ -277,7 +294,7 @@ impl Entry {
             let all = nonzero.try_fold(self.kind.size().max(1), |all, n| all.checked_mul(*n))?;
             i64::try_from(all).ok()?;
         }
-        if self.role == Role::Index {
+        if matches!(self.role, Role::Index | Role::Bag) {
             return self.of_index().map(|_| self.bytes());
         }
         let mut dims = self.at.iter().zip(&self.extents).zip(&self.whole);
@@ -323,7 +340,7 @@ impl Entry {
         of_old_rank: bool,
     ) -> Option<String> {
         let any_box = self.role == Role::Part && !of_old_rank;
-        let any_box = any_box || matches!(self.role, Role::Index | Role::Indexed);
+        let any_box = any_box || matches!(self.role, Role::Index | Role::Indexed | Role::Bag);
         let same_list = match (&self.link, &stored.link) {
             (Link::By(ours), Link::By(theirs)) => ours == theirs,
             _ => true,
@@ -430,7 +447,7 @@ fn indexed(mut entry: Entry, list: &KnownIndex) -> Result<Entry> {
     };
     if places != list.count {
         let what = format!(
-            "its {} dimension has {places} places, and the index list \"{}\" has {} indices",
+            "its {} dimension has {places} places, and \"{}\" has {} elements on this rank",
             match entry.order {
                 Order::Row => "first",
                 Order::Column => "last",

@@ -158,6 +158,7 @@ fn encode_field(out: &mut Vec<u8>, field: &Stored, before: &[Stored]) {
             out.extend(count.to_le_bytes());
             out.extend(first.to_le_bytes());
         }
+        Link::Bag { count } => out.extend(count.to_le_bytes()),
         Link::By(list) => {
             let number = before.iter().position(|field| field.entry.name == *list);
             out.extend((number.unwrap_or(before.len()) as u64).to_le_bytes());
@@ -302,7 +303,7 @@ fn decode_field(all: &mut ByteReader<'_>, end: u64, before: &[Stored]) -> Result
     let (of_whole, of_place) = match role {
         Role::Part => (rank, rank),
         Role::Index | Role::Indexed => (rank, 0),
-        Role::Own | Role::Same | Role::Count => (0, 0),
+        Role::Own | Role::Same | Role::Count | Role::Bag => (0, 0),
     };
     let (whole, at) = (reader.numbers(of_whole)?, reader.numbers(of_place)?);
     let link = match role {
@@ -311,6 +312,9 @@ fn decode_field(all: &mut ByteReader<'_>, end: u64, before: &[Stored]) -> Result
             first: i64::from_le_bytes(reader.array()?),
         },
         Role::Indexed => Link::By(list_of(&mut reader, &extents, &whole, before)?),
+        Role::Bag => Link::Bag {
+            count: reader.u64()?,
+        },
         Role::Own | Role::Part | Role::Same | Role::Count => Link::None,
     };
     let blocks = reader.checksums(sums)?;

@@ -112,7 +112,18 @@ impl<'a> List<'a> {
         self.unless_failed(|list| list.try_index(given))
     }
 
-    /// The index list of this name, which was listed before; in this list, or in one that it is in.
+    /// Lists elements without a number, such as particles: `count` of them on this rank, for the fields that follow
+    /// ([`Place::Indexed`](super::Place)). In a restart `count` becomes the number of elements that this rank gets,
+    /// also before any field is read: on the same number of ranks those that it wrote, on another number an equal
+    /// share, in the order of the ranks that wrote them.
+    ///
+    /// # Errors
+    /// As [`List::field`]; or the number is negative.
+    pub fn bag(&mut self, name: &str, count: &mut i64) -> Result<()> {
+        self.unless_failed(|list| list.try_bag(name, count))
+    }
+
+    /// The index list, or the bag, of this name, which was listed before; in this list, or in one that it is in.
     ///
     /// # Errors
     /// There is none.
@@ -127,11 +138,8 @@ impl<'a> List<'a> {
                 known.find(|index| index.name == name)
             });
             found.next().cloned().ok_or_else(|| {
-                wrong(
-                    name,
-                    "no index list has this name; list it with SCR_Index before its fields",
-                )
-                .into()
+                let what = "no index list or bag has this name; list it before its fields, with SCR_Index or SCR_Bag";
+                wrong(name, what).into()
             })
         })
     }
@@ -356,6 +364,52 @@ impl<'a> List<'a> {
         }
     }
 
+    fn try_bag(&mut self, name: &str, count: &mut i64) -> Found<()> {
+        let name = self.full(name);
+        check_name(&name)?;
+        let options = self.begin_field(&name)?;
+        if options.from.is_some() {
+            let what = "a bag is read as a whole, whatever ranks wrote it; leave SCR_From_rank out";
+            return Err(wrong(&name, what).into());
+        }
+        let bag = match &self.mode {
+            Mode::Write(_) => None,
+            Mode::Compare(comparison) => comparison.sources.bags.get(&name).cloned(),
+            Mode::Read(reader) => reader.sources.bags.get(&name).cloned(),
+        };
+        if let Some(bag) = &bag {
+            *count = bag.own.1 as i64;
+        }
+        let Ok(number) = u64::try_from(*count) else {
+            return Err(wrong(&name, format!("a bag cannot have {count} elements")).into());
+        };
+        let entry = Entry {
+            name: name.clone(),
+            kind: Kind::new(Class::Bytes, 1),
+            role: Role::Bag,
+            order: Order::Row,
+            extents: vec![0],
+            whole: Vec::new(),
+            at: Vec::new(),
+            link: Link::Bag { count: number },
+        };
+        self.indices.push(KnownIndex {
+            name: name.clone(),
+            count: number,
+            whole: 0,
+        });
+        let (whole, ids) = bag.map_or_else(Default::default, |bag| (bag.whole, bag.own_ids()));
+        match &mut self.mode {
+            Mode::Write(writer) => Ok(writer.put(entry, &[1], None)?),
+            Mode::Compare(comparison) => {
+                comparison.listed.push(Listed { entry, options });
+                comparison.indices.push(ListedIndex { name, whole, ids });
+                Ok(())
+            }
+            Mode::Read(reader) => reader.skip_index(&Listed { entry, options }, &ids),
+        }
+    }
+
     fn try_count(&mut self, name: &str, value: &mut i64) -> Found<()> {
         let name = self.full(name);
         check_name(&name)?;
@@ -449,17 +503,27 @@ impl<'a> List<'a> {
             sources.ranks == self.session.comm().size() as u64,
         );
         let source = sources.source(self.session, options.from.unwrap_or(home))?;
-        let field = source
-            .number(&name)
-            .and_then(|number| source.table.fields.get(number));
+        let number = source.number(&name);
+        let field = number
+            .and_then(|number| source.table.fields.get(number))
+            .cloned();
+        let bags = &sources.bags;
         let turned = |numbers: &[u64]| {
             let numbers: Vec<i64> = numbers.iter().map(|n| *n as i64).collect();
             order.turned(&numbers)
         };
         Ok(field.map(|field| {
-            let entry = &field.entry;
-            let of_whole = matches!(entry.role, Role::Part | Role::Index | Role::Indexed);
-            let all = of_whole && options.from.is_none() && !same_ranks;
+            let mut entry = field.entry;
+            let all = entry.role.has_whole() && options.from.is_none() && !same_ranks;
+            let by = match &entry.link {
+                Link::By(list) => list.as_str(),
+                _ => entry.name.as_str(),
+            };
+            // The whole of a bag is known now.
+            if let Some(bag) = bags.get(by) {
+                let rest = entry.whole.get(1..).unwrap_or_default();
+                entry.whole = [&[bag.whole], rest].concat();
+            }
             let (kind, own) = match entry.of_index() {
                 Some((_, count)) => (Kind::new(Class::Integer, 8), vec![count]),
                 None => (entry.kind, entry.extents.clone()),

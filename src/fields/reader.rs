@@ -90,8 +90,7 @@ impl Destination<'_> {
 impl Destination<'_> {
     /// Puts the elements of a message where their indices are in this rank's list. Their number.
     fn put_indexed(&mut self, positions: &Positions, message: &[u8]) -> Result<u64> {
-        let whole = self.entry.whole.first().copied().unwrap_or(0);
-        let (runs, bytes) = index::spread::open_message(message, whole)?;
+        let (runs, bytes) = index::spread::open_message(message)?;
         let converted;
         let mut left = if self.kind == self.entry.kind {
             bytes

@@ -4,6 +4,7 @@ use super::agreement::{fingerprint_of, first_difference, signature};
 use super::convert::is_lossless;
 use super::entry::{Entry, Link, Listed, Role, wrong};
 use super::finding::{Agreed, Finding, Found, Stop};
+use super::index::bags::Bags;
 use super::index::spread::{IndexSpread, ListedIndex};
 use super::kind::Kind;
 use super::list::{Comparison, List, Mode};
@@ -121,8 +122,10 @@ fn try_restore(session: &mut Session, routine: &mut Routine<'_>, changed: &mut b
     session.read_in_place();
     let ranks = session.restart_ranks()?;
     let (me, size) = (session.comm().rank() as u64, session.comm().size() as u64);
-    let sources = Sources::new(name, ranks, (me, size), session.signs());
-    let compared = compare_list(session, sources, routine);
+    let mut sources = Sources::new(name, ranks, (me, size), session.signs());
+    let opened = sources.open_own(session);
+    sources.bags = Bags::agree(session.comm(), opened.is_ok().then_some(&sources))?;
+    let compared = opened.and_then(|()| compare_list(session, sources, routine));
     let plan = agree_on_list(session.comm(), compared)?;
     let mut reader = verify(session.comm(), plan)?;
     *changed = true;
@@ -137,12 +140,7 @@ fn try_restore(session: &mut Session, routine: &mut Routine<'_>, changed: &mut b
 }
 
 /// Calls the routine for the first time, and compares its list with the files. Local.
-fn compare_list(
-    session: &mut Session,
-    mut sources: Sources,
-    routine: &mut Routine<'_>,
-) -> Found<Plan> {
-    sources.open_own(session)?;
+fn compare_list(session: &mut Session, sources: Sources, routine: &mut Routine<'_>) -> Found<Plan> {
     let mut comparison = Comparison {
         sources,
         listed: Vec::new(),
@@ -373,7 +371,7 @@ impl Plan {
         let known =
             |entry: &Entry| names.contains(entry.name.as_str()) || others.contains(&entry.name);
         let unlisted = stored
-            .filter(|(_, entry)| entry.role != Role::Index && !known(entry))
+            .filter(|(_, entry)| !matches!(entry.role, Role::Index | Role::Bag) && !known(entry))
             .map(|(number, _)| number)
             .collect();
         let common = wanted
@@ -414,6 +412,9 @@ impl Plan {
 
 /// True if the file of a rank has the same index list, in the same order. Local.
 fn is_stored(sources: &Sources, rank: u64, list: &ListedIndex) -> bool {
+    if let Some(bag) = sources.bags.get(&list.name) {
+        return bag.ids_of(rank) == list.ids;
+    }
     let number = sources
         .opened(rank)
         .and_then(|source| source.number(&list.name));
@@ -448,7 +449,7 @@ fn compare(
     let source = sources.source(session, rank)?;
     let Some(number) = source.number(&entry.name) else {
         // Fields that go by a list that is not there are not there themselves.
-        if options.keep_if_missing || entry.role == Role::Index {
+        if options.keep_if_missing || matches!(entry.role, Role::Index | Role::Bag) {
             return Ok((Want::Nothing, entry.kind));
         }
         return Err(Finding::unfit(format!(
@@ -467,7 +468,7 @@ fn compare(
     let lossless = options.convert && is_lossless(stored.kind, entry.kind);
     let difference = entry.difference(stored, lossless, options.from.is_some());
     match difference {
-        None if entry.role == Role::Index => Ok((Want::Nothing, stored.kind)),
+        None if matches!(entry.role, Role::Index | Role::Bag) => Ok((Want::Nothing, stored.kind)),
         None => Ok((want, stored.kind)),
         Some(mut what) => {
             if is_lossless(stored.kind, entry.kind) && stored.kind != entry.kind && !options.convert

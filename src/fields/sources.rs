@@ -3,6 +3,7 @@
 use super::entry::Entry;
 use super::file::{Section, Stored, Table, read_table};
 use super::finding::{Finding, Found};
+use super::index::bags::Bags;
 use super::memory::Memory;
 use crate::format::Name;
 use crate::session::Session;
@@ -149,6 +150,8 @@ pub struct Sources {
     pub home: u64,
     /// The ranks whose files this rank reads for all: each file has one reader.
     pub held: std::ops::Range<u64>,
+    /// The bags of the checkpoint.
+    pub bags: Bags,
     open: BTreeMap<u64, Source>,
     kept: HashMap<ChunkKey, Vec<u8>>,
     room: u64,
@@ -171,6 +174,7 @@ impl Sources {
             ranks,
             home,
             held,
+            bags: Bags::default(),
             open: BTreeMap::new(),
             kept: HashMap::new(),
             room: (scaled(KEPT) * scaled(CHUNK)) as u64,

@@ -6,10 +6,12 @@
 //! | `ids` | the bytes of an index list: runs and differences |
 //! | `given` | the indices that the program gives |
 //! | `bits`, `positions` | where each index stands in the list of a rank |
+//! | `bags` | elements without a number, of which each rank gets a share |
 //! | `cells` | who has an index, and who needs it: each rank looks after one range of the whole |
 //! | `cover` | whether the lists of all ranks have each index once |
 //! | `spread` | a restart with other lists: who reads what for whom |
 
+pub mod bags;
 mod bits;
 mod cells;
 pub mod cover;

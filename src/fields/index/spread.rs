@@ -5,11 +5,12 @@
 //! out the needs in one range of the whole. A rank that reads a file keeps, for each rank that it sends elements to,
 //! their positions in the file. Messages say which indices they have.
 
+use super::MOST;
 use super::cells::{self, Cells, Parcels, Windows};
 use super::ids::{Cursor, Encoder, Ids, Run, Runs, put, take};
 use super::positions::Positions;
 use crate::comm::Communicator;
-use crate::fields::entry::Entry;
+use crate::fields::entry::{Entry, Link};
 use crate::fields::finding::{Finding, Found};
 use crate::fields::messages::wrong_message;
 use crate::fields::sources::{ChunkKey, Sources, chunk_of, chunks_in};
@@ -83,6 +84,10 @@ pub fn stored_ids(sources: &mut Sources, writer: u64, name: &str) -> Found<Ids> 
         .and_then(|source| source.number(name));
     let number = number.unwrap_or(usize::MAX);
     let stored = sources.field(writer, number)?;
+    if let Link::Bag { .. } = stored.entry.link {
+        let bag = sources.bags.get(name);
+        return Ok(bag.map_or_else(Ids::default, |bag| bag.ids_of(writer)));
+    }
     let (whole, count) = stored
         .entry
         .of_index()
@@ -432,12 +437,12 @@ impl Piece {
 ///
 /// # Errors
 /// The message is cut.
-pub fn open_message(mut message: &[u8], whole: u64) -> Result<(Runs<'_>, &[u8])> {
+pub fn open_message(mut message: &[u8]) -> Result<(Runs<'_>, &[u8])> {
     let length = take(&mut message)? as usize;
     let (ids, bytes) = message
         .split_at_checked(length)
         .ok_or_else(|| wrong_message("it ends too early"))?;
-    Ok((Runs::new(ids, whole), bytes))
+    Ok((Runs::new(ids, MOST), bytes))
 }
 
 /// The answers of this rank about its ranges: a rank that reads a file hears which ranks need which of its elements,

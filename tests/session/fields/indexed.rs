@@ -4,7 +4,7 @@ use super::{load, save};
 use crate::fields_on_ranks::Random;
 use crate::sampled::sampled;
 use crate::site::{Rank, Site, nodes};
-use scr::fields::{Element, Given, Indices, List, Place, Slice, Spec};
+use scr::fields::{Element, Given, Indices, List, Pass, Place, Slice, Spec};
 
 /// The index lists of all ranks, from `first` on.
 type Lists = Vec<Vec<i64>>;
@@ -205,5 +205,79 @@ fn lists_that_are_no_partition_are_refused_with_index_and_ranks() {
             error.contains(told) && error.contains("\"nodes\""),
             "{error}"
         );
+    }
+}
+
+/// The elements of a bag: a number of each, and a pair.
+#[derive(Default, Clone, PartialEq, Debug)]
+struct Particles {
+    id: Vec<i64>,
+    pair: Vec<f64>,
+}
+
+impl Particles {
+    fn new(ids: std::ops::Range<i64>) -> Self {
+        let pair = ids.clone().flat_map(|id| [value(id, 0), value(id, 1)]);
+        Particles {
+            pair: pair.collect(),
+            id: ids.collect(),
+        }
+    }
+
+    fn list(&mut self, list: &mut List<'_>) -> scr::Result<()> {
+        let mut count = self.id.len() as i64;
+        list.begin("cells")?;
+        list.bag("particles", &mut count)?;
+        if list.pass() != Pass::Write {
+            self.id.resize(count as usize, -1);
+            self.pair.resize(2 * count as usize, -1.0);
+        }
+        by_index(list, ("id", "particles"), &[count], &mut self.id)?;
+        by_index(list, ("pair", "particles"), &[count, 2], &mut self.pair)?;
+        list.end()
+    }
+}
+
+#[test]
+fn a_bag_is_shared_by_any_number_of_ranks() {
+    for seed in sampled(1..=80u64) {
+        let mut random = Random(seed);
+        let old = 1 + random.below(8) as usize;
+        let most = [1, 4, 300][random.below(3) as usize];
+        let mut ends = vec![0];
+        for rank in 0..old {
+            ends.push(ends[rank] + random.below(most) as i64);
+        }
+        let whole = ends[old];
+        let bypass = ["0", "1"][random.below(2) as usize];
+        let site = Site::in_memory()
+            .set("SCR_FLUSH", "1")
+            .set("SCR_CACHE_BYPASS", bypass);
+        site.run(&nodes(old), |rank| {
+            let mut own = Particles::new(ends[rank.rank]..ends[rank.rank + 1]);
+            save(rank, "ck.1", |list| own.list(list)).unwrap();
+        });
+        for new in [
+            old,
+            1 + random.below(8) as usize,
+            1 + random.below(8) as usize,
+        ] {
+            site.run(&nodes(new), |rank| {
+                let me = rank.rank;
+                let mut own = Particles::default();
+                let found = load(rank, |list| own.list(list)).unwrap();
+                assert_eq!(found.as_deref(), Some("ck.1"), "seed {seed}");
+                let begin = |rank: usize| whole * rank as i64 / new as i64;
+                let right = match new == old {
+                    true => ends[me]..ends[me + 1],
+                    false => begin(me)..begin(me + 1),
+                };
+                assert_eq!(
+                    own,
+                    Particles::new(right),
+                    "seed {seed}, rank {me} of {new}"
+                );
+            });
+        }
     }
 }
