@@ -6,7 +6,9 @@ use crate::job::PREFIX;
 use crate::oracle::{Answer, Excuse, Promise};
 use crate::places::Place as Where;
 use crate::program::{Go, Program, id_in};
-use scr::fields::{Element, List, Options, Pass, Place, Slice, Spec, checkpoint, restore};
+use scr::fields::{
+    Element, Given, Indices, List, Options, Pass, Place, Slice, Spec, checkpoint, restore,
+};
 use scr::format::Name;
 use scr::session::{Session, Verdict};
 use scr::store::Files;
@@ -28,6 +30,11 @@ struct State {
     part: Vec<u8>,
     range: Range<usize>,
     whole: usize,
+    /// Scattered elements of the same whole, and their numbers.
+    ids: Vec<i64>,
+    scattered: Vec<u8>,
+    /// This rank's share of the own fields of all ranks, as a bag.
+    bag: Vec<u8>,
     place: Option<Where>,
 }
 
@@ -35,7 +42,9 @@ impl State {
     /// No byte of a field was changed.
     fn is_untouched(&self) -> bool {
         let fields = self.own.iter().map(|(_, own, _)| own);
-        let mut bytes = fields.chain([&self.part]).flatten();
+        let mut bytes = fields
+            .chain([&self.part, &self.scattered, &self.bag])
+            .flatten();
         self.key == POISONED && bytes.all(|byte| *byte == POISON)
     }
 }
@@ -77,6 +86,37 @@ fn list_part(
     list_array(list, "whole", data, place)
 }
 
+/// The numbers of a rank's scattered elements of a whole, the last one first.
+fn scattered(whole: usize, rank: usize, size: usize) -> Vec<i64> {
+    let own = (0..whole).rev().filter(|id| id / 3 % size == rank);
+    own.map(|id| id as i64).collect()
+}
+
+fn scattered_of(whole: &[u8], ids: &[i64]) -> Vec<u8> {
+    let of = |id: &i64| whole.get(*id as usize).copied();
+    ids.iter().filter_map(of).collect()
+}
+
+fn list_by_index(list: &mut List<'_>, name: &str, index: &str, data: &mut [u8]) -> scr::Result<()> {
+    let known = list.known_index(index)?;
+    list_array(list, name, data, Place::Indexed { list: &known })
+}
+
+fn list_scattered(
+    list: &mut List<'_>,
+    data: &mut [u8],
+    ids: &[i64],
+    whole: usize,
+) -> scr::Result<()> {
+    list.index(&Given {
+        name: "ids",
+        indices: Indices::Eight(ids),
+        first: 0,
+        whole: whole as i64,
+    })?;
+    list_by_index(list, "scattered", "ids", data)
+}
+
 impl Program {
     /// Writes a dataset. `is_bad`: the routine of this rank fails.
     pub fn checkpoint(
@@ -99,6 +139,11 @@ impl Program {
             list_array(list, "own", &mut own, Place::Own)?;
             let mut part = whole.get(range.clone()).unwrap_or_default().to_vec();
             list_part(list, &mut part, whole.len(), &range)?;
+            let ids = scattered(whole.len(), self.place(), self.size());
+            let mut part = scattered_of(&whole, &ids);
+            list_scattered(list, &mut part, &ids, whole.len())?;
+            list.bag("bag", &mut (own.len() as i64))?;
+            list_by_index(list, "of bag", "bag", &mut own)?;
             if is_bad {
                 return Err(scr::Error::usage("the program", "this rank has no state"));
             }
@@ -186,8 +231,17 @@ impl Program {
             });
             state.range = share(state.whole, self.place(), size);
             state.part = vec![POISON; state.range.len()];
+            state.ids = scattered(state.whole, self.place(), size);
+            state.scattered = vec![POISON; state.ids.len()];
         }
-        list_part(list, &mut state.part, state.whole, &state.range)
+        list_part(list, &mut state.part, state.whole, &state.range)?;
+        list_scattered(list, &mut state.scattered, &state.ids, state.whole)?;
+        let mut count = 0;
+        list.bag("bag", &mut count)?;
+        if compares {
+            state.bag = vec![POISON; count as usize];
+        }
+        list_by_index(list, "of bag", "bag", &mut state.bag)
     }
 
     /// SCR_Restore.
@@ -236,7 +290,22 @@ impl Program {
                     let whole = content(key, &field);
                     whole.len() == state.whole
                         && whole.get(state.range.clone()) == Some(&state.part)
+                        && scattered_of(&whole, &state.ids) == state.scattered
                 });
+                let bag = |key| {
+                    let own = (0..state.writers).map(|old| content(key, &fields_of(&name, old)));
+                    let own: Vec<Vec<u8>> = own.collect();
+                    let all = own.concat();
+                    let range = match own.get(self.rank).filter(|_| own.len() == self.size()) {
+                        Some(mine) => {
+                            let before = own.iter().take(self.rank).map(Vec::len).sum();
+                            before..before + mine.len()
+                        }
+                        None => share(all.len(), self.rank, self.size()),
+                    };
+                    all.get(range) == Some(&state.bag)
+                };
+                oracle.has_read_field(call, self.rank, "bag", bag);
             }
         }
         oracle.judges(call, Verdict::Read);
