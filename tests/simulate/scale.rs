@@ -6,6 +6,7 @@
 
 use crate::job::PREFIX;
 use crate::timed::{Rank, TimedJob};
+use scr::fields::{Element, Given, Indices, List, Pass, Place, Slice, Spec};
 use scr::store::Files;
 use scr::system::simulated::scheduler::Simulation;
 use scr_testing::counting::Counts;
@@ -221,6 +222,79 @@ fn what_a_start_costs_a_rank_grows_with_the_logarithm_of_the_ranks() {
         let (sent, received) = (cost.sent.most, cost.received.most);
         assert!(sent <= 1600 * steps, "{ranks}, {on_node}: {cost:?}");
         assert!(received <= 600 * steps, "{ranks}, {on_node}: {cost:?}");
+    }
+}
+
+/// Elements of a rank in the whole of [`restores_by_index`].
+const ELEMENTS: i64 = 64;
+
+/// Lists a field by index: the elements from `from` on, the last one first.
+fn list_by_index(list: &mut List<'_>, rank: &mut [i64], from: i64, whole: i64) -> scr::Result<()> {
+    let ids: Vec<i64> = (from..from + ELEMENTS).rev().map(|id| id % whole).collect();
+    list.index(&Given {
+        name: "nodes",
+        indices: Indices::Eight(&ids),
+        first: 0,
+        whole,
+    })?;
+    let known = list.known_index("nodes")?;
+    let spec = Spec {
+        name: "numbers",
+        kind: i64::KIND,
+        extents: &[ELEMENTS],
+        strides: None,
+        place: Place::Indexed { list: &known },
+    };
+    if list.pass() == Pass::Write {
+        rank.copy_from_slice(&ids);
+    }
+    list.field(spec, Some(&mut Slice::new(rank)))?;
+    let right = list.pass() != Pass::Read || *rank == ids[..];
+    assert!(right, "{rank:?} is not {ids:?}");
+    Ok(())
+}
+
+fn by_index(rank: &mut Rank, shift: i64, reads: bool) {
+    let (me, size) = rank.place();
+    let (from, whole) = (me as i64 * ELEMENTS + shift, size as i64 * ELEMENTS);
+    let mut data = vec![-1; ELEMENTS as usize];
+    let list = |list: &mut List<'_>| list_by_index(list, &mut data, from, whole);
+    match reads {
+        true => rank.restore(list),
+        false => rank.checkpoint(list),
+    }
+}
+
+/// A mesh of which each rank has elements near each other: their lists, and what comes in a restart with other lists,
+/// cost a rank some messages for each doubling of the ranks, and bytes as many as it has elements.
+#[test]
+fn fields_by_index_cost_a_rank_what_it_has_and_the_logarithm_of_the_ranks() {
+    for (ranks, on_node) in shapes() {
+        let simulation = Simulation::new(1);
+        simulation.make_parallel();
+        let mut job = job(ranks, on_node, "0");
+        let steps = u64::from(ranks.ilog2());
+        job.run(&simulation, "writes", |rank| {
+            by_index(rank, 0, false);
+            rank.finalize();
+            "has written".to_string()
+        });
+        job.ends_with("has written");
+        let written = Cost::of(job.costs["SCR_Checkpoint"].iter());
+        job.run(&simulation, "reads", |rank| {
+            by_index(rank, ELEMENTS / 2, true);
+            "goes on".to_string()
+        });
+        job.ends_with("goes on");
+        let read = Cost::of(job.costs["SCR_Restore"].iter());
+        for (cost, what) in [(&written, "written"), (&read, "read")] {
+            println!("{what}: {}", cost.row());
+            let bytes = cost.sent.most.max(cost.received.most);
+            let case = format!("{ranks} ranks, {on_node} a node, {what}: {cost:?}");
+            assert!(cost.messages <= 20 + 12 * steps, "{case}");
+            assert!(bytes <= 4000 + 1000 * steps + 8 * ELEMENTS as u64, "{case}");
+        }
+        assert!(job.wrong.is_empty(), "{:?}", job.wrong);
     }
 }
 

@@ -11,6 +11,7 @@ use crate::world::{Network, World};
 use scr::Error;
 use scr::config::Config;
 use scr::events::Memory;
+use scr::fields::{List, checkpoint, restore};
 use scr::job::Environment;
 use scr::session::{Session, Setup, Verdict};
 use scr::store::Files;
@@ -125,6 +126,24 @@ impl Rank {
         drop(file);
         let complete = |session: &mut Session| session.complete_output(true);
         self.timed("SCR_Complete_output", complete).unwrap();
+    }
+
+    /// The rank's number, and the number of ranks.
+    pub fn place(&self) -> (usize, usize) {
+        let comm = self.session.comm();
+        (comm.rank(), comm.size())
+    }
+
+    /// Writes a checkpoint of fields.
+    pub fn checkpoint(&mut self, mut list: impl FnMut(&mut List<'_>) -> scr::Result<()>) {
+        let write = |session: &mut Session| checkpoint(session, None, Ok((true, false)), &mut list);
+        self.timed("SCR_Checkpoint", write).unwrap();
+    }
+
+    /// Restores a checkpoint of fields.
+    pub fn restore(&mut self, mut list: impl FnMut(&mut List<'_>) -> scr::Result<()>) {
+        let read = |session: &mut Session| restore(session, &mut list);
+        assert!(self.timed("SCR_Restore", read).unwrap().is_some());
     }
 
     pub fn finalize(&mut self) {
