@@ -127,7 +127,9 @@ module scrf
         !> dataset, in SCR_PASS_WRITE and SCR_PASS_READ. After s%from_rank it is that of an old process.
         procedure :: file => state_file
         procedure, private :: count_i32, begin_list_i32, from_rank_i32, stored_i32
+        procedure, private :: index_i32_i32, index_i32_i64
         procedure, private :: count_i64, begin_list_i64, from_rank_i64, stored_i64
+        procedure, private :: index_i64_i32, index_i64_i64
         !> s%count(name, number, missing): a number on which the rest of the list depends. When the state
         !> is read it becomes what was written, already in SCR_PASS_COMPARE.
         generic :: count => count_i32, count_i64
@@ -140,6 +142,11 @@ module scrf
         !> program can allocate it. They are not allocated if the checkpoint has no such field, or if the
         !> state is written. whole and at are optional.
         generic :: stored => stored_i32, stored_i64
+        !> s%index(name, indices, whole, first): element i of this process is element indices(i) of a whole with
+        !> so many elements, which are counted from first on, else from 1. For the fields that follow, with this
+        !> name as their index. When the state is written, all processes together list each index once. When it is
+        !> read, the indices are those of the elements that this process has now, in any order.
+        generic :: index => index_i32_i32, index_i32_i64, index_i64_i32, index_i64_i64
 
         procedure, private :: field_i8_0_i32, field_i8_1_i32, field_i8_2_i32, field_i8_3_i32
         procedure, private :: field_i8_4_i32, field_i8_5_i32, field_i8_6_i32, field_i8_7_i32
@@ -153,11 +160,12 @@ module scrf
         procedure, private :: array_i8_1, array_i8_2, array_i8_3, array_i8_4
         procedure, private :: array_i8_5, array_i8_6, array_i8_7
 
-        !> s%field(name, data, whole, at, missing, kind): data is of any type, kind and rank up to 7.
+        !> s%field(name, data, whole, at, missing, kind, index): data is of any type, kind and rank up to 7.
         !> With whole and at it is this process's part of an array of all processes, of these extents, and
-        !> begins at this index, counted from 1. Without, it is this process's own. missing="keep": data
-        !> stays as it is if the checkpoint does not have the field. kind="convert": another kind is
-        !> converted if nothing can be lost.
+        !> begins at this index, counted from 1. With index its last dimension has the elements of the index list
+        !> of this name, see s%index. Without them it is this process's own. missing="keep": data stays as it is
+        !> if the checkpoint does not have the field. kind="convert": another kind is converted if nothing can be
+        !> lost.
         generic :: field => field_i8_0_i32, field_i8_1_i32, field_i8_2_i32, field_i8_3_i32
         generic :: field => field_i8_4_i32, field_i8_5_i32, field_i8_6_i32, field_i8_7_i32
 
@@ -1341,6 +1349,35 @@ module scrf
             type(c_ptr), value, intent(in) :: at
             integer(c_int) :: status
         end function c_field
+
+        function c_index(state, name, indices, kind, count, first, whole) &
+            bind(C, name="SCR_Index") result(status)
+            import :: c_char, c_funptr, c_int, c_int64_t, c_ptr
+            implicit none
+            type(c_ptr), value, intent(in) :: state
+            character(kind=c_char), dimension(*), intent(in) :: name
+            type(c_ptr), value, intent(in) :: indices
+            integer(c_int), value, intent(in) :: kind
+            integer(c_int64_t), value, intent(in) :: count
+            integer(c_int64_t), value, intent(in) :: first
+            integer(c_int64_t), value, intent(in) :: whole
+            integer(c_int) :: status
+        end function c_index
+
+        function c_field_by_index(state, name, index, data, kind, rank, extents, strides) &
+            bind(C, name="SCR_Field_by_index") result(status)
+            import :: c_char, c_funptr, c_int, c_int64_t, c_ptr
+            implicit none
+            type(c_ptr), value, intent(in) :: state
+            character(kind=c_char), dimension(*), intent(in) :: name
+            character(kind=c_char), dimension(*), intent(in) :: index
+            type(c_ptr), value, intent(in) :: data
+            integer(c_int), value, intent(in) :: kind
+            integer(c_int), value, intent(in) :: rank
+            integer(c_int64_t), dimension(*), intent(in) :: extents
+            type(c_ptr), value, intent(in) :: strides
+            integer(c_int) :: status
+        end function c_field_by_index
 
         function c_same(state, name, data, kind, rank, extents, strides) &
             bind(C, name="SCR_Same") result(status)
@@ -5341,6 +5378,90 @@ contains
         if (present(at)) at = int(found(:rank, 3), kind(extents))
     end subroutine stored_i64
 
+    subroutine index_i32_i32(self, name, indices, whole, first)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int32), intent(in) :: indices(:)
+        integer(int32), intent(in) :: whole
+        integer(int32), intent(in), optional :: first
+        integer(int64) :: from
+
+        from = 1
+        if (present(first)) from = first
+        call put_index_i32(self, name, indices, size(indices, kind=int64), from, int(whole, int64))
+    end subroutine index_i32_i32
+
+    subroutine index_i32_i64(self, name, indices, whole, first)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int32), intent(in) :: indices(:)
+        integer(int64), intent(in) :: whole
+        integer(int64), intent(in), optional :: first
+        integer(int64) :: from
+
+        from = 1
+        if (present(first)) from = first
+        call put_index_i32(self, name, indices, size(indices, kind=int64), from, int(whole, int64))
+    end subroutine index_i32_i64
+
+    !> The compiler makes a copy of indices that do not lie one after the other.
+    subroutine put_index_i32(self, name, indices, number, first, whole)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int32), intent(in), target :: indices(*)
+        integer(int64), intent(in) :: number, first, whole
+        type(c_ptr) :: place
+        integer(int32) :: status
+
+        call set_options(self, name)
+        place = c_null_ptr
+        if (number > 0) place = c_loc(indices(1))
+        status = c_index(self%handle, trim(name)//c_null_char, place, &
+            WHOLE_NUMBER + storage_size(indices, c_int)/8_c_int, number, first, whole)
+    end subroutine put_index_i32
+
+    subroutine index_i64_i32(self, name, indices, whole, first)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int64), intent(in) :: indices(:)
+        integer(int32), intent(in) :: whole
+        integer(int32), intent(in), optional :: first
+        integer(int64) :: from
+
+        from = 1
+        if (present(first)) from = first
+        call put_index_i64(self, name, indices, size(indices, kind=int64), from, int(whole, int64))
+    end subroutine index_i64_i32
+
+    subroutine index_i64_i64(self, name, indices, whole, first)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int64), intent(in) :: indices(:)
+        integer(int64), intent(in) :: whole
+        integer(int64), intent(in), optional :: first
+        integer(int64) :: from
+
+        from = 1
+        if (present(first)) from = first
+        call put_index_i64(self, name, indices, size(indices, kind=int64), from, int(whole, int64))
+    end subroutine index_i64_i64
+
+    !> The compiler makes a copy of indices that do not lie one after the other.
+    subroutine put_index_i64(self, name, indices, number, first, whole)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int64), intent(in), target :: indices(*)
+        integer(int64), intent(in) :: number, first, whole
+        type(c_ptr) :: place
+        integer(int32) :: status
+
+        call set_options(self, name)
+        place = c_null_ptr
+        if (number > 0) place = c_loc(indices(1))
+        status = c_index(self%handle, trim(name)//c_null_char, place, &
+            WHOLE_NUMBER + storage_size(indices, c_int)/8_c_int, number, first, whole)
+    end subroutine put_index_i64
+
     !> The stored extents of a field, those of its whole, and the place at which it begins there, from 1 on.
     !> The rank is -1 if the checkpoint has no such field.
     subroutine look_up(self, name, rank, found)
@@ -5399,19 +5520,21 @@ contains
             call refuse(self, name, '"'//trim(given_word)//'" is no option; "'//word//'" is')
     end function asked
 
-    subroutine put_i32(self, name, data, whole, at, missing, kind)
+    subroutine put_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         type(field_memory), intent(in) :: data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        if (present(whole) .and. present(at)) then
+        if (present(index) .and. (present(whole) .or. present(at))) then
+            call refuse(self, name, "it goes by an index list, or has whole and at, but not both")
+        else if (present(whole) .and. present(at)) then
             call put(self, name, data, int(whole, int64), int(at, int64), missing, kind)
         else if (present(whole) .or. present(at)) then
             call refuse(self, name, "whole and at come together")
         else
-            call put_array(self, name, data, OWN, missing, kind)
+            call put_array(self, name, data, OWN, missing, kind, index=index)
         end if
     end subroutine put_i32
 
@@ -5441,13 +5564,14 @@ contains
         role = merge(SAME_ON_ALL, OWN, asked(self, name, "same", ranks))
     end function role_of
 
-    subroutine put_array(self, name, data, role, missing, kind, whole, at)
+    subroutine put_array(self, name, data, role, missing, kind, whole, at, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         type(field_memory), intent(in) :: data
         integer, intent(in) :: role
         character(len=*), intent(in), optional :: missing, kind
         integer(int64), intent(in), optional :: whole(:), at(:)
+        character(len=*), intent(in), optional :: index
         integer(int64), target :: strides(7), in_whole(7, 2)
         type(c_ptr) :: places(2)
         integer(int32) :: status
@@ -5460,7 +5584,10 @@ contains
             in_whole(:data%rank, 2) = at - 1
             places = [c_loc(in_whole(1, 1)), c_loc(in_whole(1, 2))]
         end if
-        if (role == SAME_ON_ALL) then
+        if (present(index)) then
+            status = c_field_by_index(self%handle, trim(name)//c_null_char, trim(index)//c_null_char, &
+                transfer(data%places(0), c_null_ptr), data%kind, data%rank, data%extents, c_loc(strides))
+        else if (role == SAME_ON_ALL) then
             status = c_same(self%handle, trim(name)//c_null_char, transfer(data%places(0), c_null_ptr), &
                 data%kind, data%rank, data%extents, c_loc(strides))
         else
@@ -5725,13 +5852,13 @@ contains
     end function memory_of_7
 
 
-    subroutine field_i8_0_i32(self, name, data, missing, kind)
+    subroutine field_i8_0_i32(self, name, data, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int8), intent(inout), target :: data
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), OWN, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), OWN, missing, kind, index=index)
     end subroutine field_i8_0_i32
 
     subroutine same_i8_0(self, name, data, missing, kind)
@@ -5743,14 +5870,14 @@ contains
         call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_i8_0
 
-    subroutine field_i8_1_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_i8_1_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int8), intent(inout), target :: data(:)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_i8_1_i32
 
     subroutine field_i8_1_i64(self, name, data, whole, at, missing, kind)
@@ -5797,14 +5924,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i8_1
 
-    subroutine field_i8_2_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_i8_2_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int8), intent(inout), target :: data(:, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_i8_2_i32
 
     subroutine field_i8_2_i64(self, name, data, whole, at, missing, kind)
@@ -5851,14 +5978,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i8_2
 
-    subroutine field_i8_3_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_i8_3_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int8), intent(inout), target :: data(:, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_i8_3_i32
 
     subroutine field_i8_3_i64(self, name, data, whole, at, missing, kind)
@@ -5905,14 +6032,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i8_3
 
-    subroutine field_i8_4_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_i8_4_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int8), intent(inout), target :: data(:, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_i8_4_i32
 
     subroutine field_i8_4_i64(self, name, data, whole, at, missing, kind)
@@ -5959,14 +6086,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i8_4
 
-    subroutine field_i8_5_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_i8_5_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int8), intent(inout), target :: data(:, :, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_i8_5_i32
 
     subroutine field_i8_5_i64(self, name, data, whole, at, missing, kind)
@@ -6013,14 +6140,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i8_5
 
-    subroutine field_i8_6_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_i8_6_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int8), intent(inout), target :: data(:, :, :, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_i8_6_i32
 
     subroutine field_i8_6_i64(self, name, data, whole, at, missing, kind)
@@ -6067,14 +6194,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i8_6
 
-    subroutine field_i8_7_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_i8_7_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int8), intent(inout), target :: data(:, :, :, :, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_i8_7_i32
 
     subroutine field_i8_7_i64(self, name, data, whole, at, missing, kind)
@@ -6123,13 +6250,13 @@ contains
 
 
 
-    subroutine field_i16_0_i32(self, name, data, missing, kind)
+    subroutine field_i16_0_i32(self, name, data, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int16), intent(inout), target :: data
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), OWN, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), OWN, missing, kind, index=index)
     end subroutine field_i16_0_i32
 
     subroutine same_i16_0(self, name, data, missing, kind)
@@ -6141,14 +6268,14 @@ contains
         call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_i16_0
 
-    subroutine field_i16_1_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_i16_1_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int16), intent(inout), target :: data(:)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_i16_1_i32
 
     subroutine field_i16_1_i64(self, name, data, whole, at, missing, kind)
@@ -6195,14 +6322,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i16_1
 
-    subroutine field_i16_2_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_i16_2_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int16), intent(inout), target :: data(:, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_i16_2_i32
 
     subroutine field_i16_2_i64(self, name, data, whole, at, missing, kind)
@@ -6249,14 +6376,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i16_2
 
-    subroutine field_i16_3_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_i16_3_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int16), intent(inout), target :: data(:, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_i16_3_i32
 
     subroutine field_i16_3_i64(self, name, data, whole, at, missing, kind)
@@ -6303,14 +6430,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i16_3
 
-    subroutine field_i16_4_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_i16_4_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int16), intent(inout), target :: data(:, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_i16_4_i32
 
     subroutine field_i16_4_i64(self, name, data, whole, at, missing, kind)
@@ -6357,14 +6484,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i16_4
 
-    subroutine field_i16_5_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_i16_5_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int16), intent(inout), target :: data(:, :, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_i16_5_i32
 
     subroutine field_i16_5_i64(self, name, data, whole, at, missing, kind)
@@ -6411,14 +6538,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i16_5
 
-    subroutine field_i16_6_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_i16_6_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int16), intent(inout), target :: data(:, :, :, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_i16_6_i32
 
     subroutine field_i16_6_i64(self, name, data, whole, at, missing, kind)
@@ -6465,14 +6592,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i16_6
 
-    subroutine field_i16_7_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_i16_7_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int16), intent(inout), target :: data(:, :, :, :, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_i16_7_i32
 
     subroutine field_i16_7_i64(self, name, data, whole, at, missing, kind)
@@ -6521,13 +6648,13 @@ contains
 
 
 
-    subroutine field_i32_0_i32(self, name, data, missing, kind)
+    subroutine field_i32_0_i32(self, name, data, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int32), intent(inout), target :: data
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), OWN, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), OWN, missing, kind, index=index)
     end subroutine field_i32_0_i32
 
     subroutine same_i32_0(self, name, data, missing, kind)
@@ -6539,14 +6666,14 @@ contains
         call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_i32_0
 
-    subroutine field_i32_1_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_i32_1_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int32), intent(inout), target :: data(:)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_i32_1_i32
 
     subroutine field_i32_1_i64(self, name, data, whole, at, missing, kind)
@@ -6593,14 +6720,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i32_1
 
-    subroutine field_i32_2_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_i32_2_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int32), intent(inout), target :: data(:, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_i32_2_i32
 
     subroutine field_i32_2_i64(self, name, data, whole, at, missing, kind)
@@ -6647,14 +6774,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i32_2
 
-    subroutine field_i32_3_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_i32_3_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int32), intent(inout), target :: data(:, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_i32_3_i32
 
     subroutine field_i32_3_i64(self, name, data, whole, at, missing, kind)
@@ -6701,14 +6828,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i32_3
 
-    subroutine field_i32_4_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_i32_4_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int32), intent(inout), target :: data(:, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_i32_4_i32
 
     subroutine field_i32_4_i64(self, name, data, whole, at, missing, kind)
@@ -6755,14 +6882,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i32_4
 
-    subroutine field_i32_5_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_i32_5_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int32), intent(inout), target :: data(:, :, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_i32_5_i32
 
     subroutine field_i32_5_i64(self, name, data, whole, at, missing, kind)
@@ -6809,14 +6936,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i32_5
 
-    subroutine field_i32_6_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_i32_6_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int32), intent(inout), target :: data(:, :, :, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_i32_6_i32
 
     subroutine field_i32_6_i64(self, name, data, whole, at, missing, kind)
@@ -6863,14 +6990,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i32_6
 
-    subroutine field_i32_7_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_i32_7_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int32), intent(inout), target :: data(:, :, :, :, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_i32_7_i32
 
     subroutine field_i32_7_i64(self, name, data, whole, at, missing, kind)
@@ -6919,13 +7046,13 @@ contains
 
 
 
-    subroutine field_i64_0_i32(self, name, data, missing, kind)
+    subroutine field_i64_0_i32(self, name, data, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int64), intent(inout), target :: data
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), OWN, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), OWN, missing, kind, index=index)
     end subroutine field_i64_0_i32
 
     subroutine same_i64_0(self, name, data, missing, kind)
@@ -6937,14 +7064,14 @@ contains
         call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_i64_0
 
-    subroutine field_i64_1_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_i64_1_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int64), intent(inout), target :: data(:)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_i64_1_i32
 
     subroutine field_i64_1_i64(self, name, data, whole, at, missing, kind)
@@ -6991,14 +7118,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i64_1
 
-    subroutine field_i64_2_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_i64_2_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int64), intent(inout), target :: data(:, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_i64_2_i32
 
     subroutine field_i64_2_i64(self, name, data, whole, at, missing, kind)
@@ -7045,14 +7172,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i64_2
 
-    subroutine field_i64_3_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_i64_3_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int64), intent(inout), target :: data(:, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_i64_3_i32
 
     subroutine field_i64_3_i64(self, name, data, whole, at, missing, kind)
@@ -7099,14 +7226,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i64_3
 
-    subroutine field_i64_4_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_i64_4_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int64), intent(inout), target :: data(:, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_i64_4_i32
 
     subroutine field_i64_4_i64(self, name, data, whole, at, missing, kind)
@@ -7153,14 +7280,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i64_4
 
-    subroutine field_i64_5_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_i64_5_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int64), intent(inout), target :: data(:, :, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_i64_5_i32
 
     subroutine field_i64_5_i64(self, name, data, whole, at, missing, kind)
@@ -7207,14 +7334,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i64_5
 
-    subroutine field_i64_6_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_i64_6_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int64), intent(inout), target :: data(:, :, :, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_i64_6_i32
 
     subroutine field_i64_6_i64(self, name, data, whole, at, missing, kind)
@@ -7261,14 +7388,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i64_6
 
-    subroutine field_i64_7_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_i64_7_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int64), intent(inout), target :: data(:, :, :, :, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_i64_7_i32
 
     subroutine field_i64_7_i64(self, name, data, whole, at, missing, kind)
@@ -7318,13 +7445,13 @@ contains
 
 #ifdef SCRF_INTEGER_16
 
-    subroutine field_i128_0_i32(self, name, data, missing, kind)
+    subroutine field_i128_0_i32(self, name, data, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(16), intent(inout), target :: data
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), OWN, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), OWN, missing, kind, index=index)
     end subroutine field_i128_0_i32
 
     subroutine same_i128_0(self, name, data, missing, kind)
@@ -7336,14 +7463,14 @@ contains
         call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_i128_0
 
-    subroutine field_i128_1_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_i128_1_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(16), intent(inout), target :: data(:)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_i128_1_i32
 
     subroutine field_i128_1_i64(self, name, data, whole, at, missing, kind)
@@ -7390,14 +7517,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i128_1
 
-    subroutine field_i128_2_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_i128_2_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(16), intent(inout), target :: data(:, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_i128_2_i32
 
     subroutine field_i128_2_i64(self, name, data, whole, at, missing, kind)
@@ -7444,14 +7571,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i128_2
 
-    subroutine field_i128_3_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_i128_3_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(16), intent(inout), target :: data(:, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_i128_3_i32
 
     subroutine field_i128_3_i64(self, name, data, whole, at, missing, kind)
@@ -7498,14 +7625,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i128_3
 
-    subroutine field_i128_4_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_i128_4_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(16), intent(inout), target :: data(:, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_i128_4_i32
 
     subroutine field_i128_4_i64(self, name, data, whole, at, missing, kind)
@@ -7552,14 +7679,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i128_4
 
-    subroutine field_i128_5_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_i128_5_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(16), intent(inout), target :: data(:, :, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_i128_5_i32
 
     subroutine field_i128_5_i64(self, name, data, whole, at, missing, kind)
@@ -7606,14 +7733,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i128_5
 
-    subroutine field_i128_6_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_i128_6_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(16), intent(inout), target :: data(:, :, :, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_i128_6_i32
 
     subroutine field_i128_6_i64(self, name, data, whole, at, missing, kind)
@@ -7660,14 +7787,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_i128_6
 
-    subroutine field_i128_7_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_i128_7_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(16), intent(inout), target :: data(:, :, :, :, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_i128_7_i32
 
     subroutine field_i128_7_i64(self, name, data, whole, at, missing, kind)
@@ -7717,13 +7844,13 @@ contains
 #endif
 
 
-    subroutine field_r32_0_i32(self, name, data, missing, kind)
+    subroutine field_r32_0_i32(self, name, data, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real32), intent(inout), target :: data
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), OWN, missing, kind)
+        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), OWN, missing, kind, index=index)
     end subroutine field_r32_0_i32
 
     subroutine same_r32_0(self, name, data, missing, kind)
@@ -7735,14 +7862,14 @@ contains
         call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_r32_0
 
-    subroutine field_r32_1_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_r32_1_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real32), intent(inout), target :: data(:)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_r32_1_i32
 
     subroutine field_r32_1_i64(self, name, data, whole, at, missing, kind)
@@ -7789,14 +7916,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_r32_1
 
-    subroutine field_r32_2_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_r32_2_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real32), intent(inout), target :: data(:, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_r32_2_i32
 
     subroutine field_r32_2_i64(self, name, data, whole, at, missing, kind)
@@ -7843,14 +7970,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_r32_2
 
-    subroutine field_r32_3_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_r32_3_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real32), intent(inout), target :: data(:, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_r32_3_i32
 
     subroutine field_r32_3_i64(self, name, data, whole, at, missing, kind)
@@ -7897,14 +8024,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_r32_3
 
-    subroutine field_r32_4_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_r32_4_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real32), intent(inout), target :: data(:, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_r32_4_i32
 
     subroutine field_r32_4_i64(self, name, data, whole, at, missing, kind)
@@ -7951,14 +8078,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_r32_4
 
-    subroutine field_r32_5_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_r32_5_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real32), intent(inout), target :: data(:, :, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_r32_5_i32
 
     subroutine field_r32_5_i64(self, name, data, whole, at, missing, kind)
@@ -8005,14 +8132,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_r32_5
 
-    subroutine field_r32_6_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_r32_6_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real32), intent(inout), target :: data(:, :, :, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_r32_6_i32
 
     subroutine field_r32_6_i64(self, name, data, whole, at, missing, kind)
@@ -8059,14 +8186,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_r32_6
 
-    subroutine field_r32_7_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_r32_7_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real32), intent(inout), target :: data(:, :, :, :, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_r32_7_i32
 
     subroutine field_r32_7_i64(self, name, data, whole, at, missing, kind)
@@ -8115,13 +8242,13 @@ contains
 
 
 
-    subroutine field_r64_0_i32(self, name, data, missing, kind)
+    subroutine field_r64_0_i32(self, name, data, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real64), intent(inout), target :: data
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), OWN, missing, kind)
+        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), OWN, missing, kind, index=index)
     end subroutine field_r64_0_i32
 
     subroutine same_r64_0(self, name, data, missing, kind)
@@ -8133,14 +8260,14 @@ contains
         call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_r64_0
 
-    subroutine field_r64_1_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_r64_1_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real64), intent(inout), target :: data(:)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_r64_1_i32
 
     subroutine field_r64_1_i64(self, name, data, whole, at, missing, kind)
@@ -8187,14 +8314,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_r64_1
 
-    subroutine field_r64_2_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_r64_2_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real64), intent(inout), target :: data(:, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_r64_2_i32
 
     subroutine field_r64_2_i64(self, name, data, whole, at, missing, kind)
@@ -8241,14 +8368,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_r64_2
 
-    subroutine field_r64_3_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_r64_3_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real64), intent(inout), target :: data(:, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_r64_3_i32
 
     subroutine field_r64_3_i64(self, name, data, whole, at, missing, kind)
@@ -8295,14 +8422,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_r64_3
 
-    subroutine field_r64_4_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_r64_4_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real64), intent(inout), target :: data(:, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_r64_4_i32
 
     subroutine field_r64_4_i64(self, name, data, whole, at, missing, kind)
@@ -8349,14 +8476,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_r64_4
 
-    subroutine field_r64_5_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_r64_5_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real64), intent(inout), target :: data(:, :, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_r64_5_i32
 
     subroutine field_r64_5_i64(self, name, data, whole, at, missing, kind)
@@ -8403,14 +8530,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_r64_5
 
-    subroutine field_r64_6_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_r64_6_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real64), intent(inout), target :: data(:, :, :, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_r64_6_i32
 
     subroutine field_r64_6_i64(self, name, data, whole, at, missing, kind)
@@ -8457,14 +8584,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_r64_6
 
-    subroutine field_r64_7_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_r64_7_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real64), intent(inout), target :: data(:, :, :, :, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_r64_7_i32
 
     subroutine field_r64_7_i64(self, name, data, whole, at, missing, kind)
@@ -8514,13 +8641,13 @@ contains
 
 #ifdef SCRF_REAL_10
 
-    subroutine field_r80_0_i32(self, name, data, missing, kind)
+    subroutine field_r80_0_i32(self, name, data, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(10), intent(inout), target :: data
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put_array(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), OWN, missing, kind)
+        call put_array(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), OWN, missing, kind, index=index)
     end subroutine field_r80_0_i32
 
     subroutine same_r80_0(self, name, data, missing, kind)
@@ -8532,14 +8659,14 @@ contains
         call put_array(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_r80_0
 
-    subroutine field_r80_1_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_r80_1_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(10), intent(inout), target :: data(:)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_r80_1_i32
 
     subroutine field_r80_1_i64(self, name, data, whole, at, missing, kind)
@@ -8586,14 +8713,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_r80_1
 
-    subroutine field_r80_2_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_r80_2_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(10), intent(inout), target :: data(:, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_r80_2_i32
 
     subroutine field_r80_2_i64(self, name, data, whole, at, missing, kind)
@@ -8640,14 +8767,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_r80_2
 
-    subroutine field_r80_3_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_r80_3_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(10), intent(inout), target :: data(:, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_r80_3_i32
 
     subroutine field_r80_3_i64(self, name, data, whole, at, missing, kind)
@@ -8694,14 +8821,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_r80_3
 
-    subroutine field_r80_4_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_r80_4_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(10), intent(inout), target :: data(:, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_r80_4_i32
 
     subroutine field_r80_4_i64(self, name, data, whole, at, missing, kind)
@@ -8748,14 +8875,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_r80_4
 
-    subroutine field_r80_5_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_r80_5_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(10), intent(inout), target :: data(:, :, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_r80_5_i32
 
     subroutine field_r80_5_i64(self, name, data, whole, at, missing, kind)
@@ -8802,14 +8929,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_r80_5
 
-    subroutine field_r80_6_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_r80_6_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(10), intent(inout), target :: data(:, :, :, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_r80_6_i32
 
     subroutine field_r80_6_i64(self, name, data, whole, at, missing, kind)
@@ -8856,14 +8983,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_r80_6
 
-    subroutine field_r80_7_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_r80_7_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(10), intent(inout), target :: data(:, :, :, :, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_r80_7_i32
 
     subroutine field_r80_7_i64(self, name, data, whole, at, missing, kind)
@@ -8914,13 +9041,13 @@ contains
 
 #ifdef SCRF_REAL_16
 
-    subroutine field_r128_0_i32(self, name, data, missing, kind)
+    subroutine field_r128_0_i32(self, name, data, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(16), intent(inout), target :: data
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), OWN, missing, kind)
+        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), OWN, missing, kind, index=index)
     end subroutine field_r128_0_i32
 
     subroutine same_r128_0(self, name, data, missing, kind)
@@ -8932,14 +9059,14 @@ contains
         call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_r128_0
 
-    subroutine field_r128_1_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_r128_1_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(16), intent(inout), target :: data(:)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_r128_1_i32
 
     subroutine field_r128_1_i64(self, name, data, whole, at, missing, kind)
@@ -8986,14 +9113,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_r128_1
 
-    subroutine field_r128_2_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_r128_2_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(16), intent(inout), target :: data(:, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_r128_2_i32
 
     subroutine field_r128_2_i64(self, name, data, whole, at, missing, kind)
@@ -9040,14 +9167,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_r128_2
 
-    subroutine field_r128_3_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_r128_3_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(16), intent(inout), target :: data(:, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_r128_3_i32
 
     subroutine field_r128_3_i64(self, name, data, whole, at, missing, kind)
@@ -9094,14 +9221,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_r128_3
 
-    subroutine field_r128_4_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_r128_4_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(16), intent(inout), target :: data(:, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_r128_4_i32
 
     subroutine field_r128_4_i64(self, name, data, whole, at, missing, kind)
@@ -9148,14 +9275,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_r128_4
 
-    subroutine field_r128_5_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_r128_5_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(16), intent(inout), target :: data(:, :, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_r128_5_i32
 
     subroutine field_r128_5_i64(self, name, data, whole, at, missing, kind)
@@ -9202,14 +9329,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_r128_5
 
-    subroutine field_r128_6_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_r128_6_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(16), intent(inout), target :: data(:, :, :, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_r128_6_i32
 
     subroutine field_r128_6_i64(self, name, data, whole, at, missing, kind)
@@ -9256,14 +9383,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_r128_6
 
-    subroutine field_r128_7_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_r128_7_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(16), intent(inout), target :: data(:, :, :, :, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_r128_7_i32
 
     subroutine field_r128_7_i64(self, name, data, whole, at, missing, kind)
@@ -9313,13 +9440,13 @@ contains
 #endif
 
 
-    subroutine field_c32_0_i32(self, name, data, missing, kind)
+    subroutine field_c32_0_i32(self, name, data, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real32), intent(inout), target :: data
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), OWN, missing, kind)
+        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), OWN, missing, kind, index=index)
     end subroutine field_c32_0_i32
 
     subroutine same_c32_0(self, name, data, missing, kind)
@@ -9331,14 +9458,14 @@ contains
         call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_c32_0
 
-    subroutine field_c32_1_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_c32_1_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real32), intent(inout), target :: data(:)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_c32_1_i32
 
     subroutine field_c32_1_i64(self, name, data, whole, at, missing, kind)
@@ -9385,14 +9512,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_c32_1
 
-    subroutine field_c32_2_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_c32_2_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real32), intent(inout), target :: data(:, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_c32_2_i32
 
     subroutine field_c32_2_i64(self, name, data, whole, at, missing, kind)
@@ -9439,14 +9566,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_c32_2
 
-    subroutine field_c32_3_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_c32_3_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real32), intent(inout), target :: data(:, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_c32_3_i32
 
     subroutine field_c32_3_i64(self, name, data, whole, at, missing, kind)
@@ -9493,14 +9620,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_c32_3
 
-    subroutine field_c32_4_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_c32_4_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real32), intent(inout), target :: data(:, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_c32_4_i32
 
     subroutine field_c32_4_i64(self, name, data, whole, at, missing, kind)
@@ -9547,14 +9674,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_c32_4
 
-    subroutine field_c32_5_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_c32_5_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real32), intent(inout), target :: data(:, :, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_c32_5_i32
 
     subroutine field_c32_5_i64(self, name, data, whole, at, missing, kind)
@@ -9601,14 +9728,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_c32_5
 
-    subroutine field_c32_6_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_c32_6_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real32), intent(inout), target :: data(:, :, :, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_c32_6_i32
 
     subroutine field_c32_6_i64(self, name, data, whole, at, missing, kind)
@@ -9655,14 +9782,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_c32_6
 
-    subroutine field_c32_7_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_c32_7_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real32), intent(inout), target :: data(:, :, :, :, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_c32_7_i32
 
     subroutine field_c32_7_i64(self, name, data, whole, at, missing, kind)
@@ -9711,13 +9838,13 @@ contains
 
 
 
-    subroutine field_c64_0_i32(self, name, data, missing, kind)
+    subroutine field_c64_0_i32(self, name, data, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real64), intent(inout), target :: data
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), OWN, missing, kind)
+        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), OWN, missing, kind, index=index)
     end subroutine field_c64_0_i32
 
     subroutine same_c64_0(self, name, data, missing, kind)
@@ -9729,14 +9856,14 @@ contains
         call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_c64_0
 
-    subroutine field_c64_1_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_c64_1_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real64), intent(inout), target :: data(:)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_c64_1_i32
 
     subroutine field_c64_1_i64(self, name, data, whole, at, missing, kind)
@@ -9783,14 +9910,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_c64_1
 
-    subroutine field_c64_2_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_c64_2_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real64), intent(inout), target :: data(:, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_c64_2_i32
 
     subroutine field_c64_2_i64(self, name, data, whole, at, missing, kind)
@@ -9837,14 +9964,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_c64_2
 
-    subroutine field_c64_3_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_c64_3_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real64), intent(inout), target :: data(:, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_c64_3_i32
 
     subroutine field_c64_3_i64(self, name, data, whole, at, missing, kind)
@@ -9891,14 +10018,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_c64_3
 
-    subroutine field_c64_4_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_c64_4_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real64), intent(inout), target :: data(:, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_c64_4_i32
 
     subroutine field_c64_4_i64(self, name, data, whole, at, missing, kind)
@@ -9945,14 +10072,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_c64_4
 
-    subroutine field_c64_5_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_c64_5_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real64), intent(inout), target :: data(:, :, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_c64_5_i32
 
     subroutine field_c64_5_i64(self, name, data, whole, at, missing, kind)
@@ -9999,14 +10126,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_c64_5
 
-    subroutine field_c64_6_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_c64_6_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real64), intent(inout), target :: data(:, :, :, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_c64_6_i32
 
     subroutine field_c64_6_i64(self, name, data, whole, at, missing, kind)
@@ -10053,14 +10180,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_c64_6
 
-    subroutine field_c64_7_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_c64_7_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real64), intent(inout), target :: data(:, :, :, :, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_c64_7_i32
 
     subroutine field_c64_7_i64(self, name, data, whole, at, missing, kind)
@@ -10110,13 +10237,13 @@ contains
 
 #ifdef SCRF_REAL_10
 
-    subroutine field_c80_0_i32(self, name, data, missing, kind)
+    subroutine field_c80_0_i32(self, name, data, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(10), intent(inout), target :: data
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put_array(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), OWN, missing, kind)
+        call put_array(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), OWN, missing, kind, index=index)
     end subroutine field_c80_0_i32
 
     subroutine same_c80_0(self, name, data, missing, kind)
@@ -10128,14 +10255,14 @@ contains
         call put_array(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_c80_0
 
-    subroutine field_c80_1_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_c80_1_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(10), intent(inout), target :: data(:)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_c80_1_i32
 
     subroutine field_c80_1_i64(self, name, data, whole, at, missing, kind)
@@ -10182,14 +10309,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_c80_1
 
-    subroutine field_c80_2_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_c80_2_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(10), intent(inout), target :: data(:, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_c80_2_i32
 
     subroutine field_c80_2_i64(self, name, data, whole, at, missing, kind)
@@ -10236,14 +10363,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_c80_2
 
-    subroutine field_c80_3_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_c80_3_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(10), intent(inout), target :: data(:, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_c80_3_i32
 
     subroutine field_c80_3_i64(self, name, data, whole, at, missing, kind)
@@ -10290,14 +10417,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_c80_3
 
-    subroutine field_c80_4_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_c80_4_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(10), intent(inout), target :: data(:, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_c80_4_i32
 
     subroutine field_c80_4_i64(self, name, data, whole, at, missing, kind)
@@ -10344,14 +10471,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_c80_4
 
-    subroutine field_c80_5_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_c80_5_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(10), intent(inout), target :: data(:, :, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_c80_5_i32
 
     subroutine field_c80_5_i64(self, name, data, whole, at, missing, kind)
@@ -10398,14 +10525,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_c80_5
 
-    subroutine field_c80_6_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_c80_6_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(10), intent(inout), target :: data(:, :, :, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_c80_6_i32
 
     subroutine field_c80_6_i64(self, name, data, whole, at, missing, kind)
@@ -10452,14 +10579,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_c80_6
 
-    subroutine field_c80_7_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_c80_7_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(10), intent(inout), target :: data(:, :, :, :, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_c80_7_i32
 
     subroutine field_c80_7_i64(self, name, data, whole, at, missing, kind)
@@ -10510,13 +10637,13 @@ contains
 
 #ifdef SCRF_REAL_16
 
-    subroutine field_c128_0_i32(self, name, data, missing, kind)
+    subroutine field_c128_0_i32(self, name, data, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(16), intent(inout), target :: data
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), OWN, missing, kind)
+        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), OWN, missing, kind, index=index)
     end subroutine field_c128_0_i32
 
     subroutine same_c128_0(self, name, data, missing, kind)
@@ -10528,14 +10655,14 @@ contains
         call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_c128_0
 
-    subroutine field_c128_1_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_c128_1_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(16), intent(inout), target :: data(:)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_c128_1_i32
 
     subroutine field_c128_1_i64(self, name, data, whole, at, missing, kind)
@@ -10582,14 +10709,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_c128_1
 
-    subroutine field_c128_2_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_c128_2_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(16), intent(inout), target :: data(:, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_c128_2_i32
 
     subroutine field_c128_2_i64(self, name, data, whole, at, missing, kind)
@@ -10636,14 +10763,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_c128_2
 
-    subroutine field_c128_3_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_c128_3_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(16), intent(inout), target :: data(:, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_c128_3_i32
 
     subroutine field_c128_3_i64(self, name, data, whole, at, missing, kind)
@@ -10690,14 +10817,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_c128_3
 
-    subroutine field_c128_4_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_c128_4_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(16), intent(inout), target :: data(:, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_c128_4_i32
 
     subroutine field_c128_4_i64(self, name, data, whole, at, missing, kind)
@@ -10744,14 +10871,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_c128_4
 
-    subroutine field_c128_5_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_c128_5_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(16), intent(inout), target :: data(:, :, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_c128_5_i32
 
     subroutine field_c128_5_i64(self, name, data, whole, at, missing, kind)
@@ -10798,14 +10925,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_c128_5
 
-    subroutine field_c128_6_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_c128_6_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(16), intent(inout), target :: data(:, :, :, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_c128_6_i32
 
     subroutine field_c128_6_i64(self, name, data, whole, at, missing, kind)
@@ -10852,14 +10979,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_c128_6
 
-    subroutine field_c128_7_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_c128_7_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(16), intent(inout), target :: data(:, :, :, :, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_c128_7_i32
 
     subroutine field_c128_7_i64(self, name, data, whole, at, missing, kind)
@@ -10909,13 +11036,13 @@ contains
 #endif
 
 
-    subroutine field_l8_0_i32(self, name, data, missing, kind)
+    subroutine field_l8_0_i32(self, name, data, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int8), intent(inout), target :: data
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), OWN, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), OWN, missing, kind, index=index)
     end subroutine field_l8_0_i32
 
     subroutine same_l8_0(self, name, data, missing, kind)
@@ -10927,14 +11054,14 @@ contains
         call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_l8_0
 
-    subroutine field_l8_1_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_l8_1_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int8), intent(inout), target :: data(:)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_l8_1_i32
 
     subroutine field_l8_1_i64(self, name, data, whole, at, missing, kind)
@@ -10981,14 +11108,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l8_1
 
-    subroutine field_l8_2_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_l8_2_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int8), intent(inout), target :: data(:, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_l8_2_i32
 
     subroutine field_l8_2_i64(self, name, data, whole, at, missing, kind)
@@ -11035,14 +11162,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l8_2
 
-    subroutine field_l8_3_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_l8_3_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int8), intent(inout), target :: data(:, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_l8_3_i32
 
     subroutine field_l8_3_i64(self, name, data, whole, at, missing, kind)
@@ -11089,14 +11216,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l8_3
 
-    subroutine field_l8_4_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_l8_4_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int8), intent(inout), target :: data(:, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_l8_4_i32
 
     subroutine field_l8_4_i64(self, name, data, whole, at, missing, kind)
@@ -11143,14 +11270,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l8_4
 
-    subroutine field_l8_5_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_l8_5_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int8), intent(inout), target :: data(:, :, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_l8_5_i32
 
     subroutine field_l8_5_i64(self, name, data, whole, at, missing, kind)
@@ -11197,14 +11324,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l8_5
 
-    subroutine field_l8_6_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_l8_6_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int8), intent(inout), target :: data(:, :, :, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_l8_6_i32
 
     subroutine field_l8_6_i64(self, name, data, whole, at, missing, kind)
@@ -11251,14 +11378,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l8_6
 
-    subroutine field_l8_7_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_l8_7_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int8), intent(inout), target :: data(:, :, :, :, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_l8_7_i32
 
     subroutine field_l8_7_i64(self, name, data, whole, at, missing, kind)
@@ -11307,13 +11434,13 @@ contains
 
 
 
-    subroutine field_l16_0_i32(self, name, data, missing, kind)
+    subroutine field_l16_0_i32(self, name, data, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int16), intent(inout), target :: data
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), OWN, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), OWN, missing, kind, index=index)
     end subroutine field_l16_0_i32
 
     subroutine same_l16_0(self, name, data, missing, kind)
@@ -11325,14 +11452,14 @@ contains
         call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_l16_0
 
-    subroutine field_l16_1_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_l16_1_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int16), intent(inout), target :: data(:)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_l16_1_i32
 
     subroutine field_l16_1_i64(self, name, data, whole, at, missing, kind)
@@ -11379,14 +11506,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l16_1
 
-    subroutine field_l16_2_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_l16_2_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int16), intent(inout), target :: data(:, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_l16_2_i32
 
     subroutine field_l16_2_i64(self, name, data, whole, at, missing, kind)
@@ -11433,14 +11560,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l16_2
 
-    subroutine field_l16_3_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_l16_3_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int16), intent(inout), target :: data(:, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_l16_3_i32
 
     subroutine field_l16_3_i64(self, name, data, whole, at, missing, kind)
@@ -11487,14 +11614,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l16_3
 
-    subroutine field_l16_4_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_l16_4_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int16), intent(inout), target :: data(:, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_l16_4_i32
 
     subroutine field_l16_4_i64(self, name, data, whole, at, missing, kind)
@@ -11541,14 +11668,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l16_4
 
-    subroutine field_l16_5_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_l16_5_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int16), intent(inout), target :: data(:, :, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_l16_5_i32
 
     subroutine field_l16_5_i64(self, name, data, whole, at, missing, kind)
@@ -11595,14 +11722,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l16_5
 
-    subroutine field_l16_6_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_l16_6_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int16), intent(inout), target :: data(:, :, :, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_l16_6_i32
 
     subroutine field_l16_6_i64(self, name, data, whole, at, missing, kind)
@@ -11649,14 +11776,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l16_6
 
-    subroutine field_l16_7_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_l16_7_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int16), intent(inout), target :: data(:, :, :, :, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_l16_7_i32
 
     subroutine field_l16_7_i64(self, name, data, whole, at, missing, kind)
@@ -11705,13 +11832,13 @@ contains
 
 
 
-    subroutine field_l32_0_i32(self, name, data, missing, kind)
+    subroutine field_l32_0_i32(self, name, data, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int32), intent(inout), target :: data
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), OWN, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), OWN, missing, kind, index=index)
     end subroutine field_l32_0_i32
 
     subroutine same_l32_0(self, name, data, missing, kind)
@@ -11723,14 +11850,14 @@ contains
         call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_l32_0
 
-    subroutine field_l32_1_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_l32_1_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int32), intent(inout), target :: data(:)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_l32_1_i32
 
     subroutine field_l32_1_i64(self, name, data, whole, at, missing, kind)
@@ -11777,14 +11904,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l32_1
 
-    subroutine field_l32_2_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_l32_2_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int32), intent(inout), target :: data(:, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_l32_2_i32
 
     subroutine field_l32_2_i64(self, name, data, whole, at, missing, kind)
@@ -11831,14 +11958,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l32_2
 
-    subroutine field_l32_3_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_l32_3_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int32), intent(inout), target :: data(:, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_l32_3_i32
 
     subroutine field_l32_3_i64(self, name, data, whole, at, missing, kind)
@@ -11885,14 +12012,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l32_3
 
-    subroutine field_l32_4_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_l32_4_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int32), intent(inout), target :: data(:, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_l32_4_i32
 
     subroutine field_l32_4_i64(self, name, data, whole, at, missing, kind)
@@ -11939,14 +12066,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l32_4
 
-    subroutine field_l32_5_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_l32_5_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int32), intent(inout), target :: data(:, :, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_l32_5_i32
 
     subroutine field_l32_5_i64(self, name, data, whole, at, missing, kind)
@@ -11993,14 +12120,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l32_5
 
-    subroutine field_l32_6_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_l32_6_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int32), intent(inout), target :: data(:, :, :, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_l32_6_i32
 
     subroutine field_l32_6_i64(self, name, data, whole, at, missing, kind)
@@ -12047,14 +12174,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l32_6
 
-    subroutine field_l32_7_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_l32_7_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int32), intent(inout), target :: data(:, :, :, :, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_l32_7_i32
 
     subroutine field_l32_7_i64(self, name, data, whole, at, missing, kind)
@@ -12103,13 +12230,13 @@ contains
 
 
 
-    subroutine field_l64_0_i32(self, name, data, missing, kind)
+    subroutine field_l64_0_i32(self, name, data, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int64), intent(inout), target :: data
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), OWN, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), OWN, missing, kind, index=index)
     end subroutine field_l64_0_i32
 
     subroutine same_l64_0(self, name, data, missing, kind)
@@ -12121,14 +12248,14 @@ contains
         call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_l64_0
 
-    subroutine field_l64_1_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_l64_1_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int64), intent(inout), target :: data(:)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_l64_1_i32
 
     subroutine field_l64_1_i64(self, name, data, whole, at, missing, kind)
@@ -12175,14 +12302,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l64_1
 
-    subroutine field_l64_2_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_l64_2_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int64), intent(inout), target :: data(:, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_l64_2_i32
 
     subroutine field_l64_2_i64(self, name, data, whole, at, missing, kind)
@@ -12229,14 +12356,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l64_2
 
-    subroutine field_l64_3_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_l64_3_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int64), intent(inout), target :: data(:, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_l64_3_i32
 
     subroutine field_l64_3_i64(self, name, data, whole, at, missing, kind)
@@ -12283,14 +12410,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l64_3
 
-    subroutine field_l64_4_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_l64_4_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int64), intent(inout), target :: data(:, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_l64_4_i32
 
     subroutine field_l64_4_i64(self, name, data, whole, at, missing, kind)
@@ -12337,14 +12464,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l64_4
 
-    subroutine field_l64_5_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_l64_5_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int64), intent(inout), target :: data(:, :, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_l64_5_i32
 
     subroutine field_l64_5_i64(self, name, data, whole, at, missing, kind)
@@ -12391,14 +12518,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l64_5
 
-    subroutine field_l64_6_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_l64_6_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int64), intent(inout), target :: data(:, :, :, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_l64_6_i32
 
     subroutine field_l64_6_i64(self, name, data, whole, at, missing, kind)
@@ -12445,14 +12572,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l64_6
 
-    subroutine field_l64_7_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_l64_7_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int64), intent(inout), target :: data(:, :, :, :, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_l64_7_i32
 
     subroutine field_l64_7_i64(self, name, data, whole, at, missing, kind)
@@ -12502,13 +12629,13 @@ contains
 
 #ifdef SCRF_LOGICAL_16
 
-    subroutine field_l128_0_i32(self, name, data, missing, kind)
+    subroutine field_l128_0_i32(self, name, data, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(16), intent(inout), target :: data
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), OWN, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), OWN, missing, kind, index=index)
     end subroutine field_l128_0_i32
 
     subroutine same_l128_0(self, name, data, missing, kind)
@@ -12520,14 +12647,14 @@ contains
         call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_l128_0
 
-    subroutine field_l128_1_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_l128_1_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(16), intent(inout), target :: data(:)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_l128_1_i32
 
     subroutine field_l128_1_i64(self, name, data, whole, at, missing, kind)
@@ -12574,14 +12701,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l128_1
 
-    subroutine field_l128_2_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_l128_2_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(16), intent(inout), target :: data(:, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_l128_2_i32
 
     subroutine field_l128_2_i64(self, name, data, whole, at, missing, kind)
@@ -12628,14 +12755,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l128_2
 
-    subroutine field_l128_3_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_l128_3_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(16), intent(inout), target :: data(:, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_l128_3_i32
 
     subroutine field_l128_3_i64(self, name, data, whole, at, missing, kind)
@@ -12682,14 +12809,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l128_3
 
-    subroutine field_l128_4_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_l128_4_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(16), intent(inout), target :: data(:, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_l128_4_i32
 
     subroutine field_l128_4_i64(self, name, data, whole, at, missing, kind)
@@ -12736,14 +12863,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l128_4
 
-    subroutine field_l128_5_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_l128_5_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(16), intent(inout), target :: data(:, :, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_l128_5_i32
 
     subroutine field_l128_5_i64(self, name, data, whole, at, missing, kind)
@@ -12790,14 +12917,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l128_5
 
-    subroutine field_l128_6_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_l128_6_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(16), intent(inout), target :: data(:, :, :, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_l128_6_i32
 
     subroutine field_l128_6_i64(self, name, data, whole, at, missing, kind)
@@ -12844,14 +12971,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_l128_6
 
-    subroutine field_l128_7_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_l128_7_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(16), intent(inout), target :: data(:, :, :, :, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_l128_7_i32
 
     subroutine field_l128_7_i64(self, name, data, whole, at, missing, kind)
@@ -12901,13 +13028,13 @@ contains
 #endif
 
 
-    subroutine field_text_0_i32(self, name, data, missing, kind)
+    subroutine field_text_0_i32(self, name, data, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         character(len=*), intent(inout), target :: data
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put_array(self, name, memory_of(data, TEXT, storage_size(data, int64)), OWN, missing, kind)
+        call put_array(self, name, memory_of(data, TEXT, storage_size(data, int64)), OWN, missing, kind, index=index)
     end subroutine field_text_0_i32
 
     subroutine same_text_0(self, name, data, missing, kind)
@@ -12919,14 +13046,14 @@ contains
         call put_array(self, name, memory_of(data, TEXT, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
     end subroutine same_text_0
 
-    subroutine field_text_1_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_text_1_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         character(len=*), intent(inout), target :: data(:)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, TEXT, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TEXT, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_text_1_i32
 
     subroutine field_text_1_i64(self, name, data, whole, at, missing, kind)
@@ -12973,14 +13100,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_text_1
 
-    subroutine field_text_2_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_text_2_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         character(len=*), intent(inout), target :: data(:, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, TEXT, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TEXT, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_text_2_i32
 
     subroutine field_text_2_i64(self, name, data, whole, at, missing, kind)
@@ -13027,14 +13154,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_text_2
 
-    subroutine field_text_3_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_text_3_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         character(len=*), intent(inout), target :: data(:, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, TEXT, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TEXT, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_text_3_i32
 
     subroutine field_text_3_i64(self, name, data, whole, at, missing, kind)
@@ -13081,14 +13208,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_text_3
 
-    subroutine field_text_4_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_text_4_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         character(len=*), intent(inout), target :: data(:, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, TEXT, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TEXT, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_text_4_i32
 
     subroutine field_text_4_i64(self, name, data, whole, at, missing, kind)
@@ -13135,14 +13262,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_text_4
 
-    subroutine field_text_5_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_text_5_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         character(len=*), intent(inout), target :: data(:, :, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, TEXT, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TEXT, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_text_5_i32
 
     subroutine field_text_5_i64(self, name, data, whole, at, missing, kind)
@@ -13189,14 +13316,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_text_5
 
-    subroutine field_text_6_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_text_6_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         character(len=*), intent(inout), target :: data(:, :, :, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, TEXT, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TEXT, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_text_6_i32
 
     subroutine field_text_6_i64(self, name, data, whole, at, missing, kind)
@@ -13243,14 +13370,14 @@ contains
         call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
     end subroutine array_text_6
 
-    subroutine field_text_7_i32(self, name, data, whole, at, missing, kind)
+    subroutine field_text_7_i32(self, name, data, whole, at, missing, kind, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         character(len=*), intent(inout), target :: data(:, :, :, :, :, :, :)
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, index
 
-        call put(self, name, memory_of(data, TEXT, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TEXT, storage_size(data, int64)), whole, at, missing, kind, index)
     end subroutine field_text_7_i32
 
     subroutine field_text_7_i64(self, name, data, whole, at, missing, kind)

@@ -195,18 +195,16 @@ impl FieldReader {
 
     /// An index list is listed again: it must be the one that was compared. Local.
     pub fn skip_index(&mut self, listed: &Listed, ids: &Ids) -> Found<()> {
-        self.next_wanted(listed)?;
-        let same = |kept: &u64| *kept == fingerprint_of_ids(ids);
-        match self.lists.get(&listed.entry.name).is_some_and(same) {
-            true => Ok(()),
-            false => {
-                let what = format!(
-                    "the index list \"{}\" has other indices when the state is read than when it was compared",
-                    listed.entry.name
-                );
-                Err(Error::usage("SCR_Restore", what).into())
-            }
+        // First, since the next message would not tell two lists with as many indices apart.
+        let other = |kept: &u64| *kept != fingerprint_of_ids(ids);
+        if self.lists.get(&listed.entry.name).is_some_and(other) {
+            let what = format!(
+                "the index list \"{}\" has other indices when the state is read than when it was compared",
+                listed.entry.name
+            );
+            return Err(Error::usage("SCR_Restore", what).into());
         }
+        self.next_wanted(listed).map(drop)
     }
 
     /// Where the next field of the list comes from; it must be the one that was compared.

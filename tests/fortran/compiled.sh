@@ -60,6 +60,7 @@ run all "$source/tests/fortran/classic_fixed.f" scrf_classic.o
 export SCR_PREFIX=$PWD
 run "write read" "$source/tests/fortran/fields.f90"
 run "write read" "$source/tests/fortran/fields_kinds.F90"
+run "write read" "$source/tests/fortran/indexed.f90"
 
 [[ $2 == flang ]] || exit 0
 # A whole program, which uses a module of MPI: a run that goes on from a checkpoint has the same result as one run.
