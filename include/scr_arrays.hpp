@@ -292,6 +292,48 @@ template <typename... T> struct Resizes<std::basic_string<T...>> : std::true_typ
 template <typename T> struct IsBytes : std::false_type { };
 template <typename T> struct IsBytes<Bytes<T>> : std::true_type { };
 
+// The numbers of elements as C takes them: where they lie, or a copy of those of another type or with gaps.
+class IdList {
+public:
+    template <typename T> IdList(const std::string& name, const View<T>& view) : IdList(name, view, 0) { }
+    template <typename Container>
+    IdList(const std::string& name, const Container& ids)
+        : IdList(name, View<const std::remove_pointer_t<decltype(std::data(ids))>> { std::data(ids), std::size(ids) }, 0)
+    {
+    }
+    IdList(const IdList&) = delete;
+    IdList& operator=(const IdList&) = delete;
+
+    const void* data() const noexcept { return data_; }
+    int type() const noexcept { return type_; }
+    std::int64_t count() const noexcept { return count_; }
+
+private:
+    template <typename T> IdList(const std::string& name, const View<T>& view, int) : data_(view.data)
+    {
+        using Id = std::remove_cv_t<T>;
+        static_assert(std::is_integral_v<Id> && !std::is_same_v<Id, bool>, "the numbers of elements are integers");
+        if (view.extents.size() != 1 || (view.strides && view.strides->size() != 1)) {
+            throw Error("SCR_Index", 1, name + ", whose indices have " + std::to_string(view.extents.size())
+                + " dimensions and not one");
+        }
+        count_ = view.extents[0];
+        constexpr bool as_is = sizeof(Id) == 8 || (sizeof(Id) == 4 && std::is_signed_v<Id>);
+        const std::int64_t stride = view.strides ? (*view.strides)[0] : 1;
+        if (as_is && stride == 1) {
+            type_ = sizeof(Id) == 4 ? SCR_INT32 : SCR_INT64;
+        } else if (view.data != nullptr) {
+            for (std::int64_t i = 0; i < count_; i++) copy_.push_back(static_cast<std::int64_t>(view.data[i * stride]));
+            data_ = copy_.data();
+        }
+    }
+
+    const void* data_;
+    int type_ = SCR_INT64;
+    std::int64_t count_ = 0;
+    std::vector<std::int64_t> copy_;
+};
+
 } // namespace detail
 
 } // namespace scr

@@ -5,14 +5,17 @@
 //         s.field("density", scr::view(density, {rows, columns}), {all_rows, columns}, {first_row, 0});
 //         s.field("mine", mine);              // this process's own
 //         s.same("step", step);               // the same on all processes
+//         s.index("nodes", ids, all_nodes);   // the numbers of this process's nodes, in any order
+//         s.field("heat", heat, scr::by("nodes"));
 //         s.list("cells", cells);             // objects with a member void list(scr::State&)
 //     };
 //     const bool found = scr::restore(state); // before the loop
 //     ...
 //     if (scr::checkpoint_if_needed(state)) break;
 //
-// docs/fields.md explains the three sorts of fields, and what a restart does; scr_arrays.hpp has what can be a field.
-// A std::vector or std::string that is no part of a whole is resized to what is stored, when it is read.
+// docs/fields.md explains the sorts of fields, and what a restart does; scr_arrays.hpp has what can be a field.
+// A std::vector or std::string that is no part of a whole, and has no index list, is resized to what is stored, when it
+// is read.
 //
 // An exception that leaves the callable makes the checkpoint, or the restart, fail on all processes. It is thrown
 // again by the call that called the callable, and the other processes throw scr::Error.
@@ -49,6 +52,26 @@ struct Stored {
     Numbers whole, at; // 0 if there is no whole
 };
 
+// The name of the index list of a field. Made by scr::by.
+class By {
+public:
+    const std::string& name() const noexcept { return name_; }
+
+private:
+    friend By by(const std::string& name);
+    // Of two arguments, so that {0} is an index in a whole and never a name.
+    struct Made { };
+    By(Made, const std::string& name) : name_(name) { }
+
+    std::string name_;
+};
+
+// The elements of a field are those of an index list, which State::index has listed before.
+inline By by(const std::string& name)
+{
+    return By(By::Made {}, name);
+}
+
 namespace detail {
 
 template <typename T> using ListMember = decltype(std::declval<T&>().list(std::declval<State&>()));
@@ -82,7 +105,7 @@ public:
     // Lists a field of this process's own, which only the same number of processes restores.
     template <typename T> void field(const std::string& name, T&& data, Options options = {})
     {
-        put(name, std::forward<T>(data), options, { false, nullptr, nullptr });
+        put(name, std::forward<T>(data), options, {});
     }
 
     // Lists this process's part of an array of all processes, which has the extents `whole`. `at` is the index in it
@@ -90,13 +113,32 @@ public:
     template <typename T>
     void field(const std::string& name, T&& data, const Numbers& whole, const Numbers& at, Options options = {})
     {
-        put(name, std::forward<T>(data), options, { false, &whole, &at });
+        put(name, std::forward<T>(data), options, { false, &whole, &at, nullptr });
+    }
+
+    // Lists a field whose elements are those of an index list, in the order of the list: s.field("heat", heat,
+    // scr::by("nodes")). The first dimension of `data` has one place for each index (in Order::column the last). Any
+    // number of processes restores it, with any index lists. It is not resized.
+    template <typename T> void field(const std::string& name, T&& data, const By& index, Options options = {})
+    {
+        put(name, std::forward<T>(data), options, { false, nullptr, nullptr, &index });
+    }
+
+    // Lists which elements of a whole this process has: element i of its arrays is element ids[i] of the whole, whose
+    // first one has the number `first`. `ids` is a container of integers, or scr::view(pointer, {count}). All
+    // processes together write each index once; to read, each lists those that it has now, in any order.
+    template <typename Ids>
+    void index(const std::string& name, const Ids& ids, std::int64_t whole, std::int64_t first = 0)
+    {
+        const detail::IdList list(name, ids);
+        detail::check("SCR_Index",
+            SCR_Index(state_, name.c_str(), list.data(), list.type(), list.count(), first, whole), name);
     }
 
     // Lists a field that is the same on all processes: a checkpoint fails if it is not.
     template <typename T> void same(const std::string& name, T&& data, Options options = {})
     {
-        put(name, std::forward<T>(data), options, { true, nullptr, nullptr });
+        put(name, std::forward<T>(data), options, { true, nullptr, nullptr, nullptr });
     }
 
     // Lists a number on which the rest of the list depends, and gives what was written, when the state is read.
@@ -189,10 +231,11 @@ public:
     SCR_State* handle() const noexcept { return state_; }
 
 private:
-    // Where the array lies: `whole` and `at` of a part of a whole.
+    // Where the array lies: `whole` and `at` of a part of a whole, or the index list.
     struct Place {
-        bool same;
-        const Numbers *whole, *at;
+        bool same = false;
+        const Numbers *whole = nullptr, *at = nullptr;
+        const By* index = nullptr;
     };
 
     void next(Options options)
@@ -209,12 +252,12 @@ private:
         else call(name, memory<false>(name, data, place), place);
     }
 
-    // The memory of a field. A container that is no part of a whole gets the size that is stored.
+    // The memory of a field. A container that has no place in a whole gets the size that is stored.
     template <bool AsBytes, typename T> detail::Memory memory(const std::string& name, T& data, const Place& place)
     {
         auto view = detail::view_of(data);
         if constexpr (detail::Resizes<T>::value) {
-            const bool stays = place.whole != nullptr || pass_ == Pass::write;
+            const bool stays = place.whole != nullptr || place.index != nullptr || pass_ == Pass::write;
             const auto found = stays ? std::nullopt : stored(name);
             if (found && !found->extents.empty()) {
                 if (pass_ == Pass::read) data.resize(static_cast<std::size_t>(found->extents[0]));
@@ -251,6 +294,10 @@ private:
         if (place.same) {
             detail::check("SCR_Same",
                 SCR_Same(state_, name.c_str(), memory.data, memory.type, rank, extents, strides), name);
+        } else if (place.index != nullptr) {
+            detail::check("SCR_Field_by_index",
+                SCR_Field_by_index(state_, name.c_str(), place.index->name().c_str(), memory.data, memory.type, rank,
+                    extents, strides), name);
         } else {
             detail::check("SCR_Field",
                 SCR_Field(state_, name.c_str(), memory.data, memory.type, rank, extents, strides,

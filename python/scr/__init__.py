@@ -31,8 +31,8 @@ With checkpoints of fields a program writes no files itself; see checkpoint() an
 A Session has the same calls for the processes of another communicator; several can be open at once.
 
 All calls are collective over MPI_COMM_WORLD but route_file, restart_ranks, restart_file_count,
-restart_file, get_version, rank, ranks, part, same and own. A call that fails raises Error, which is a RuntimeError;
-complete_output and complete_restart return False. The manual pages (man SCR_Start_output) say more of each.
+restart_file, get_version, rank, ranks, part, index, by_index, same and own. A call that fails raises Error, which is a
+RuntimeError; complete_output and complete_restart return False. The manual pages (man SCR_Start_output) say more of each.
 
 The environment variable SCR_LIBRARY names libscr.so. Without it, the one that was installed with this
 module is used, or the one that the loader finds.
@@ -68,7 +68,7 @@ from ._memory import Stored
 from ._mpi import rank, ranks
 from ._phases import Output, Restart, output, restarts, session
 from ._session import Session, repair
-from ._state import Field, State, own, part, same
+from ._state import Field, Index, State, by_index, index, own, part, same
 
 __all__ = [
     "FLAG_CHECKPOINT",
@@ -76,12 +76,14 @@ __all__ = [
     "FLAG_OUTPUT",
     "Error",
     "Field",
+    "Index",
     "Output",
     "Restart",
     "Session",
     "State",
     "Stored",
     "allow_other_ranks",
+    "by_index",
     "checkpoint",
     "checkpoint_if_needed",
     "complete_output",
@@ -93,6 +95,7 @@ __all__ = [
     "finalize",
     "get_version",
     "have_restart",
+    "index",
     "init",
     "need_checkpoint",
     "output",

@@ -10,7 +10,7 @@ from typing import Any, Callable, List, MutableMapping, Optional, Tuple, Union
 
 from ._calls import FLAG_CHECKPOINT, FLAG_OUTPUT
 from ._library import SUCCESS, Error, function, is_off, text_in, why
-from ._state import Field, State
+from ._state import Field, Index, State
 
 #: SCR_List_fn of scr.h.
 _ROUTINE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
@@ -24,7 +24,7 @@ def checkpoint(state: Listed, name: Optional[str] = None, output: bool = False) 
 
     ``state`` is a dict, whose arrays (of numpy, or of another type with the buffer protocol) are this process's
     own, and whose ints, floats, bools, complex numbers, strs, bytes and scalars of numpy are the same on all
-    processes. part(), same() and own() say otherwise. A dict in a dict is a list in the list. Or ``state`` is a
+    processes. part(), by_index(), same() and own() say otherwise. A dict in a dict is a list in the list. Or ``state`` is a
     function, which lists the fields with the methods of the State that it gets::
 
         scr.checkpoint({"step": step, "grid": scr.part(grid, whole=(4000, 500), at=(first, 0))})
@@ -121,6 +121,9 @@ def _list_mapping(listed: State, state: MutableMapping[str, Any], scalars: List[
         if isinstance(value, abc.MutableMapping):
             with listed.list(name):
                 _list_mapping(listed, value, scalars)
+            continue
+        if isinstance(value, Index):
+            listed.index(name, value.ids, value.whole, value.first)
             continue
         field = value if isinstance(value, Field) else Field(value)
         new = listed.put(name, field)

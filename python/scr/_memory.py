@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import array
 import ctypes
 import re
 import struct
 import sys
 from functools import lru_cache
-from typing import Any, Callable, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Iterator, NamedTuple, Optional, Tuple
 
 INTEGER, UNSIGNED, REAL, COMPLEX, LOGICAL, CHARACTER, BYTES, EXTENDED, EXTENDED_COMPLEX = range(1, 10)
 
@@ -128,6 +129,37 @@ def memory_of(value: Any) -> Memory:
     strides = view.strides or ()
     orders = view.c_contiguous, view.f_contiguous
     return Memory(kind, view.shape or (), strides, *orders, address, view.readonly, view)
+
+
+def memory_of_ids(ids: Any) -> Memory:
+    """The memory of the numbers of elements, of 4 or 8 bytes each; of other integers, or with gaps, that of a copy."""
+    if getattr(getattr(ids, "dtype", None), "kind", "") in tuple("iu") and hasattr(ids, "astype"):
+        # numpy, which has its own words for what it can do at once.
+        is_fit = ids.dtype.kind == "i" and ids.dtype.itemsize in (4, 8) and ids.dtype.isnative
+        return _of_line(memory_of(ids if is_fit and ids.flags.c_contiguous else ids.astype("=i8", order="C")))
+    try:
+        view = memoryview(ids)
+    except TypeError:
+        return _of_line(memory_of(_int64_array(iter(ids))))
+    memory = _of_line(memory_of(view))
+    if memory.kind in (kind_of(INTEGER, 4), kind_of(INTEGER, 8)) and memory.in_c_order:
+        return memory
+    if memory.kind >> 24 not in (INTEGER, UNSIGNED):
+        raise TypeError(f"the numbers of elements are integers, and these have the format {view.format!r}")
+    return memory_of(_int64_array(iter(view.tolist())))
+
+
+def _of_line(memory: Memory) -> Memory:
+    if len(memory.shape) != 1:
+        raise ValueError(f"the numbers of elements have one dimension, and these have {len(memory.shape)}")
+    return memory
+
+
+def _int64_array(numbers: Iterator[int]) -> array.array[int]:
+    try:
+        return array.array("q", numbers)
+    except OverflowError:
+        raise ValueError("a number of an element does not fit into 64 bits") from None
 
 
 class _Buffer(ctypes.Structure):

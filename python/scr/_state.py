@@ -6,10 +6,10 @@ import ctypes
 import operator
 from collections import abc
 from contextlib import contextmanager
-from typing import Any, Generic, Iterator, List, Optional, Sequence, TypeVar, Union, cast
+from typing import Any, Generic, Iterable, Iterator, List, NamedTuple, Optional, Sequence, TypeVar, Union, cast
 
 from ._library import Error, TextOut, call, function, text_in
-from ._memory import Memory, Stored, dtype_of, memory_of, scalar_of
+from ._memory import Memory, Stored, dtype_of, memory_of, memory_of_ids, scalar_of
 
 T = TypeVar("T")
 
@@ -25,7 +25,7 @@ _DIMENSIONS = 7
 
 
 class Field(Generic[T]):
-    """A value with what a dict cannot say of it; made by part(), same() and own()."""
+    """A value with what a dict cannot say of it; made by part(), by_index(), same() and own()."""
 
     def __init__(
         self,
@@ -35,6 +35,7 @@ class Field(Generic[T]):
         at: Optional[Numbers] = None,
         missing: str = "error",
         convert: bool = False,
+        index: Optional[str] = None,
     ) -> None:
         #: The array; or the int, float, str and so on, which restore() replaces.
         self.value = value
@@ -44,6 +45,35 @@ class Field(Generic[T]):
         self.at = at
         self.missing = missing
         self.convert = convert
+        #: The name of the index list of the elements.
+        self.index = index
+
+
+class Index(NamedTuple):
+    """An index list of a dict; made by index()."""
+
+    ids: Iterable[int]
+    whole: int
+    first: int
+
+
+def index(ids: Iterable[int], whole: int, first: int = 0) -> Index:
+    """Which elements of a whole this process has, for arrays that come after it in the dict, as by_index().
+
+    Element i of such an array is element ``ids[i]`` of the whole, which has ``whole`` elements, numbered from
+    ``first`` on. ``ids`` are integers, in any order: an array of numpy, or what else has numbers. When the state is
+    written, all processes together have each number once. When it is read, the numbers are those of the elements that
+    this process has now; several processes may have the same.
+    """
+    return Index(ids, whole, first)
+
+
+def by_index(array: T, name: str, missing: str = "error", convert: bool = False) -> Field[T]:
+    """An array whose elements, along its first axis, are those of the index list ``name`` (see index()).
+
+    Any number of processes restores it, with any index lists.
+    """
+    return Field(array, False, None, None, missing, convert, name)
 
 
 def part(array: T, whole: Numbers, at: Numbers, missing: str = "error", convert: bool = False) -> Field[T]:
@@ -85,8 +115,10 @@ class State:
         at: Optional[Numbers] = None,
         missing: str = "error",
         convert: bool = False,
+        index: Optional[str] = None,
     ) -> T:
-        """Lists what is this process's own, or with ``whole`` and ``at`` its part of a whole (see part()).
+        """Lists what is this process's own, or with ``whole`` and ``at`` its part of a whole (see part()), or with
+        ``index`` the elements that the index list of this name has (see by_index()).
 
         Returns ``value``: an array, which is filled when the state is read; or what was stored for an int,
         float, bool, complex, str, bytes, or scalar of numpy, which cannot be filled.
@@ -94,7 +126,19 @@ class State:
         With ``missing="keep"`` a checkpoint without this field can be restored, too: the value stays. With
         ``convert=True`` it may have another type, if nothing is lost, as from float32 to float64.
         """
-        return self.put(name, Field(value, False, whole, at, missing, convert))
+        return self.put(name, Field(value, False, whole, at, missing, convert, index))
+
+    def index(self, name: str, ids: Iterable[int], whole: int, first: int = 0) -> None:
+        """Lists which elements of a whole this process has, for the fields with ``index=name`` that follow.
+
+        The arguments are those of index().
+        """
+        with self._naming("index list", name):
+            encoded, memory = _name(name), memory_of_ids(ids)
+            numbers = _int64("first", first), _int64("whole", whole)
+            count = ctypes.c_int64(memory.shape[0])
+            pointer, kind = ctypes.c_void_p(memory.address), ctypes.c_int(memory.kind)
+            self._call("SCR_Index", encoded, pointer, kind, count, *numbers, about=self._full(name))
 
     def same(self, name: str, value: T, missing: str = "error", convert: bool = False) -> T:
         """Lists what is the same on all processes. Returns ``value`` as field() does."""
@@ -205,11 +249,17 @@ class State:
 
     def put(self, name: str, field: Field[T]) -> T:
         """Lists a field. Returns its value, or the one that takes its place."""
-        try:
+        with self._naming("field", name):
             return self._try_list(name, field)
+
+    @contextmanager
+    def _naming(self, what: str, name: str) -> Iterator[None]:
+        """Says in the exceptions of a value that is wrong for which name it is."""
+        try:
+            yield
         except (TypeError, ValueError) as error:
             sort = TypeError if isinstance(error, TypeError) else ValueError
-            raise sort(f'field "{self._full(name)}": {error}') from error
+            raise sort(f'{what} "{self._full(name)}": {error}') from error
 
     def _try_list(self, name: str, field: Field[T]) -> T:
         encoded, value = _name(name), field.value
@@ -230,7 +280,11 @@ class State:
             _int64s("its shape", memory.shape, dims),
             self._strides(memory),
         )
-        if field.is_same or (field.is_same is None and scalar is not None):
+        if field.index is not None:
+            if field.whole is not None or field.at is not None:
+                raise ValueError("it has an index list, and so no whole and no place in it")
+            self._call("SCR_Field_by_index", encoded, _name(field.index), *arguments[1:], about=self._full(name))
+        elif field.is_same or (field.is_same is None and scalar is not None):
             self._call("SCR_Same", *arguments, about=self._full(name))
         else:
             place = (_int64s(what, n, dims) for what, n in (("whole", field.whole), ("at", field.at)))

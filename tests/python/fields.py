@@ -294,6 +294,56 @@ def functions():
     check(scr.restore({"outside": 0}), "an exception ends a list in the list")
 
 
+def by_index():
+    """Elements by their numbers, without numpy: what can be numbers, and what is said of what cannot."""
+    rank, ranks = scr.rank(), scr.ranks()
+    numbers = [7 + ranks + rank, 7 + rank]
+
+    def state(ids, values):
+        return {"ids": scr.index(ids, 2 * ranks, first=7), "part": {"values": scr.by_index(values, "ids")}}
+
+    apart = [memoryview(array.array(code, [numbers[0], 0, numbers[1], 0]))[::2] for code in "hiq"]
+    sorts = [array.array(code, numbers) for code in "bBhHiIlLqQ"]
+    sorts += [numbers, tuple(numbers), iter(numbers), dict.fromkeys(numbers), *apart, (ctypes.c_int * 2)(*numbers)]
+    for ids in sorts:
+        scr.checkpoint(state(ids, array.array("d", [1.5, rank])), name="indexed")
+        read = array.array("d", [0, 0])
+        check(scr.restore(state(numbers[::-1], read)) and list(read) == [rank, 1.5], (ids, read))
+    every = array.array("d", bytes(16 * ranks))
+    check(scr.restore(state(range(7, 7 + 2 * ranks), every)), "all elements on each process")
+    check(list(every) == [*map(float, range(ranks)), *[1.5] * ranks], every)
+
+    def failed(ids, words, whole=2 * ranks, values=None, index="ids", **place):
+        def wrong(s):
+            s.index("ids", ids if is_last() else numbers, whole if is_last() else 2 * ranks, 7)
+            values_now = values if is_last() and values is not None else array.array("d", [0, 0])
+            s.field("values", values_now, index=index if is_last() else "ids", **(place if is_last() else {}))
+
+        error = thrown_by(scr.checkpoint, wrong)
+        check(words in str(error) if is_last() else isinstance(error, scr.Error), (words, error))
+        return error
+
+    for ids, words in [
+        (None, "index list \"ids\": 'NoneType' object is not iterable"),
+        (["a", "b"], 'index list "ids": '),
+        ([1.5, 2], 'index list "ids": '),
+        (array.array("f", [1, 2]), "are integers, and these have the format 'f'"),
+        ([2**63, 1], "does not fit into 64 bits"),
+        (memoryview(bytearray(4)).cast("B", (2, 2)), "have one dimension, and these have 2"),
+    ]:
+        error = failed(ids, words)
+        check(not is_last() or isinstance(error, (TypeError, ValueError)), error)
+    failed([6, 7], "number 1 of this rank's list is the index 6")
+    failed(numbers, "whole is", whole=2**63)
+    failed(numbers, "cannot have -1 elements", whole=-1)
+    failed(numbers, '"other": no index list has this name', index="other")
+    failed(numbers, "so no whole", whole=2 * ranks, at=0)
+    failed(numbers, "has 3 places", values=array.array("d", [0, 0, 0]))
+    failed(numbers, "a scalar has no elements by index", values=1.5)
+    failed(numbers[:1] * 2, "lists the index")
+    check(scr.restore(state(numbers, read)) and list(read) == [1.5, rank], "the checkpoint is as it was")
+
+
 def damaged():
     for step in 1, 2:
         scr.checkpoint({"step": step, "data": bytearray([step] * 100)}, name=f"damaged.{step}")
@@ -335,6 +385,7 @@ def main():
         if scr.ranks() > 1:
             signals()
         functions()
+        by_index()
         damaged()
     with scr.session({"SCR_CHECKPOINT_INTERVAL": 2, "SCR_HALT_SIGNALS": "USR1"}):
         if_needed()
