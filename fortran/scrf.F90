@@ -126,13 +126,17 @@ module scrf
         !> s%file(name): a function; the path at which to write or read a file of this process in the same
         !> dataset, in SCR_PASS_WRITE and SCR_PASS_READ. After s%from_rank it is that of an old process.
         procedure :: file => state_file
-        procedure, private :: count_i32, begin_list_i32, from_rank_i32, stored_i32
+        procedure, private :: count_i32, bag_i32, begin_list_i32, from_rank_i32, stored_i32
         procedure, private :: index_i32_i32, index_i32_i64
-        procedure, private :: count_i64, begin_list_i64, from_rank_i64, stored_i64
+        procedure, private :: count_i64, bag_i64, begin_list_i64, from_rank_i64, stored_i64
         procedure, private :: index_i64_i32, index_i64_i64
         !> s%count(name, number, missing): a number on which the rest of the list depends. When the state
         !> is read it becomes what was written, already in SCR_PASS_COMPARE.
         generic :: count => count_i32, count_i64
+        !> s%bag(name, number): elements without an index, such as particles, for the fields that follow with this
+        !> name as their index. When the state is read, number becomes how many this process gets, already in
+        !> SCR_PASS_COMPARE: on as many processes those that it wrote, on another number an equal share.
+        generic :: bag => bag_i32, bag_i64
         !> s%begin_list(name, index): the names of fields get this one and a slash before them, until
         !> s%end_list; with an index "name(index)/", for an array of derived types.
         generic :: begin_list => begin_list_i32, begin_list_i64
@@ -163,9 +167,9 @@ module scrf
         !> s%field(name, data, whole, at, missing, kind, index): data is of any type, kind and rank up to 7.
         !> With whole and at it is this process's part of an array of all processes, of these extents, and
         !> begins at this index, counted from 1. With index its last dimension has the elements of the index list
-        !> of this name, see s%index. Without them it is this process's own. missing="keep": data stays as it is
-        !> if the checkpoint does not have the field. kind="convert": another kind is converted if nothing can be
-        !> lost.
+        !> or the bag of this name, see s%index and s%bag. Without them it is this process's own. missing="keep":
+        !> data stays as it is if the checkpoint does not have the field. kind="convert": another kind is converted
+        !> if nothing can be lost.
         generic :: field => field_i8_0_i32, field_i8_1_i32, field_i8_2_i32, field_i8_3_i32
         generic :: field => field_i8_4_i32, field_i8_5_i32, field_i8_6_i32, field_i8_7_i32
 
@@ -1402,6 +1406,16 @@ module scrf
             integer(c_int64_t), intent(inout) :: number
             integer(c_int) :: status
         end function c_count
+
+        function c_bag(state, name, number) &
+            bind(C, name="SCR_Bag") result(status)
+            import :: c_char, c_funptr, c_int, c_int64_t, c_ptr
+            implicit none
+            type(c_ptr), value, intent(in) :: state
+            character(kind=c_char), dimension(*), intent(in) :: name
+            integer(c_int64_t), intent(inout) :: number
+            integer(c_int) :: status
+        end function c_bag
 
         function c_next_field(state, options) &
             bind(C, name="SCR_Next_field") result(status)
@@ -5293,6 +5307,19 @@ contains
         number = int(wide, kind(number))
     end subroutine count_i32
 
+    subroutine bag_i32(self, name, number)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int32), intent(inout) :: number
+        integer(int64) :: wide
+        integer(int32) :: status
+
+        wide = number
+        status = c_bag(self%handle, trim(name)//c_null_char, wide)
+        if (.not. are_narrow(self, name, [wide])) return
+        number = int(wide, kind(number))
+    end subroutine bag_i32
+
     subroutine begin_list_i32(self, name, index)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
@@ -5342,6 +5369,18 @@ contains
         status = c_count(self%handle, trim(name)//c_null_char, wide)
         number = int(wide, kind(number))
     end subroutine count_i64
+
+    subroutine bag_i64(self, name, number)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int64), intent(inout) :: number
+        integer(int64) :: wide
+        integer(int32) :: status
+
+        wide = number
+        status = c_bag(self%handle, trim(name)//c_null_char, wide)
+        number = int(wide, kind(number))
+    end subroutine bag_i64
 
     subroutine begin_list_i64(self, name, index)
         class(scr_state), intent(inout) :: self

@@ -118,7 +118,7 @@ public:
 
     // Lists a field whose elements are those of an index list, in the order of the list: s.field("heat", heat,
     // scr::by("nodes")). The first dimension of `data` has one place for each index (in Order::column the last). Any
-    // number of processes restores it, with any index lists. It is not resized.
+    // number of processes restores it, with any index lists. Only the vector of a bag is resized.
     template <typename T> void field(const std::string& name, T&& data, const By& index, Options options = {})
     {
         put(name, std::forward<T>(data), options, { false, nullptr, nullptr, &index });
@@ -141,6 +141,18 @@ public:
         put(name, std::forward<T>(data), options, { true, nullptr, nullptr, nullptr });
     }
 
+    // Lists elements without an index, such as particles: `number` of them on this process, for the fields by(name)
+    // that follow. Gives how many this process gets, when the state is read: on as many processes those that it wrote,
+    // on another number an equal share. A vector of such a field is resized.
+    template <typename N> N bag(const std::string& name, N number)
+    {
+        static_assert(std::is_integral_v<N>, "a count is an integer");
+        auto wide = static_cast<std::int64_t>(number);
+        detail::check("SCR_Bag", SCR_Bag(state_, name.c_str(), &wide), name);
+        bags_.emplace_back(name, wide);
+        return narrow<N>("SCR_Bag", name, wide);
+    }
+
     // Lists a number on which the rest of the list depends, and gives what was written, when the state is read.
     template <typename N> N count(const std::string& name, N number, Options options = {})
     {
@@ -148,10 +160,7 @@ public:
         auto wide = static_cast<std::int64_t>(number);
         next(options);
         detail::check("SCR_Count", SCR_Count(state_, name.c_str(), &wide), name);
-        if (static_cast<std::int64_t>(static_cast<N>(wide)) != wide || (std::is_unsigned_v<N> && wide < 0)) {
-            throw Error("SCR_Count", 1, name + ": " + std::to_string(wide) + " does not fit its type");
-        }
-        return static_cast<N>(wide);
+        return narrow<N>("SCR_Count", name, wide);
     }
 
     // Says that the program no longer has a field, so that a checkpoint with it can be restored.
@@ -238,6 +247,22 @@ private:
         const By* index = nullptr;
     };
 
+    template <typename N> static N narrow(const char* call, const std::string& name, std::int64_t wide)
+    {
+        if (static_cast<std::int64_t>(static_cast<N>(wide)) != wide || (std::is_unsigned_v<N> && wide < 0)) {
+            throw Error(call, 1, name + ": " + std::to_string(wide) + " does not fit its type");
+        }
+        return static_cast<N>(wide);
+    }
+
+    // The number of elements of a bag; nothing for an index list.
+    std::optional<std::int64_t> in_bag(const By& index) const
+    {
+        for (const auto& [name, count] : bags_)
+            if (name == index.name()) return count;
+        return std::nullopt;
+    }
+
     void next(Options options)
     {
         if (options.bits() != 0) detail::check("SCR_Next_field", SCR_Next_field(state_, options.bits()));
@@ -259,11 +284,14 @@ private:
         if constexpr (detail::Resizes<T>::value) {
             const bool stays = place.whole != nullptr || place.index != nullptr || pass_ == Pass::write;
             const auto found = stays ? std::nullopt : stored(name);
-            if (found && !found->extents.empty()) {
-                if (pass_ == Pass::read) data.resize(static_cast<std::size_t>(found->extents[0]));
+            std::optional<std::int64_t> size;
+            if (found && !found->extents.empty()) size = found->extents[0];
+            if (place.index != nullptr && pass_ != Pass::write) size = in_bag(*place.index);
+            if (size) {
+                if (pass_ == Pass::read) data.resize(static_cast<std::size_t>(*size));
                 view = detail::view_of(data);
                 // When lists are compared, no element is accessed.
-                view.extents[0] = found->extents[0];
+                view.extents[0] = *size;
             }
         }
         auto memory = detail::memory_of<AsBytes>(view);
@@ -310,6 +338,7 @@ private:
 
     SCR_State* state_;
     Pass pass_ {};
+    std::vector<std::pair<std::string, std::int64_t>> bags_;
 };
 
 namespace detail {

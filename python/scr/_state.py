@@ -154,6 +154,17 @@ class State:
         self._call("SCR_Count", _name(name), ctypes.byref(count), about=self._full(name))
         return count.value
 
+    def bag(self, name: str, number: int) -> int:
+        """Lists elements without an index, such as particles: ``number`` of them on this process, for the fields with
+        ``index=name`` that follow.
+
+        Returns it; when the state is read, how many this process gets, in both calls of the function, so that it can
+        allocate arrays for them: on the same number of processes those that it wrote, on another an equal share.
+        """
+        count = _int64(f'bag "{self._full(name)}"', number)
+        self._call("SCR_Bag", _name(name), ctypes.byref(count), about=self._full(name))
+        return count.value
+
     def gone(self, name: str) -> None:
         """Says that the program no longer has a field or count, so that a checkpoint with it can be restored."""
         self._call("SCR_Gone", _name(name), about=self._full(name))

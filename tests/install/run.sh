@@ -25,7 +25,10 @@ source "$here/../killed.sh"
 # run PROGRAM [INTERPRETER]: wherever it finds its libraries, it is killed, goes on, and finishes.
 run() {
     local program=("${launch[@]}" ${2:+"$2"} "$1" size 32) name=heat2d delay=(delay 10)
-    if [[ $1 == */mesh_diffusion* ]]; then name=mesh delay=(); fi
+    case $1 in
+    */mesh_diffusion*) name=mesh delay=() ;;
+    */particles*) name=particles delay=() ;;
+    esac
     mkdir "$1.run"
     cd "$1.run"
     export SCR_PREFIX=$PWD SCR_CACHE_BASE=$work/cache SCR_CNTL_BASE=$work/cntl SCR_JOB_ID=$$
@@ -71,6 +74,7 @@ if [[ $work != *" "* ]] && command -v make >/dev/null && command -v pkg-config >
     built=(heat2d_c heat2d_fields_c)
     [[ -n $MPI_CXX_COMPILER ]] && built=(heat2d_c heat2d_cxx heat2d_fields_c heat2d_fields_cxx)
     [[ $SCR_TEST_FORTRAN == 1 ]] && built+=(heat2d_fields_fortran heat2d_fortran mesh_diffusion_fortran)
+    [[ -n $MPI_CXX_COMPILER ]] && built+=(particles_cxx)
     for name in "${built[@]}"; do
         run "$work/examples/$name"
         rm -r "$work/examples/$name.run"
