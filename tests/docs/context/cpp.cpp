@@ -1,6 +1,15 @@
 // What the programs in docs/cpp.md leave to the reader; one does not need all of it.
+#include <array>
 #include <filesystem>
+#include <mpi.h>
+#include <scr.hpp>
 #include <string>
+#include <vector>
+
+struct Material {
+    int number;
+    double heat;
+};
 
 struct State {
     int step = 0;
@@ -22,6 +31,11 @@ int main(int argc, char** argv)
     MPI_Init(&argc, &argv);
     [[maybe_unused]] const MPI_Comm ocean_comm = MPI_COMM_WORLD;
     [[maybe_unused]] State state, loaded;
+    [[maybe_unused]] const int all_nodes = 2;
+    std::vector<int> ids { 2, 1 };
+    std::vector<double> temperature(2);
+    std::vector<std::array<double, 3>> velocity(2);
+    std::vector<Material> materials(2);
 BLOCK
     MPI_Finalize();
 }
