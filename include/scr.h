@@ -410,33 +410,6 @@ int SCR_Restore(SCR_List_fn list,
                 int *found);
 
 /*
- Lists a field: writes the field, compares it with the checkpoint, or reads it. Local. All processes
- list fields with the same names, types and ranks in the same order. Not in SCR v3.1.0.
-
- `data` points to the first element of an array with `rank` dimensions, at most 7, and these `extents`.
- `kind` is the type of its elements (SCR_Type). `strides` are the distances of elements in each dimension,
- in bytes, and may be negative. `strides` is NULL if the elements lie one after the other, the last index
- fastest (SCR_Order). `data` may be NULL if there are no elements. For a scalar `rank` is 0.
-
- `whole` and `at` are NULL for a field of this process alone. Another number of processes restores such a
- field only with SCR_From_rank. Otherwise the field is a part of a whole array. All processes together list
- each element of the whole array once. `whole` are the extents of the whole array. `at` is the index of
- this process's first element in the whole array; indices begin with 0. Any number of processes restores
- the whole array, in any parts. `name` is shorter than 1024 bytes.
-
- Once a call has failed, all later calls fail, and the checkpoint or the restart fails, too.
- */
-int SCR_Field(struct SCR_State *state,
-              const char *name,
-              void *data,
-              int kind,
-              int rank,
-              const int64_t *extents,
-              const int64_t *strides,
-              const int64_t *whole,
-              const int64_t *at);
-
-/*
  Lists which elements of a whole this process has, for fields of an unstructured mesh, a sparse matrix or the
  like (SCR_Field_by_index). Local. All processes list index lists and fields with the same names in the same order.
  Not in SCR v3.1.0.
@@ -484,6 +457,33 @@ int SCR_Field_by_index(struct SCR_State *state,
                        int rank,
                        const int64_t *extents,
                        const int64_t *strides);
+
+/*
+ Lists a field: writes the field, compares it with the checkpoint, or reads it. Local. All processes
+ list fields with the same names, types and ranks in the same order. Not in SCR v3.1.0.
+
+ `data` points to the first element of an array with `rank` dimensions, at most 7, and these `extents`.
+ `kind` is the type of its elements (SCR_Type). `strides` are the distances of elements in each dimension,
+ in bytes, and may be negative. `strides` is NULL if the elements lie one after the other, the last index
+ fastest (SCR_Order). `data` may be NULL if there are no elements. For a scalar `rank` is 0.
+
+ `whole` and `at` are NULL for a field of this process alone. Another number of processes restores such a
+ field only with SCR_From_rank. Otherwise the field is a part of a whole array. All processes together list
+ each element of the whole array once. `whole` are the extents of the whole array. `at` is the index of
+ this process's first element in the whole array; indices begin with 0. Any number of processes restores
+ the whole array, in any parts. `name` is shorter than 1024 bytes.
+
+ Once a call has failed, all later calls fail, and the checkpoint or the restart fails, too.
+ */
+int SCR_Field(struct SCR_State *state,
+              const char *name,
+              void *data,
+              int kind,
+              int rank,
+              const int64_t *extents,
+              const int64_t *strides,
+              const int64_t *whole,
+              const int64_t *at);
 
 /*
  Lists a field that is the same on all processes. A checkpoint fails if the field differs. Local. The

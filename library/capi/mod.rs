@@ -1,10 +1,8 @@
 //! The C interface: the only place with `extern "C"` functions and pointers from callers.
 //!
-//! Everything that C can call is declared in this file, `fields.rs` and `list.rs`, since `include/scr.h` is
-//! generated from them: a doc comment here is the comment there. `SCR_Configf` is variadic, which Rust
-//! cannot define; it lives in `configf.c` and calls [`SCR_Config`].
-//!
-//! Each body is a closure given to [`guard`], where errors and panics become return codes.
+//! Everything that C can call is declared in this file, `fields.rs`, `list.rs` and `indexed.rs`, of which `include/scr.h`
+//! is made: a doc comment here is the comment there. `SCR_Configf` is variadic, which Rust cannot define: it is in
+//! `configf.c`. Each body is a closure given to [`guard`], where errors and panics become return codes.
 
 mod around;
 mod calls;
@@ -13,6 +11,7 @@ mod fields;
 mod fortran;
 mod guard;
 mod handles;
+mod indexed;
 mod list;
 mod process;
 mod repeated;

@@ -2,9 +2,10 @@
 
 use super::entry::{Entry, Link, Role, list, wrong};
 use super::file::{fingerprint, fingerprint_with};
+use super::finding::WrongPlace;
 use super::index::cover::{OwnList, first_wrong_index};
 use super::messages::{PartBox, Post};
-use super::region::{Grid, Region, first_overlap};
+use super::region::{Grid, Region, cell_of, first_overlap, owner};
 use crate::comm::{Agreed, Communicator, Local, Term, collective};
 use crate::format::{from_message, to_message};
 use crate::{Error, Result};
@@ -151,14 +152,6 @@ fn boxes_of_cells(comm: &dyn Communicator, parts: &[&Entry]) -> Result<Vec<Vec<(
     Ok(boxes)
 }
 
-/// An element that no rank has, or that two have.
-pub(super) struct WrongPlace {
-    pub field: usize,
-    /// The number of the element in the whole.
-    pub place: u64,
-    pub error: Error,
-}
-
 /// The first such element in the cells of this rank. Local.
 fn first_wrong_place(
     comm: &dyn Communicator,
@@ -176,18 +169,6 @@ fn first_wrong_place(
             error,
         })
     })
-}
-
-/// The rank that looks at a cell of a field.
-pub fn owner(field: usize, cell: u64, size: usize) -> usize {
-    (field.wrapping_mul(7) + cell as usize) % size
-}
-
-/// The cell of a field at which a rank looks.
-pub fn cell_of(field: usize, rank: usize, size: usize, grid: &Grid) -> Option<u64> {
-    let cell = (rank + size - field.wrapping_mul(7) % size) % size;
-    let cell = cell as u64;
-    (cell < grid.count()).then_some(cell)
 }
 
 /// The first element of a cell that no rank has, or that two have: its number in the whole, and the error.

@@ -38,6 +38,14 @@ impl From<Error> for Finding {
     }
 }
 
+/// An element that no rank has, or that two have.
+pub(super) struct WrongPlace {
+    pub field: usize,
+    /// The number of the element in the whole.
+    pub place: u64,
+    pub error: Error,
+}
+
 /// A result of one rank in a restart.
 pub type Found<T> = std::result::Result<T, Finding>;
 

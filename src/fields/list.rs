@@ -4,13 +4,11 @@ use super::entry::{
     Entry, KnownIndex, Link, Listed, Options, Order, Role, Spec, check, check_name, wrong,
 };
 use super::finding::{Finding, Found};
-use super::index::Given;
-use super::index::cover::OwnList;
-use super::index::spread::ListedIndex;
 use super::kind::{Class, Kind};
 use super::memory::{Memory, Slice};
 use super::reader::FieldReader;
 use super::sources::{Sources, beside};
+use super::spread_index::ListedIndex;
 use super::write::Writer;
 use crate::format::Name;
 use crate::session::{Session, Verdict, check_lengths};
@@ -67,14 +65,14 @@ pub struct StoredField {
 /// The state of a program as it lists it. All methods are local.
 pub struct List<'a> {
     session: &'a mut Session,
-    mode: Mode<'a>,
+    pub(super) mode: Mode<'a>,
     /// The names of the lists that were begun and not ended.
-    inside: Vec<String>,
+    pub(super) inside: Vec<String>,
     order: Order,
     next: Options,
     names: HashSet<(String, Option<u64>)>,
     /// The index lists so far.
-    indices: Vec<KnownIndex>,
+    pub(super) indices: Vec<KnownIndex>,
     failed: Option<Finding>,
 }
 
@@ -100,48 +98,6 @@ impl<'a> List<'a> {
     /// and the checkpoint, or the restart, fails on all ranks, whatever the routine returns.
     pub fn field(&mut self, spec: Spec<'_>, memory: Option<&mut dyn Memory>) -> Result<()> {
         self.unless_failed(|list| list.try_field(&spec, memory))
-    }
-
-    /// Lists the numbers in a whole of the elements that this rank has, for the fields that follow
-    /// ([`Place::Indexed`](super::Place)). When the state is written, all ranks together list each element once. When
-    /// it is read, the indices are those that the program needs now, in any order; several ranks may list the same.
-    ///
-    /// # Errors
-    /// As [`List::field`]; or an index is not in the whole.
-    pub fn index(&mut self, given: &Given<'_>) -> Result<()> {
-        self.unless_failed(|list| list.try_index(given))
-    }
-
-    /// Lists elements without a number, such as particles: `count` of them on this rank, for the fields that follow
-    /// ([`Place::Indexed`](super::Place)). In a restart `count` becomes the number of elements that this rank gets,
-    /// also before any field is read: on the same number of ranks those that it wrote, on another number an equal
-    /// share, in the order of the ranks that wrote them.
-    ///
-    /// # Errors
-    /// As [`List::field`]; or the number is negative.
-    pub fn bag(&mut self, name: &str, count: &mut i64) -> Result<()> {
-        self.unless_failed(|list| list.try_bag(name, count))
-    }
-
-    /// The index list, or the bag, of this name, which was listed before; in this list, or in one that it is in.
-    ///
-    /// # Errors
-    /// There is none.
-    pub fn known_index(&mut self, name: &str) -> Result<KnownIndex> {
-        self.unless_failed(|list| {
-            let depth = list.inside.len();
-            let names = (0..=depth)
-                .rev()
-                .map(|depth| list.inside[..depth].concat() + name);
-            let mut found = names.filter_map(|name| {
-                let mut known = list.indices.iter();
-                known.find(|index| index.name == name)
-            });
-            found.next().cloned().ok_or_else(|| {
-                let what = "no index list or bag has this name; list it before its fields, with SCR_Index or SCR_Bag";
-                wrong(name, what).into()
-            })
-        })
     }
 
     /// Lists a number on which the rest of the list depends, as the number of fields that follow, or an extent.
@@ -263,7 +219,10 @@ impl<'a> List<'a> {
         self.failed.map_or(Ok(()), Err)
     }
 
-    fn unless_failed<T>(&mut self, work: impl FnOnce(&mut Self) -> Found<T>) -> Result<T> {
+    pub(super) fn unless_failed<T>(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> Found<T>,
+    ) -> Result<T> {
         if let Some(failed) = &self.failed {
             return Err(failed.error.clone());
         }
@@ -280,7 +239,7 @@ impl<'a> List<'a> {
     }
 
     /// Takes the options of a field; its name must be new.
-    fn begin_field(&mut self, name: &str) -> Result<Options> {
+    pub(super) fn begin_field(&mut self, name: &str) -> Result<Options> {
         let options = std::mem::take(&mut self.next);
         if options.from.is_some() && matches!(self.mode, Mode::Write(_)) {
             return Err(wrong(name, ONLY_READ));
@@ -309,104 +268,6 @@ impl<'a> List<'a> {
                 let listed = Listed { entry, options };
                 reader.read(self.session.comm(), &listed, &strides, memory)
             }
-        }
-    }
-
-    fn try_index(&mut self, given: &Given<'_>) -> Found<()> {
-        let name = self.full(given.name);
-        check_name(&name)?;
-        let options = self.begin_field(&name)?;
-        if options.from.is_some() {
-            let what = "the index list of an old rank cannot be read; list the indices that this rank needs";
-            return Err(wrong(&name, what).into());
-        }
-        let ids = Given {
-            name: &name,
-            ..*given
-        }
-        .encode()?;
-        let whole = given.whole as u64;
-        let entry = Entry {
-            name: name.clone(),
-            kind: Kind::new(Class::Bytes, 1),
-            role: Role::Index,
-            order: Order::Row,
-            extents: vec![ids.bytes.len() as u64],
-            whole: vec![whole],
-            at: Vec::new(),
-            link: Link::List {
-                count: ids.count,
-                first: given.first,
-            },
-        };
-        self.indices.push(KnownIndex {
-            name: name.clone(),
-            count: ids.count,
-            whole,
-        });
-        match &mut self.mode {
-            Mode::Write(writer) => {
-                let first = given.first;
-                let list = OwnList {
-                    name,
-                    whole,
-                    first,
-                    ids,
-                };
-                Ok(writer.put_index(entry, list)?)
-            }
-            Mode::Compare(comparison) => {
-                comparison.listed.push(Listed { entry, options });
-                comparison.indices.push(ListedIndex { name, whole, ids });
-                Ok(())
-            }
-            Mode::Read(reader) => reader.skip_index(&Listed { entry, options }, &ids),
-        }
-    }
-
-    fn try_bag(&mut self, name: &str, count: &mut i64) -> Found<()> {
-        let name = self.full(name);
-        check_name(&name)?;
-        let options = self.begin_field(&name)?;
-        if options.from.is_some() {
-            let what = "a bag is read as a whole, whatever ranks wrote it; leave SCR_From_rank out";
-            return Err(wrong(&name, what).into());
-        }
-        let bag = match &self.mode {
-            Mode::Write(_) => None,
-            Mode::Compare(comparison) => comparison.sources.bags.get(&name).cloned(),
-            Mode::Read(reader) => reader.sources.bags.get(&name).cloned(),
-        };
-        if let Some(bag) = &bag {
-            *count = bag.own.1 as i64;
-        }
-        let Ok(number) = u64::try_from(*count) else {
-            return Err(wrong(&name, format!("a bag cannot have {count} elements")).into());
-        };
-        let entry = Entry {
-            name: name.clone(),
-            kind: Kind::new(Class::Bytes, 1),
-            role: Role::Bag,
-            order: Order::Row,
-            extents: vec![0],
-            whole: Vec::new(),
-            at: Vec::new(),
-            link: Link::Bag { count: number },
-        };
-        self.indices.push(KnownIndex {
-            name: name.clone(),
-            count: number,
-            whole: 0,
-        });
-        let (whole, ids) = bag.map_or_else(Default::default, |bag| (bag.whole, bag.own_ids()));
-        match &mut self.mode {
-            Mode::Write(writer) => Ok(writer.put(entry, &[1], None)?),
-            Mode::Compare(comparison) => {
-                comparison.listed.push(Listed { entry, options });
-                comparison.indices.push(ListedIndex { name, whole, ids });
-                Ok(())
-            }
-            Mode::Read(reader) => reader.skip_index(&Listed { entry, options }, &ids),
         }
     }
 

@@ -3,7 +3,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `list` | the handle that the routine gets |
+//! | `list`, `list_index` | the handle that the routine gets |
 //! | `entry`, `kind` | what one call says of a field, and what is wrong with it |
 //! | `memory`, `walk` | the memory of a field, and its elements in the order of files |
 //! | `index` | fields of unstructured codes: elements by their number in the whole |
@@ -11,7 +11,8 @@
 //! | `file`, `write`, `sources` | the file of a rank: format, writer, reader |
 //! | `agreement` | whether all ranks list the same, and whether parts make up their wholes |
 //! | `checkpoint`, `restore`, `reader` | the two calls |
-//! | `spread`, `messages` | who reads what for whom, if a restart has other boxes, and the messages |
+//! | `spread`, `spread_index`, `messages` | who reads what for whom, if a restart has other boxes, and the messages |
+//! | `shares` | a restart of bags: how much each rank gets |
 //! | `finding` | what stands in the way of a restart, and what that says of the checkpoint |
 //! | `offline` | the fields of a dataset in a prefix directory, for commands |
 //! | `convert` | kinds of which nothing is lost |
@@ -30,13 +31,16 @@ mod finding;
 pub mod index;
 pub mod kind;
 mod list;
+mod list_index;
 pub mod memory;
 mod messages;
 mod reader;
 pub mod region;
 mod restore;
+mod shares;
 pub mod sources;
 mod spread;
+mod spread_index;
 pub mod walk;
 pub mod write;
 
@@ -48,5 +52,7 @@ pub use list::{List, Pass, StoredField};
 pub use memory::{Element, Memory, Slice};
 pub use restore::restore;
 
+#[cfg(test)]
+mod entry_tests;
 #[cfg(test)]
 mod format_tests;

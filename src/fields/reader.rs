@@ -4,13 +4,14 @@ use super::convert::convert;
 use super::entry::{Entry, Listed};
 use super::file::fingerprint;
 use super::finding::{Finding, Found};
-use super::index::{self, ids::Ids, positions::Positions, spread::IndexSpread};
+use super::index::{ids::Ids, positions::Positions};
 use super::kind::Kind;
 use super::memory::{Memory, gather, scatter};
 use super::messages::wrong_message;
 use super::region::Region;
 use super::sources::{Sources, chunk_of, chunks_in};
 use super::spread::{Spread, open_message};
+use super::spread_index::{self, IndexSpread};
 use crate::comm::{Communicator, deliver};
 use crate::{Error, Result};
 use std::collections::HashMap;
@@ -90,7 +91,7 @@ impl Destination<'_> {
 impl Destination<'_> {
     /// Puts the elements of a message where their indices are in this rank's list. Their number.
     fn put_indexed(&mut self, positions: &Positions, message: &[u8]) -> Result<u64> {
-        let (runs, bytes) = index::spread::open_message(message)?;
+        let (runs, bytes) = spread_index::open_message(message)?;
         let converted;
         let mut left = if self.kind == self.entry.kind {
             bytes

@@ -236,6 +236,18 @@ impl Grid {
     }
 }
 
+/// The rank that looks at a cell of a field.
+pub fn owner(field: usize, cell: u64, size: usize) -> usize {
+    (field.wrapping_mul(7) + cell as usize) % size
+}
+
+/// The cell of a field at which a rank looks.
+pub fn cell_of(field: usize, rank: usize, size: usize, grid: &Grid) -> Option<u64> {
+    let cell = (rank + size - field.wrapping_mul(7) % size) % size;
+    let cell = cell as u64;
+    (cell < grid.count()).then_some(cell)
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Grid, Region, first_overlap};

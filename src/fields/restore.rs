@@ -4,13 +4,13 @@ use super::agreement::{fingerprint_of, first_difference, signature};
 use super::convert::is_lossless;
 use super::entry::{Entry, Link, Listed, Role, wrong};
 use super::finding::{Agreed, Finding, Found, Stop};
-use super::index::bags::Bags;
-use super::index::spread::{IndexSpread, ListedIndex};
 use super::kind::Kind;
 use super::list::{Comparison, List, Mode};
 use super::reader::{FieldReader, Part, Want, Wanted, fingerprint_of_ids};
+use super::shares::agree_on_bags;
 use super::sources::Sources;
 use super::spread::Spread;
+use super::spread_index::{IndexSpread, ListedIndex};
 use crate::comm::{self, Communicator, Term, VerdictExt, collective, is_same, same};
 use crate::events::Severity;
 use crate::format::Name;
@@ -124,7 +124,7 @@ fn try_restore(session: &mut Session, routine: &mut Routine<'_>, changed: &mut b
     let (me, size) = (session.comm().rank() as u64, session.comm().size() as u64);
     let mut sources = Sources::new(name, ranks, (me, size), session.signs());
     let opened = sources.open_own(session);
-    sources.bags = Bags::agree(session.comm(), opened.is_ok().then_some(&sources))?;
+    sources.bags = agree_on_bags(session.comm(), opened.is_ok().then_some(&sources))?;
     let compared = opened.and_then(|()| compare_list(session, sources, routine));
     let plan = agree_on_list(session.comm(), compared)?;
     let mut reader = verify(session.comm(), plan)?;
@@ -208,7 +208,7 @@ fn verify(comm: &dyn Communicator, plan: Plan) -> Agreed<FieldReader> {
             Err(finding) => planned = Err(finding),
         }
         let indexed = std::mem::take(&mut plan.indexed);
-        // The same on all ranks, as they list the same fields.
+        // All ranks list the same fields, so all take this branch or none does.
         if !indexed.is_empty() {
             match IndexSpread::plan(comm, &mut plan.sources, &plan.used, indexed)? {
                 Ok(found) => indices = Some(found),

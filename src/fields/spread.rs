@@ -5,11 +5,10 @@
 //! Each rank finds out the needs in one cell of a whole, as when the checkpoint was written. So no rank
 //! holds the boxes of all ranks.
 
-use super::agreement::{cell_of, owner};
 use super::entry::Entry;
 use super::finding::Found;
 use super::messages::{PartBox, Post, wrong_message};
-use super::region::{Grid, Region};
+use super::region::{Grid, Region, cell_of, owner};
 use super::sources::{ChunkKey, Sources, chunk_of, chunks_in};
 use super::walk::Walk;
 use crate::comm::Communicator;

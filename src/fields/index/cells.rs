@@ -5,9 +5,8 @@
 use super::ids::{Encoder, Ids, Run, Runs, put, take};
 use crate::Result;
 use crate::comm::{Communicator, deliver};
-use crate::fields::agreement::{cell_of, owner};
 use crate::fields::messages::wrong_message;
-use crate::fields::region::Grid;
+use crate::fields::region::{Grid, cell_of, owner};
 use std::collections::BTreeMap;
 use std::ops::Range;
 

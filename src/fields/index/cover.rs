@@ -4,8 +4,8 @@ use super::cells::{Cells, Parcels, Windows, Wrong};
 use super::ids::{Ids, Run, Runs};
 use super::positions::Positions;
 use crate::comm::Communicator;
-use crate::fields::agreement::WrongPlace;
-use crate::fields::entry::wrong;
+use crate::fields::entry::wrong_list;
+use crate::fields::finding::WrongPlace;
 use crate::{Error, Result};
 
 /// The index list of this rank.
@@ -36,7 +36,7 @@ impl OwnList {
         let what = format!(
             "{who}; when the state is written, each element belongs to one rank, so leave ghost elements out"
         );
-        wrong(&self.name, what)
+        wrong_list(&self.name, what)
     }
 
     fn missing(&self, id: u64) -> Error {
@@ -47,7 +47,7 @@ impl OwnList {
             self.whole,
             self.first
         );
-        wrong(&self.name, what)
+        wrong_list(&self.name, what)
     }
 }
 

@@ -3,7 +3,7 @@
 use super::MOST;
 use super::ids::{Encoder, Ids, Run};
 use crate::Result;
-use crate::fields::entry::wrong;
+use crate::fields::entry::wrong_list;
 
 /// Indices in the memory of the program.
 #[derive(Debug, Clone, Copy)]
@@ -38,7 +38,7 @@ impl Given<'_> {
             .filter(|whole| *whole <= MOST);
         let Some(whole) = whole else {
             let what = format!("its whole cannot have {} elements", self.whole);
-            return Err(wrong(self.name, what));
+            return Err(wrong_list(self.name, what));
         };
         match self.indices {
             Indices::Four(indices) => self.encode_all(indices.iter().map(|i| i64::from(*i)), whole),
@@ -81,7 +81,7 @@ impl Given<'_> {
             "number {} of this rank's list is the index {index}; the whole has {range}",
             place + 1
         );
-        wrong(self.name, what)
+        wrong_list(self.name, what)
     }
 }
 

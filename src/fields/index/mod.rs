@@ -9,16 +9,14 @@
 //! | `bags` | elements without a number, of which each rank gets a share |
 //! | `cells` | who has an index, and who needs it: each rank looks after one range of the whole |
 //! | `cover` | whether the lists of all ranks have each index once |
-//! | `spread` | a restart with other lists: who reads what for whom |
 
 pub mod bags;
 mod bits;
-mod cells;
+pub mod cells;
 pub mod cover;
 mod given;
 pub mod ids;
 pub mod positions;
-pub mod spread;
 
 pub use given::{Given, Indices};
 

@@ -5,15 +5,15 @@
 //! out the needs in one range of the whole. A rank that reads a file keeps, for each rank that it sends elements to,
 //! their positions in the file. Messages say which indices they have.
 
-use super::MOST;
-use super::cells::{self, Cells, Parcels, Windows};
-use super::ids::{Cursor, Encoder, Ids, Run, Runs, put, take};
-use super::positions::Positions;
+use super::entry::{Entry, Link};
+use super::finding::{Finding, Found};
+use super::index::MOST;
+use super::index::cells::{self, Cells, Parcels, Windows};
+use super::index::ids::{Cursor, Encoder, Ids, Run, Runs, put, take};
+use super::index::positions::Positions;
+use super::messages::wrong_message;
+use super::sources::{ChunkKey, Sources, chunk_of, chunks_in};
 use crate::comm::Communicator;
-use crate::fields::entry::{Entry, Link};
-use crate::fields::finding::{Finding, Found};
-use crate::fields::messages::wrong_message;
-use crate::fields::sources::{ChunkKey, Sources, chunk_of, chunks_in};
 use crate::{Error, Result};
 use std::collections::BTreeMap;
 

@@ -1,0 +1,143 @@
+//! The C interface of checkpoints of fields: index lists and bags. As `mod.rs`, this file is a source of `include/scr.h`.
+
+use super::fields::{SCR_State, SCR_Type};
+use super::list::{failed, field, field_name, with_list};
+use super::stops::{self, Listed};
+use super::table;
+use crate::Error;
+use crate::fields::{Given, Indices, Place};
+use std::ffi::{c_char, c_int, c_void};
+use std::slice;
+
+/// Lists which elements of a whole this process has, for fields of an unstructured mesh, a sparse matrix or the
+/// like (SCR_Field_by_index). Local. All processes list index lists and fields with the same names in the same order.
+/// Not in SCR v3.1.0.
+///
+/// `indices` points to `count` numbers of `kind` SCR_INT32 or SCR_INT64, in any order: element i of this process is
+/// element indices[i] of the whole. The first element of the whole has the number `first` (0 or 1 in most programs),
+/// and the whole has `whole` elements. When the state is written, all processes together list each index once.
+/// When the state is read, the indices are those of the elements that this process has now. Any number of processes
+/// may list the same index then, as for ghost elements, and one process may list it twice.
+///
+/// `indices` may be NULL if `count` is 0. The library keeps no pointer to them. One list serves any number of fields;
+/// its name must not be that of a field. The list of a process that has not changed its indices is stored, and not
+/// compared with those of other processes again.
+///
+/// # Safety
+/// `state` was given to the routine that runs now, `name` is NULL or a NUL-terminated string, and `indices` is NULL or
+/// has `count` numbers.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn SCR_Index(
+    state: *mut SCR_State,
+    name: *const c_char,
+    indices: *const c_void,
+    kind: c_int,
+    count: i64,
+    first: i64,
+    whole: i64,
+) -> c_int {
+    const FOUR: c_int = SCR_Type::SCR_INT32 as c_int;
+    const EIGHT: c_int = SCR_Type::SCR_INT64 as c_int;
+    with_list(state, |list| {
+        // SAFETY: the caller's promise.
+        let name = unsafe { field_name(list, name) }?;
+        let wrong =
+            |what: String| Error::usage("SCR_Index", format!("index list \"{name}\": {what}"));
+        let number = usize::try_from(count).ok();
+        let number = number.filter(|number| *number == 0 || !indices.is_null());
+        let Some(number) = number else {
+            let what = match indices.is_null() {
+                true => format!("the pointer is NULL, and there are {count} indices"),
+                false => format!("it cannot have {count} indices"),
+            };
+            return Err(failed(list, wrong(what)));
+        };
+        let indices = match kind {
+            FOUR | EIGHT if number == 0 => Indices::Eight(&[]),
+            // SAFETY: not NULL, so by the caller's promise so many numbers of this type.
+            FOUR => Indices::Four(unsafe { slice::from_raw_parts(indices.cast(), number) }),
+            // SAFETY: as above.
+            EIGHT => Indices::Eight(unsafe { slice::from_raw_parts(indices.cast(), number) }),
+            _ => {
+                let what = format!("{kind} is no type of an index; use SCR_INT32 or SCR_INT64");
+                return Err(failed(list, wrong(what)));
+            }
+        };
+        list.index(&Given {
+            name,
+            indices,
+            first,
+            whole,
+        })
+    })
+}
+
+/// Lists elements without a number, such as particles: `count` of them on this process, for the fields that follow
+/// (SCR_Field_by_index with `name` as their index). Local. All fields of a bag have one place for each of its elements.
+/// When the state is read, `count` becomes the number of elements that this process gets, already in the first call of
+/// the routine, so that it can allocate memory for them: on the same number of processes those that it wrote, on
+/// another number an equal share, in the order of the processes that wrote them. Not in SCR v3.1.0.
+///
+/// # Safety
+/// `state` was given to the routine that runs now, `name` is NULL or a NUL-terminated string, and `count` is NULL or
+/// points to a number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn SCR_Bag(
+    state: *mut SCR_State,
+    name: *const c_char,
+    count: *mut i64,
+) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe {
+        with_list(state, |list| {
+            let name = field_name(list, name)?;
+            stops::lists(table::current(), &Listed::number(count.addr()), || {
+                list.full(name)
+            });
+            match count.as_mut() {
+                Some(count) => list.bag(name, count),
+                None => {
+                    let what = format!("\"{name}\": the pointer is NULL");
+                    Err(failed(list, Error::usage("SCR_Bag", what)))
+                }
+            }
+        })
+    }
+}
+
+/// Lists a field whose elements are those of `index`, an index list or a bag, which was listed before. Local. The other
+/// arguments are those of SCR_Field. The slowest dimension, the first of `extents` (after SCR_Order(SCR_COLUMN_MAJOR)
+/// the last), has one place for each index of the list, or for each element of the bag; the other dimensions are levels or components, the same on all
+/// processes. Any number of processes restores the field, with any index lists. Not in SCR v3.1.0.
+///
+/// # Safety
+/// As for SCR_Field; `index` is NULL or a NUL-terminated string.
+#[unsafe(no_mangle)]
+#[allow(clippy::too_many_arguments)] // As SCR_Field.
+pub unsafe extern "C" fn SCR_Field_by_index(
+    state: *mut SCR_State,
+    name: *const c_char,
+    index: *const c_char,
+    data: *mut c_void,
+    kind: c_int,
+    rank: c_int,
+    extents: *const i64,
+    strides: *const i64,
+) -> c_int {
+    let shape = (rank, extents, strides);
+    // SAFETY: the caller's promise.
+    unsafe {
+        with_list(state, |list| {
+            let index = field_name(list, index)?;
+            let known = list.known_index(index)?;
+            field(
+                list,
+                name,
+                data,
+                kind,
+                shape,
+                Place::Indexed { list: &known },
+            )
+        })
+    }
+}

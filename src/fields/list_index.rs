@@ -1,0 +1,154 @@
+//! The calls of the program's routine for index lists and bags.
+
+use super::entry::{
+    Entry, KnownIndex, Link, Listed, Order, Role, check_name, wrong_bag, wrong_list,
+};
+use super::finding::Found;
+use super::index::Given;
+use super::index::cover::OwnList;
+use super::kind::{Class, Kind};
+use super::list::{List, Mode};
+use super::spread_index::ListedIndex;
+use crate::Result;
+
+impl List<'_> {
+    /// Lists the numbers in a whole of the elements that this rank has, for the fields that follow
+    /// ([`Place::Indexed`](super::Place)). When the state is written, all ranks together list each element once. When
+    /// it is read, the indices are those that the program needs now, in any order; several ranks may list the same.
+    ///
+    /// # Errors
+    /// As [`List::field`]; or an index is not in the whole.
+    pub fn index(&mut self, given: &Given<'_>) -> Result<()> {
+        self.unless_failed(|list| list.try_index(given))
+    }
+
+    /// Lists elements without a number, such as particles: `count` of them on this rank, for the fields that follow
+    /// ([`Place::Indexed`](super::Place)). In a restart `count` becomes the number of elements that this rank gets,
+    /// also before any field is read: on the same number of ranks those that it wrote, on another number an equal
+    /// share, in the order of the ranks that wrote them.
+    ///
+    /// # Errors
+    /// As [`List::field`]; or the number is negative.
+    pub fn bag(&mut self, name: &str, count: &mut i64) -> Result<()> {
+        self.unless_failed(|list| list.try_bag(name, count))
+    }
+
+    /// The index list, or the bag, of this name, which was listed before; in this list, or in one that it is in.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn known_index(&mut self, name: &str) -> Result<KnownIndex> {
+        self.unless_failed(|list| {
+            let depth = list.inside.len();
+            let names = (0..=depth)
+                .rev()
+                .map(|depth| list.inside[..depth].concat() + name);
+            let mut found = names.filter_map(|name| {
+                let mut known = list.indices.iter();
+                known.find(|index| index.name == name)
+            });
+            found.next().cloned().ok_or_else(|| {
+                let what = "no index list or bag has this name; list it before its fields, with SCR_Index or SCR_Bag";
+                wrong_list(name, what).into()
+            })
+        })
+    }
+
+    fn try_index(&mut self, given: &Given<'_>) -> Found<()> {
+        let name = self.full(given.name);
+        check_name(&name)?;
+        let options = self.begin_field(&name)?;
+        if options.from.is_some() {
+            let what = "the index list of an old rank cannot be read; list the indices that this rank needs";
+            return Err(wrong_list(&name, what).into());
+        }
+        let ids = Given {
+            name: &name,
+            ..*given
+        }
+        .encode()?;
+        let whole = given.whole as u64;
+        let entry = Entry {
+            name: name.clone(),
+            kind: Kind::new(Class::Bytes, 1),
+            role: Role::Index,
+            order: Order::Row,
+            extents: vec![ids.bytes.len() as u64],
+            whole: vec![whole],
+            at: Vec::new(),
+            link: Link::List {
+                count: ids.count,
+                first: given.first,
+            },
+        };
+        self.indices.push(KnownIndex {
+            name: name.clone(),
+            count: ids.count,
+            whole,
+        });
+        match &mut self.mode {
+            Mode::Write(writer) => {
+                let first = given.first;
+                let list = OwnList {
+                    name,
+                    whole,
+                    first,
+                    ids,
+                };
+                Ok(writer.put_index(entry, list)?)
+            }
+            Mode::Compare(comparison) => {
+                comparison.listed.push(Listed { entry, options });
+                comparison.indices.push(ListedIndex { name, whole, ids });
+                Ok(())
+            }
+            Mode::Read(reader) => reader.skip_index(&Listed { entry, options }, &ids),
+        }
+    }
+
+    fn try_bag(&mut self, name: &str, count: &mut i64) -> Found<()> {
+        let name = self.full(name);
+        check_name(&name)?;
+        let options = self.begin_field(&name)?;
+        if options.from.is_some() {
+            let what = "a bag is read as a whole, whatever ranks wrote it; leave SCR_From_rank out";
+            return Err(wrong_bag(&name, what).into());
+        }
+        let bag = match &self.mode {
+            Mode::Write(_) => None,
+            Mode::Compare(comparison) => comparison.sources.bags.get(&name).cloned(),
+            Mode::Read(reader) => reader.sources.bags.get(&name).cloned(),
+        };
+        if let Some(bag) = &bag {
+            *count = bag.own.1 as i64;
+        }
+        let Ok(number) = u64::try_from(*count) else {
+            return Err(wrong_bag(&name, format!("a bag cannot have {count} elements")).into());
+        };
+        let entry = Entry {
+            name: name.clone(),
+            kind: Kind::new(Class::Bytes, 1),
+            role: Role::Bag,
+            order: Order::Row,
+            extents: vec![0],
+            whole: Vec::new(),
+            at: Vec::new(),
+            link: Link::Bag { count: number },
+        };
+        self.indices.push(KnownIndex {
+            name: name.clone(),
+            count: number,
+            whole: 0,
+        });
+        let (whole, ids) = bag.map_or_else(Default::default, |bag| (bag.whole, bag.own_ids()));
+        match &mut self.mode {
+            Mode::Write(writer) => Ok(writer.put(entry, &[1], None)?),
+            Mode::Compare(comparison) => {
+                comparison.listed.push(Listed { entry, options });
+                comparison.indices.push(ListedIndex { name, whole, ids });
+                Ok(())
+            }
+            Mode::Read(reader) => reader.skip_index(&Listed { entry, options }, &ids),
+        }
+    }
+}
