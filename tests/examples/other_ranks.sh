@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Usage: other_ranks.sh PROGRAM LAUNCHER...
-# The example by fields goes on with fewer ranks and with more, from the prefix directory and from the cache of the run
-# before, and the result is that of a run which nothing happened to. Run through tests/in_empty_directory.sh.
+# Usage: other_ranks.sh NAME PROGRAM LAUNCHER...
+# The example by fields, whose checkpoints begin with NAME, goes on with fewer ranks and with more, from the prefix
+# directory and from the cache of the run before, and the result is that of a run which nothing happened to. Run through
+# tests/in_empty_directory.sh.
 set -euo pipefail
 trap 'echo "FAILED: line $LINENO"; cat ./*.log' ERR
 
-program=$1
-shift
+name=$1 program=$2
+shift 2
 mkdir whole
 (cd whole && SCR_ENABLE=0 "$@" 4 "$program" size 37 steps 60 output field >log 2>&1)
 
@@ -19,9 +20,9 @@ for bypass in 1 0; do
     "$@" 7 "$program" size 37 steps 45 output "" >to7.log 2>&1
     "$@" 1 "$program" size 37 steps 60 output field >to1.log 2>&1
     grep -q "no checkpoint" from4.log
-    grep -q "restarted from heat2d.10" to3.log
-    grep -q "restarted from heat2d.30" to7.log
-    grep -q "restarted from heat2d.40" to1.log
+    grep -q "restarted from $name.10" to3.log
+    grep -q "restarted from $name.30" to7.log
+    grep -q "restarted from $name.40" to1.log
     cmp field ../whole/field
     cd ..
 done

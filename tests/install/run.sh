@@ -24,16 +24,17 @@ source "$here/../killed.sh"
 
 # run PROGRAM [INTERPRETER]: wherever it finds its libraries, it is killed, goes on, and finishes.
 run() {
-    local program=("${launch[@]}" ${2:+"$2"} "$1" size 32)
+    local program=("${launch[@]}" ${2:+"$2"} "$1" size 32) name=heat2d delay=(delay 10)
+    if [[ $1 == */mesh_diffusion* ]]; then name=mesh delay=(); fi
     mkdir "$1.run"
     cd "$1.run"
     export SCR_PREFIX=$PWD SCR_CACHE_BASE=$work/cache SCR_CNTL_BASE=$work/cntl SCR_JOB_ID=$$
-    killed first.log 'grep -q "checkpoint heat2d.10$" first.log' "$1" \
-        "${program[@]}" steps 900000 delay 10 output ""
+    killed first.log "grep -q 'checkpoint $name.10$' first.log" "$1" \
+        "${program[@]}" steps 900000 "${delay[@]}" output ""
     local last
-    last=$(sed -n 's/^heat2d: checkpoint heat2d\.//p' first.log | tail -n 1)
+    last=$(sed -n "s/^$name: checkpoint $name\.//p" first.log | tail -n 1)
     "${program[@]}" steps $((last + 15)) >log 2>&1 || fail "$1 does not go on: $(tail -n 20 log)"
-    grep -q "restarted from heat2d" log || fail "$1 did not restart: $(cat log)"
+    grep -q "restarted from $name" log || fail "$1 did not restart: $(cat log)"
     grep -q "finished step $((last + 15))" log || fail "$1 did not finish: $(cat log)"
     cd "$work"
 }
@@ -69,7 +70,7 @@ if [[ $work != *" "* ]] && command -v make >/dev/null && command -v pkg-config >
     env -u PKG_CONFIG_PATH make -s -C "$work/examples" -f "$SCR_EXAMPLES/Makefile"
     built=(heat2d_c heat2d_fields_c)
     [[ -n $MPI_CXX_COMPILER ]] && built=(heat2d_c heat2d_cxx heat2d_fields_c heat2d_fields_cxx)
-    [[ $SCR_TEST_FORTRAN == 1 ]] && built+=(heat2d_fields_fortran heat2d_fortran)
+    [[ $SCR_TEST_FORTRAN == 1 ]] && built+=(heat2d_fields_fortran heat2d_fortran mesh_diffusion_fortran)
     for name in "${built[@]}"; do
         run "$work/examples/$name"
         rm -r "$work/examples/$name.run"

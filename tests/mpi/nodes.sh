@@ -6,7 +6,8 @@
 # that of a run which nothing happened to. Run through tests/in_empty_directory.sh.
 set -euo pipefail
 
-which=$1 program=$2
+which=$1 program=$2 name=heat2d
+if [[ $program == */mesh_diffusion* ]]; then name=mesh; fi
 shift 2
 launcher=("$@")
 # shellcheck source=tests/mpi/lib.sh
@@ -40,7 +41,7 @@ dealt() {
 
 # The newest checkpoint that the last run has completed.
 completed() {
-    sed -n 's/^heat2d: checkpoint heat2d\.\([0-9]*\)$/\1/p' "$1" | tail -n 1
+    sed -n "s/^$name: checkpoint $name\.\([0-9]*\)\$/\1/p" "$1" | tail -n 1
 }
 
 # What a run without SCR has after $1 steps.
@@ -56,10 +57,10 @@ reference() {
 
 # struck "NODE..." [NODE]: a run from nothing that is killed after some checkpoints.
 struck() {
-    rm -rf "$nodes" ./.scr heat2d.*
+    rm -rf "$nodes" ./.scr "$name".*
     # It would never end by itself, so that the strike cannot come too late.
     begin "$1" "$program" "${field[@]}" steps 900000 delay 2 output none
-    wait_for '^heat2d: checkpoint heat2d.35$' || fail "it ended before it was struck"
+    wait_for "^$name: checkpoint $name.35\$" || fail "it ended before it was struck"
     strike ${2:+"$2"} && fail "the run ended well though it was killed"
     mv log log.before
 }
@@ -69,7 +70,7 @@ again() {
     local from whole last=$(($2 + 100))
     begin "$1" "$program" "${field[@]}" steps "$last" output field
     bury || fail "the run that was started again did not end well"
-    from=$(sed -n 's/^heat2d: restarted from heat2d\.//p' log)
+    from=$(sed -n "s/^$name: restarted from $name\.//p" log)
     [[ -n $from ]] || fail "it started from the beginning"
     ((from >= $2 && from <= $3)) || fail "it went on from step $from, not $2 to $3"
     grep -q "finished step $last" log || fail "it did not reach step $last"
@@ -108,12 +109,12 @@ beyond() {
     earlier=$((newest / 15 * 15))
     again "${3:-$1}" "$earlier" $((earlier + 15))
     unset SCR_FLUSH
-    if grep -q "restarted from heat2d.$newest\$" log.after; then
+    if grep -q "restarted from $name.$newest\$" log.after; then
         # The kill came right after a flush: nothing was lost by it.
         echo "ok: struck on $1, lost $2, the newest was flushed"
         return
     fi
-    grep -Eq "(WARNING|ERROR).*heat2d\.[0-9]+" log.after || fail "nothing is said about the loss"
+    grep -Eq "(WARNING|ERROR).*$name\.[0-9]+" log.after || fail "nothing is said about the loss"
     echo "ok: struck on $1, lost ${2:-their node}, went on on ${3:-them} from the flush at $earlier"
 }
 
