@@ -77,7 +77,7 @@ impl PartBox {
 mod tests {
     use super::{PartBox, Post};
     use crate::comm::Communicator;
-    use crate::fields::entry::{Entry, Order, Role};
+    use crate::fields::entry::{Entry, Link, Order, Role};
     use crate::fields::kind::{Class, Kind};
     use crate::fields::region::Region;
     use crate::threads;
