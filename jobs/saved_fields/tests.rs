@@ -3,7 +3,7 @@
 use super::{FieldSummary, SavedFields};
 use crate::tally::CountingFiles;
 use scr_engine::comm::Communicator;
-use scr_engine::fields::entry::{Entry, Order, Role};
+use scr_engine::fields::entry::{Entry, Link, Order, Role};
 use scr_engine::fields::kind::{Class, Kind};
 use scr_engine::fields::memory::Slice;
 use scr_engine::fields::walk::row_major;
