@@ -20,8 +20,9 @@ use std::process::ExitCode;
 /// For each field that differs, prints how many elements do, the first of them with its values, and the
 /// greatest difference: absolute, relative to the greater of the two values, and in ULP, the numbers of the
 /// type that are between the two. Wholes are compared element by element, however many ranks wrote them
-/// and in whichever parts; what each rank has of its own, rank by rank. Indices are those of the
-/// program that wrote A: from 1, the fastest first, if it names dimensions as Fortran does, else from 0.
+/// and in whichever parts or by whichever index lists; what each rank has of its own, rank by rank. Indices
+/// are those of the program that wrote A: those of its list, or from 1, the fastest first, if it names
+/// dimensions as Fortran does, else from 0. Index lists are the same if their wholes are.
 ///
 /// Without a tolerance, elements are the same if their bits are, those of NaN, too. With several, an element
 /// may satisfy any of them.

@@ -33,7 +33,9 @@ const BUFFER: usize = 1 << 20;
 /// reported, and stays, too, unless --force is given.
 ///
 /// With --field, writes one field of a checkpoint of fields to a file of numpy (.npy): the whole, from
-/// the parts of all ranks, or the value that all ranks have, or with --rank what one rank has.
+/// the parts of all ranks, or the value that all ranks have, or with --rank what one rank has. A whole
+/// by index is in the order of the indices, and the part of a rank in that of its list; of an index list,
+/// the file has the indices of one rank.
 ///
 /// Exit status: 0 all files are there, 1 some are not, or there is no such complete dataset.
 #[derive(clap::Args)]

@@ -221,7 +221,7 @@ pub(super) struct ElementsJson {
 #[derive(Serialize)]
 pub(super) struct FirstJson {
     pub rank: Option<u64>,
-    pub index: Vec<u64>,
+    pub index: Vec<i64>,
     pub values: [String; 2],
 }
 

@@ -1,6 +1,7 @@
 //! Test doubles, which stand in for a real part, or between it and the engine: [`threads`] are ranks without MPI,
 //! [`counting::CountingComm`] counts what a communicator does, [`file_log::FileLog`] notes what is done with files,
-//! [`faulty::Faulty`] makes a file system fail, and [`programs::Programs`] are those of a scheduler.
+//! [`faulty::Faulty`] makes a file system fail, [`programs::Programs`] are those of a scheduler, and [`by_index`] writes
+//! datasets.
 //!
 //! The folder `simulated` is not a module here: the engine has it with its feature `simulate`
 //! (`src/system/mod.rs`).
@@ -9,6 +10,7 @@
 //! with the engine as a library, whose `Files` and `Communicator` are other traits than those of its unit tests.
 //! So the files name everything from `crate::`, which is this root or the engine's.
 
+pub mod by_index;
 pub mod counting;
 pub mod faulty;
 pub mod file_log;

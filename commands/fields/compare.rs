@@ -5,7 +5,7 @@ use super::value::{Distance, Parts, distance, text};
 use crate::json::{ElementsJson, FirstJson, GreatestJson};
 use scr_engine::Result;
 use scr_engine::text::counted;
-use scr_jobs::saved_fields::{Array, Bands, SavedField, SavedFields};
+use scr_jobs::saved_fields::{Array, Bands, Owner, SavedField, SavedFields};
 use std::fmt;
 
 /// Elements that differ by no more than one of these count as the same.
@@ -58,7 +58,7 @@ struct First {
     /// The rank that owns the element, if it is not of a whole.
     rank: Option<usize>,
     /// The index of the element, as the program of A has it; empty for a scalar.
-    index: Vec<u64>,
+    index: Vec<i64>,
     /// The values of the element in A and B.
     values: (String, String),
 }
@@ -126,6 +126,9 @@ pub(crate) fn compare(
     b: Side<'_>,
     tolerance: &Tolerance,
 ) -> Result<Option<Difference>> {
+    if a.field.owner == Owner::Index || b.field.owner == Owner::Index {
+        return Ok(compare_lists(a.field, b.field));
+    }
     let arrays = (a.field.arrays(), b.field.arrays());
     if arrays.0 != arrays.1 {
         let told = |count| match count {
@@ -147,6 +150,21 @@ pub(crate) fn compare(
         elements.add(&first, rank_of_own, bands, tolerance)?;
     }
     Ok((elements.differ > 0).then_some(Difference::Elements(elements)))
+}
+
+/// Compares fields of which one is an index list at least. Which rank has which elements may differ, as it may of the
+/// parts of a whole.
+fn compare_lists(a: &SavedField, b: &SavedField) -> Option<Difference> {
+    if let (Some(a), Some(b)) = (a.whole_of_indices(), b.whole_of_indices())
+        && a == b
+    {
+        return None;
+    }
+    let told = |field: &SavedField| match field.whole_of_indices() {
+        Some(whole) => format!("an index list of {}", counted(whole as usize, "element")),
+        None => shape(&field.array(0)),
+    };
+    Some(Difference::Shape(told(a), told(b)))
 }
 
 impl Elements {

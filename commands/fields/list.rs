@@ -9,7 +9,7 @@ use scr_engine::format::Name;
 use scr_engine::format::print::escaped;
 use scr_engine::prefix::paths::Prefix;
 use scr_engine::text::counted;
-use scr_jobs::saved_fields::{FieldSummary, Owner, SavedFields};
+use scr_jobs::saved_fields::{FieldSummary, IndexSummary, Owner, SavedFields};
 use serde::Serialize;
 use std::io::Write;
 use std::process::ExitCode;
@@ -47,14 +47,19 @@ pub(crate) fn show(call: &mut Invocation, prefix: &Prefix, name: &Name, as_json:
 }
 
 fn table(call: &mut Invocation, fields: &[FieldSummary]) -> Result<ExitCode, Failure> {
-    let rows: Vec<Vec<String>> = fields.iter().map(row).collect();
-    let headings = ["TYPE", "SHAPE", "WHOSE", "RANKS", "BYTES", "NAME"];
+    let by_index = fields.iter().any(|field| field.index.is_some());
+    let rows = fields.iter().map(|field| row(field, by_index));
+    let rows: Vec<Vec<String>> = rows.collect();
+    let mut headings = vec!["TYPE", "SHAPE", "WHOSE", "RANKS", "BYTES", "NAME"];
+    if by_index {
+        headings.insert(3, "INDEX");
+    }
     let lines = Line::columns(&headings, &["RANKS", "BYTES"], &rows, |_| Style::new());
     call.show(&lines)?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn row(field: &FieldSummary) -> Vec<String> {
+fn row(field: &FieldSummary, by_index: bool) -> Vec<String> {
     let numbers = field.array.shape();
     let shape = match (field.same_extents, &numbers[..]) {
         (false, _) => "differs".to_string(),
@@ -64,14 +69,33 @@ fn row(field: &FieldSummary) -> Vec<String> {
             numbers.join("x")
         }
     };
-    vec![
+    let mut row = vec![
         field.array.kind.to_string(),
         shape,
         whose(field).to_string(),
         field.ranks.to_string(),
         field.bytes.to_string(),
         field.name.clone(),
-    ]
+    ];
+    if by_index {
+        row.insert(3, index(field.index.as_ref()));
+    }
+    row
+}
+
+/// The name of the list by which the elements of a field go; of a list, the indices of the whole.
+fn index(index: Option<&IndexSummary>) -> String {
+    match index {
+        None => "-".to_string(),
+        Some(IndexSummary {
+            list: Some(list), ..
+        }) => list.clone(),
+        Some(IndexSummary { whole: 0, .. }) => "none".to_string(),
+        Some(IndexSummary { first, whole, .. }) => {
+            let last = first.saturating_add_unsigned(whole - 1);
+            format!("{first} to {last}")
+        }
+    }
 }
 
 /// The owner of the values, in a word.
@@ -81,6 +105,7 @@ fn whose(field: &FieldSummary) -> &'static str {
         (false, Owner::EachRank) => "own",
         (false, Owner::Whole) => "part",
         (false, Owner::All) => "same",
+        (false, Owner::Index) => "index",
     }
 }
 
@@ -97,5 +122,10 @@ fn field_json(field: &FieldSummary) -> impl Serialize {
         whose: whose(field),
         ranks: field.ranks,
         bytes: field.bytes,
+        index: field.index.as_ref().map(|index| object! {
+            list: &index.list,
+            first: index.first,
+            whole: index.whole,
+        }),
     }
 }

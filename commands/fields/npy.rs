@@ -71,7 +71,7 @@ fn chosen<'a>(
     };
     let of_rank = match field.owner {
         Owner::All if rank < ranks => Some(saved.read(field, 0)?),
-        _ => saved.read_part(field, rank),
+        _ => saved.read_part(field, rank)?,
     };
     of_rank.ok_or_else(|| {
         Failure::said(format!(
@@ -213,6 +213,7 @@ mod tests {
                 kind: Kind::new(Class::Real, 8),
                 order,
                 extents: extents.to_vec(),
+                base: None,
             };
             header(&array)
         };

@@ -330,6 +330,8 @@ fn show(
 mod tests {
     use super::super::super::fields::value::distance_of_numbers;
     use super::*;
+    use scr_engine::store::posix::Posix;
+    use scr_testing::by_index::{Whole, write};
 
     fn found(parts: &[(&str, Option<(f64, f64)>)]) -> Checkpoints {
         let other = |(part, numbers): &(&str, Option<(f64, f64)>)| Other {
@@ -344,6 +346,50 @@ mod tests {
             parts: parts.iter().map(|(part, _)| part.to_string()).collect(),
             others: parts.iter().map(other).collect(),
         }
+    }
+
+    /// Another number of ranks has other lists, and the same elements.
+    #[test]
+    fn fields_by_index_are_compared_in_the_order_of_their_indices() {
+        let whole = Whole {
+            first: 1,
+            count: 5,
+            row: 2,
+        };
+        let dirs = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        let two = [vec![2, 3, 5], vec![4, 1]];
+        let three = [vec![5], vec![], vec![3, 1, 4, 2]];
+        let compared = |other: i32| {
+            let value = |index: i64, place: u64| index as i32 * 10 + place as i32;
+            let changed = |index, place| match (index, place) {
+                (3, 1) => other,
+                _ => value(index, place),
+            };
+            let a = write(dirs[0].path(), &two, whole, value).unwrap();
+            let b = write(dirs[1].path(), &three, whole, changed).unwrap();
+            let prefixes = [&dirs[0], &dirs[1]].map(|dir| Prefix::new(dir.path()));
+            let open = |prefix, dataset| SavedFields::open(&Posix, prefix, dataset).unwrap();
+            let (a, b) = (open(&prefixes[0], &a), open(&prefixes[1], &b));
+            let mut found = Checkpoints::default();
+            let mut parts = Parts {
+                session: "",
+                checkpoint: "ck".to_string(),
+                launch: 1,
+                how: &How {
+                    given: &Tolerance::default(),
+                    same_ranks: false,
+                },
+                found: &mut found,
+            };
+            assert!(parts.fields(&a, &b).is_ok());
+            assert!(found.parts.iter().eq(["nodes", "x"]));
+            found.others
+        };
+        assert!(compared(31).is_empty());
+        let others = compared(32);
+        let how = "1 of 10 elements differs, first [2, 3]: 31 and 32; ";
+        assert_eq!((others.len(), &*others[0].part), (1, "x"));
+        assert!(others[0].how.starts_with(how), "{}", others[0].how);
     }
 
     #[test]

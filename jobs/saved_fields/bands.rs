@@ -1,73 +1,85 @@
 //! The elements of an array, a few megabytes at a time, from the files of the ranks that wrote it.
 
-use super::{Array, blocks_of};
+use super::Array;
+use super::blocks::Blocks;
+use super::lists::{Lists, Reached};
+use scr_engine::Result;
 use scr_engine::fields::file::Stored;
+use scr_engine::fields::index::ids::{Cursor, Ids, Runs};
 use scr_engine::fields::memory::{Slice, scatter};
 use scr_engine::fields::region::Region;
-use scr_engine::fields::sources::{chunk_of, read_blocks};
 use scr_engine::fields::walk::{Walk, row_major};
-use scr_engine::store::{File, Files, retry};
-use scr_engine::system::limits::share_of_open_files;
-use scr_engine::{Error, Result};
-use std::collections::{HashMap, VecDeque};
-use std::path::PathBuf;
 
 /// Bytes of a band.
 const BAND: u64 = 8 << 20;
 
-/// Bytes of blocks at the border of two bands that are kept for the second one, at most; bytes beyond that are
-/// read again. A whole that is cut in several dimensions has as many such blocks as ranks share a band: up to
-/// 1,024.
-const KEPT: usize = 256 << 20;
+/// Bytes of a band of indices, which are not read from files.
+const INDICES: u64 = 512 << 10;
 
-/// Files that stay open.
-const MOST_OPEN: usize = 64;
+/// Bands that are read together where the elements of a rank are in any order: each of its blocks may be read for any
+/// band.
+const TOGETHER: u64 = 16;
+
+/// Where the elements come from.
+pub(super) enum From {
+    /// The rank that wrote a part, where it is in the array, and where it is in the rank's file.
+    Boxes(Vec<(usize, Region, Stored)>),
+    /// The part of each rank, and the index lists that say what is in it.
+    Lists(Vec<Stored>, Lists),
+    /// An index list of a whole of so many elements, and the number of its first element.
+    Indices(Ids, u64, i64),
+}
 
 /// Reads an array in row-major order, the slowest dimension of the files first. The checksums of all blocks that are
 /// read are compared.
 pub struct Bands<'a> {
-    files: &'a dyn Files,
-    paths: &'a [PathBuf],
+    blocks: Blocks<'a>,
     array: Array,
-    /// The rank that wrote a part, where it is in the array, and where it is in the rank's file.
-    parts: Vec<(usize, Region, Stored)>,
+    from: From,
+    /// Number of elements of a band.
+    step: u64,
+    /// Number of elements that are read together.
+    window: u64,
     /// The first element of the next band.
     next: u64,
-    open: VecDeque<(usize, Box<dyn File>)>,
-    band: Vec<u8>,
-    blocks: Vec<u8>,
-    /// For each part the end of the block that was read last. This end belongs to the next band.
-    rests: HashMap<usize, Rest>,
-    /// Bytes of all rests.
-    kept: usize,
-}
-
-/// Bytes of a part that were read and checked, and not yet used.
-struct Rest {
-    begin: u64,
-    bytes: Vec<u8>,
+    /// The elements that were read last, and the number of the first of them.
+    held: Vec<u8>,
+    first: u64,
+    /// Of lists that ascend, the indices that were reached.
+    reached: Option<Reached>,
+    /// Of an index list, the place that was reached.
+    cursor: Cursor,
 }
 
 impl<'a> Bands<'a> {
     /// The parts make up the array.
-    pub(super) fn new(
-        files: &'a dyn Files,
-        paths: &'a [PathBuf],
-        array: Array,
-        parts: Vec<(usize, Region, Stored)>,
-    ) -> Self {
-        Bands {
-            files,
-            paths,
+    pub(super) fn new(blocks: Blocks<'a>, array: Array, from: From) -> Self {
+        let (band, together) = match &from {
+            From::Boxes(_) => (BAND, 1),
+            From::Lists(_, lists) if lists.ascend() => (BAND, 1),
+            From::Lists(..) => (BAND, TOGETHER),
+            From::Indices(..) => (INDICES, 1),
+        };
+        let bands = Bands {
+            blocks,
             array,
-            parts,
+            from,
+            step: 0,
+            window: 0,
             next: 0,
-            open: VecDeque::new(),
-            band: Vec::new(),
-            blocks: Vec::new(),
-            rests: HashMap::new(),
-            kept: 0,
-        }
+            held: Vec::new(),
+            first: 0,
+            reached: None,
+            cursor: Cursor::default(),
+        };
+        bands.of_bytes(band, together)
+    }
+
+    /// Sets the number of bytes of a band, and how many bands are read together.
+    pub(super) fn of_bytes(mut self, band: u64, together: u64) -> Self {
+        self.step = (band / self.array.kind.size().max(1)).max(1);
+        self.window = self.step * together;
+        self
     }
 
     /// The array that is read.
@@ -86,95 +98,107 @@ impl<'a> Bands<'a> {
         if left == 0 || size == 0 {
             return Ok(None);
         }
-        let count = left.min((BAND / size).max(1));
-        self.band.resize((count * size) as usize, 0);
-        let begin = (self.next * size) as i64;
+        let held = self.held.len() as u64 / size;
+        if self.next == self.first + held {
+            let count = left.min(self.window);
+            self.first = self.next;
+            self.held.resize((count * size) as usize, 0);
+            match self.from {
+                From::Boxes(_) => self.read_boxes()?,
+                From::Lists(..) => self.read_by_index()?,
+                From::Indices(..) => self.read_indices()?,
+            }
+        }
+        let count = left.min(self.step);
+        let from = ((self.next - self.first) * size) as usize;
+        self.next += count;
+        Ok(self.held.get(from..from + (count * size) as usize))
+    }
+
+    /// Fills the window with elements of boxes: the rest of the block that was read last, and newly read ones.
+    fn read_boxes(&mut self) -> Result<()> {
+        let From::Boxes(parts) = &self.from else {
+            return Ok(());
+        };
+        let size = self.array.kind.size();
+        let begin = (self.first * size) as i64;
         let strides = row_major(&self.array.extents, size);
-        for part in 0..self.parts.len() {
-            let (_, region, _) = &self.parts[part];
+        for (rank, region, stored) in parts {
             let places = region.at.iter().zip(&strides);
             let base: i64 = places.map(|(at, stride)| *at as i64 * stride).sum();
             let walk = Walk::new(&region.extents, &strides, base - begin, size);
-            let from = walk.elements_before(0);
-            let to = walk.elements_before((count * size) as i64);
-            if from < to {
-                self.add(part, &walk, (from, to))?;
+            let from = walk.elements_before(0) * size;
+            let to = walk.elements_before(self.held.len() as i64) * size;
+            if from == to {
+                continue;
             }
+            let mut piece = self.blocks.rest(*rank);
+            let mut memory = Slice::of_bytes(&mut self.held, 0);
+            self.blocks
+                .read((*rank, stored), &mut piece, (from, to), |at, bytes| {
+                    scatter(&mut memory, &walk, at / size, bytes)
+                })?;
+            self.blocks.keep(*rank, piece, to);
         }
-        self.next += count;
-        Ok(Some(&self.band))
-    }
-
-    /// Puts elements of a part into their places in the band: the rest of the block that was read last, and newly read
-    /// ones.
-    fn add(&mut self, part: usize, walk: &Walk, (from, to): (u64, u64)) -> Result<()> {
-        let (mut at, end) = (from * walk.size(), to * walk.size());
-        if let Some(mut rest) = self.take_rest(part, at) {
-            let used = rest.bytes.len().min((end - at) as usize);
-            self.place(walk, at, &rest.bytes[..used])?;
-            at += used as u64;
-            rest.bytes.drain(..used);
-            self.keep_rest(part, at, rest.bytes);
-        }
-        if at == end {
-            return Ok(());
-        }
-        let rank = self.parts[part].0;
-        self.open_file(rank)?;
-        let path = self.paths.get(rank).cloned().unwrap_or_default();
-        let all = self.parts[part].2.entry.bytes();
-        let (mut block, last) = blocks_of(&self.parts[part].2.section, (at, end), all);
-        let mut blocks = std::mem::take(&mut self.blocks);
-        while block < last {
-            let stored = &self.parts[part].2;
-            let file = self.open.iter().find(|(open, _)| *open == rank);
-            let (_, file) = file.ok_or_else(|| Error::corrupt(&path, "is not open"))?;
-            let length = chunk_of(&stored.section).min(last - block);
-            blocks.resize(length as usize, 0);
-            read_blocks(&**file, &path, stored, block, &mut blocks)?;
-            let until = end.min(block + length);
-            let (first, used) = ((at - block) as usize, (until - block) as usize);
-            self.place(walk, at, &blocks[first..used])?;
-            self.keep_rest(part, until, blocks[used..].to_vec());
-            at = until;
-            block += length;
-        }
-        self.blocks = blocks;
         Ok(())
     }
 
-    /// Puts bytes of a part, which begin at `at`, into the band.
-    fn place(&mut self, walk: &Walk, at: u64, bytes: &[u8]) -> Result<()> {
-        let mut band = Slice::of_bytes(&mut self.band, 0);
-        scatter(&mut band, walk, at / walk.size(), bytes)
-    }
-
-    /// The rest of a part, from `at` on.
-    fn take_rest(&mut self, part: usize, at: u64) -> Option<Rest> {
-        let rest = self.rests.remove(&part)?;
-        self.kept -= rest.bytes.len();
-        (rest.begin == at).then_some(rest)
-    }
-
-    /// Keeps the rest of a part, if there is room.
-    fn keep_rest(&mut self, part: usize, begin: u64, bytes: Vec<u8>) {
-        if !bytes.is_empty() && self.kept + bytes.len() <= KEPT {
-            self.kept += bytes.len();
-            self.rests.insert(part, Rest { begin, bytes });
-        }
-    }
-
-    /// Opens the file of a rank, unless it is open.
-    fn open_file(&mut self, rank: usize) -> Result<()> {
-        if self.open.iter().any(|(open, _)| *open == rank) {
+    /// Fills the window with elements by index. Its borders may be between the elements of an index.
+    fn read_by_index(&mut self) -> Result<()> {
+        let From::Lists(parts, lists) = &self.from else {
             return Ok(());
+        };
+        let size = self.array.kind.size();
+        let row = self.array.extents.iter().skip(1).product::<u64>() * size;
+        let begin = self.first * size;
+        let end = begin + self.held.len() as u64;
+        let (window, again) = (begin / row..end.div_ceil(row), end / row);
+        let reached = self.reached.get_or_insert_with(|| lists.begin());
+        let (blocks, held) = (&mut self.blocks, &mut self.held);
+        for (rank, stored) in parts.iter().enumerate() {
+            let (mut piece, mut last) = (blocks.rest(rank), 0);
+            let window = (window.clone(), again);
+            lists.each_in(reached, rank, window, |position, run| {
+                // Places in the file, and in the whole.
+                let (at, place) = (position * row, run.first * row);
+                let skip = begin.saturating_sub(place);
+                let stop = end.min(run.end() * row) - place;
+                last = at + stop;
+                blocks.read(
+                    (rank, stored),
+                    &mut piece,
+                    (at + skip, last),
+                    |found, bytes| {
+                        let to = (place + (found - at) - begin) as usize;
+                        if let Some(held) = held.get_mut(to..to + bytes.len()) {
+                            held.copy_from_slice(bytes);
+                        }
+                        Ok(())
+                    },
+                )
+            })?;
+            blocks.keep(rank, piece, last);
         }
-        let path = self.paths.get(rank).cloned().unwrap_or_default();
-        while self.open.len() >= share_of_open_files(MOST_OPEN) {
-            self.open.pop_front();
+        Ok(())
+    }
+
+    /// Fills the window with indices as the program has them.
+    fn read_indices(&mut self) -> Result<()> {
+        let From::Indices(ids, whole, first) = &self.from else {
+            return Ok(());
+        };
+        let mut runs = Runs::from(&ids.bytes, *whole, self.cursor);
+        let (mut places, _) = self.held.as_chunks_mut::<8>();
+        while !places.is_empty()
+            && let Some(run) = runs.take_most(places.len() as u64)?
+        {
+            let (now, rest) = places.split_at_mut(run.count as usize);
+            for (place, id) in now.iter_mut().zip(run.first..) {
+                *place = first.saturating_add(id as i64).to_le_bytes();
+            }
+            places = rest;
         }
-        let file = retry(|| self.files.open(&path))?;
-        self.open.push_back((rank, file));
+        self.cursor = runs.cursor();
         Ok(())
     }
 }

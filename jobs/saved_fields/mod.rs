@@ -2,15 +2,22 @@
 //! however many ranks wrote it, and needs little memory for it.
 
 mod bands;
+mod blocks;
+mod by_index;
+#[cfg(test)]
+mod index_tests;
+mod lists;
 #[cfg(test)]
 mod tests;
 
 pub use bands::Bands;
 
+use bands::From;
+use blocks::Blocks;
 use scr_engine::fields::agreement::wrong_place;
-use scr_engine::fields::entry::{Entry, Order, Role};
-use scr_engine::fields::file::{Section, Stored, Table, read_table};
-use scr_engine::fields::kind::Kind;
+use scr_engine::fields::entry::{Entry, Link, Order, Role};
+use scr_engine::fields::file::{Stored, Table, read_table};
+use scr_engine::fields::kind::{Class, Kind};
 use scr_engine::fields::region::{Grid, Region};
 use scr_engine::fields::sources::file_of;
 use scr_engine::format::{Dataset, Name};
@@ -42,6 +49,8 @@ pub enum Owner {
     Whole,
     /// All ranks have the same values.
     All,
+    /// Each rank has the indices of the elements that it has of a whole.
+    Index,
 }
 
 /// One array that can be read: its elements, and the order of the program that wrote it.
@@ -53,6 +62,8 @@ pub struct Array {
     pub order: Order,
     /// Slowest dimension first.
     pub extents: Vec<u64>,
+    /// Of a whole whose elements go by an index list, the index of the first place of the slowest dimension.
+    pub base: Option<i64>,
 }
 
 /// The entries for a field in the tables of all ranks, put together.
@@ -72,6 +83,19 @@ pub struct FieldSummary {
     pub ranks: u64,
     /// Number of bytes of the field. A value that all ranks have counts once.
     pub bytes: u64,
+    /// What index lists have to do with it.
+    pub index: Option<IndexSummary>,
+}
+
+/// The index list that a field is, or by which its elements go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexSummary {
+    /// The name of the list; `None` if the field is the list.
+    pub list: Option<String>,
+    /// The index of the first element of the whole, as the program has it.
+    pub first: i64,
+    /// Number of indices of the whole.
+    pub whole: u64,
 }
 
 /// A field, with the place of each rank's part.
@@ -85,6 +109,8 @@ pub struct SavedField {
     first: Entry,
     /// The parts, by rank. Of a field that is the same on all ranks, only rank 0's copy is read.
     parts: Vec<Stored>,
+    /// The index lists of the parts, by rank.
+    lists: Vec<Stored>,
 }
 
 impl Array {
@@ -99,7 +125,7 @@ impl Array {
     }
 
     /// The index of the element of this number, as the program has it.
-    pub fn index(&self, number: u64) -> Vec<u64> {
+    pub fn index(&self, number: u64) -> Vec<i64> {
         let mut left = number;
         let index = self.extents.iter().rev().map(|extent| {
             let place = left % extent.max(&1);
@@ -108,7 +134,12 @@ impl Array {
         });
         let mut index: Vec<u64> = index.collect();
         index.reverse();
-        self.order.index(&index)
+        let first = self.order.first() as i64;
+        let mut named: Vec<i64> = index.iter().map(|at| *at as i64 + first).collect();
+        if let (Some(base), Some(at), Some(named)) = (self.base, index.first(), named.first_mut()) {
+            *named = base.saturating_add(*at as i64);
+        }
+        self.order.turned(&named)
     }
 }
 
@@ -116,21 +147,54 @@ impl SavedField {
     /// Number of arrays: one for each rank if each has its own, else one.
     pub fn arrays(&self) -> usize {
         match self.owner {
-            Owner::EachRank => self.parts.len(),
+            Owner::EachRank | Owner::Index => self.parts.len(),
             Owner::Whole | Owner::All => 1,
         }
+    }
+
+    /// Of an index list, the number of elements of the whole.
+    pub fn whole_of_indices(&self) -> Option<u64> {
+        self.first.of_index().map(|(whole, _)| whole)
     }
 
     /// The array of the whole, or of the value that all ranks have; if each rank has its own, the
     /// array of `rank`.
     pub fn array(&self, rank: usize) -> Array {
-        let own = self.parts.get(rank).map(|part| &part.entry);
-        let extents = match self.owner {
-            Owner::Whole => &self.first.whole,
-            Owner::All => &self.first.extents,
-            Owner::EachRank => own.map_or(&self.first.extents, |entry| &entry.extents),
-        };
-        array_of(&self.first, extents)
+        let own = self.parts.get(rank).map_or(&self.first, |part| &part.entry);
+        match self.owner {
+            Owner::Whole if self.first.is_of_bag() => {
+                let places = self
+                    .parts
+                    .iter()
+                    .filter_map(|part| part.entry.extents.first());
+                let rest = self.first.extents.get(1..).unwrap_or_default();
+                array_of(&self.first, &[&[places.sum()], rest].concat())
+            }
+            Owner::Whole => Array {
+                base: self.lists.first().and_then(|list| first_of(&list.entry)),
+                ..array_of(&self.first, &self.first.whole)
+            },
+            Owner::All => array_of(&self.first, &self.first.extents),
+            Owner::EachRank => array_of(&self.first, &own.extents),
+            Owner::Index => array_of_indices(own.of_index().map_or(0, |(_, count)| count)),
+        }
+    }
+}
+
+/// The index of the first element of the whole of an index list, as the program has it.
+fn first_of(list: &Entry) -> Option<i64> {
+    match list.link {
+        Link::List { first, .. } => Some(first),
+        _ => None,
+    }
+}
+
+fn array_of_indices(count: u64) -> Array {
+    Array {
+        kind: Kind::new(Class::Integer, 8),
+        order: Order::Row,
+        extents: vec![count],
+        base: None,
     }
 }
 
@@ -139,15 +203,17 @@ fn array_of(entry: &Entry, extents: &[u64]) -> Array {
         kind: entry.kind,
         order: entry.order,
         extents: extents.to_vec(),
+        base: None,
     }
 }
 
 fn owner(entry: &Entry, table: &Table) -> Owner {
     match entry.role {
-        Role::Part => Owner::Whole,
+        Role::Part | Role::Indexed => Owner::Whole,
+        Role::Index => Owner::Index,
         Role::Same => Owner::All,
         Role::Count if table.same_counts => Owner::All,
-        Role::Count | Role::Own | Role::Index | Role::Indexed | Role::Bag => Owner::EachRank,
+        Role::Count | Role::Own | Role::Bag => Owner::EachRank,
     }
 }
 
@@ -230,11 +296,14 @@ impl<'a> SavedFields<'a> {
                 all.extend(fields.map(|field| first_summary(field, table)));
             }
             for (Stored { entry, .. }, summary) in table.fields.iter().zip(&mut all) {
-                let extents = match summary.owner {
-                    Owner::Whole => &entry.whole,
-                    Owner::EachRank | Owner::All => &entry.extents,
-                };
-                summary.same_extents &= *extents == summary.array.extents;
+                if let Some((_, count)) = entry.of_index() {
+                    summary.add_places(count);
+                } else if entry.is_of_bag() {
+                    summary.add_places(entry.extents.first().copied().unwrap_or(0));
+                } else {
+                    let same = *extents_of(entry, summary.owner) == summary.array.extents;
+                    summary.same_extents &= same;
+                }
                 if summary.ranks == 0 || summary.owner != Owner::All {
                     summary.bytes = summary.bytes.saturating_add(entry.bytes());
                 }
@@ -269,8 +338,13 @@ impl<'a> SavedFields<'a> {
                         owner: owner(&field.entry, table),
                         first: field.entry.clone(),
                         parts: vec![(*field).clone()],
+                        lists: Vec::new(),
                     }),
                     Some(before) => self.add_part(before, rank, field)?,
+                }
+                if let (Link::By(list), Some(found)) = (&field.entry.link, found.get_mut(place)) {
+                    let list = by_name.get(&**list).map(|list| (*list).clone());
+                    found.lists.extend(list);
                 }
             }
             Ok(())
@@ -284,6 +358,7 @@ impl<'a> SavedFields<'a> {
             && first.role == entry.role
             && first.order == entry.order
             && first.whole == entry.whole
+            && (entry.role != Role::Indexed || first.link == entry.link)
             && (field.owner != Owner::All || first.extents == entry.extents);
         if !same {
             let what = format!("has the field {entry}, and the file of rank 0 has {first}");
@@ -314,33 +389,64 @@ impl<'a> SavedFields<'a> {
     pub fn read(&self, field: &SavedField, rank: usize) -> Result<Bands<'_>> {
         let array = field.array(rank);
         match field.owner {
+            Owner::Whole if field.first.is_of_bag() => {
+                let (mut parts, mut at) = (Vec::new(), 0);
+                for (rank, part) in field.parts.iter().cloned().enumerate() {
+                    let mut region = Region::all(&part.entry.extents);
+                    if let (Some(from), Some(count)) =
+                        (region.at.first_mut(), region.extents.first())
+                    {
+                        *from = at;
+                        at += *count;
+                    }
+                    parts.push((rank, region, part));
+                }
+                Ok(self.bands(array, From::Boxes(parts)))
+            }
+            Owner::Whole if field.first.role == Role::Indexed => {
+                let lists = self.lists_of(field)?;
+                Ok(self.bands(array, From::Lists(field.parts.clone(), lists)))
+            }
             Owner::Whole => {
                 self.check_cover(field)?;
                 let parts = field.parts.iter().cloned().enumerate();
                 let parts = parts.map(|(rank, part)| (rank, part.entry.region(), part));
-                Ok(self.bands(array, parts.collect()))
+                Ok(self.bands(array, From::Boxes(parts.collect())))
             }
             Owner::All => Ok(self.one(array, 0, field.parts.first())),
             Owner::EachRank => Ok(self.one(array, rank, field.parts.get(rank))),
+            Owner::Index => self.indices(field, rank),
         }
     }
 
     /// Reads the part of a whole that `rank` wrote, or the value of a rank; `None` if the dataset has no
     /// such rank.
-    pub fn read_part(&self, field: &SavedField, rank: usize) -> Option<Bands<'_>> {
-        let part = field.parts.get(rank)?;
+    ///
+    /// # Errors
+    /// An index list cannot be read, or is damaged.
+    pub fn read_part(&self, field: &SavedField, rank: usize) -> Result<Option<Bands<'_>>> {
+        let Some(part) = field.parts.get(rank) else {
+            return Ok(None);
+        };
+        if field.owner == Owner::Index {
+            return self.indices(field, rank).map(Some);
+        }
         let array = array_of(&field.first, &part.entry.extents);
-        Some(self.one(array, rank, Some(part)))
+        Ok(Some(self.one(array, rank, Some(part))))
     }
 
     fn one(&self, array: Array, rank: usize, part: Option<&Stored>) -> Bands<'_> {
         let region = Region::all(&array.extents);
         let parts = part.map(|part| (rank, region, part.clone()));
-        self.bands(array, parts.into_iter().collect())
+        self.bands(array, From::Boxes(parts.into_iter().collect()))
     }
 
-    fn bands(&self, array: Array, parts: Vec<(usize, Region, Stored)>) -> Bands<'_> {
-        Bands::new(&self.files, &self.paths, array, parts)
+    fn bands(&self, array: Array, from: From) -> Bands<'_> {
+        Bands::new(self.blocks(), array, from)
+    }
+
+    fn blocks(&self) -> Blocks<'_> {
+        Blocks::new(&self.files, &self.paths)
     }
 
     /// Checks that the parts of a whole make it up once.
@@ -365,25 +471,50 @@ impl<'a> SavedFields<'a> {
     }
 }
 
+/// The extents of the array that is read.
+fn extents_of(entry: &Entry, owner: Owner) -> &Vec<u64> {
+    match owner {
+        Owner::Whole => &entry.whole,
+        Owner::EachRank | Owner::All | Owner::Index => &entry.extents,
+    }
+}
+
+impl FieldSummary {
+    /// Counts the indices of a rank, or its elements of a bag.
+    fn add_places(&mut self, count: u64) {
+        if let Some(all) = self.array.extents.first_mut() {
+            *all = all.saturating_add(count);
+        }
+    }
+}
+
 fn first_summary(Stored { entry, .. }: &Stored, table: &Table) -> FieldSummary {
     let owner = owner(entry, table);
-    let extents = match owner {
-        Owner::Whole => &entry.whole,
-        Owner::EachRank | Owner::All => &entry.extents,
+    let list = match &entry.link {
+        Link::None | Link::Bag { .. } => None,
+        Link::List { .. } => Some(entry),
+        Link::By(list) => {
+            let mut entries = table.fields.iter().map(|field| &field.entry);
+            entries.find(|entry| entry.name == *list)
+        }
     };
+    let index = list.map(|list| IndexSummary {
+        list: (owner != Owner::Index).then(|| list.name.clone()),
+        first: first_of(list).unwrap_or(0),
+        whole: list.of_index().map_or(0, |(whole, _)| whole),
+    });
     FieldSummary {
         name: entry.name.clone(),
         owner,
         is_count: entry.role == Role::Count,
-        array: array_of(entry, extents),
+        array: match owner {
+            Owner::Index => array_of_indices(0),
+            _ if entry.role == Role::Bag => array_of_indices(0),
+            _ => array_of(entry, extents_of(entry, owner)),
+        },
         same_extents: true,
         ranks: 0,
         bytes: 0,
+        index,
     }
-}
-
-/// Bytes of a section that must be read for bytes `from` to `to`: whole blocks.
-fn blocks_of(section: &Section, (from, to): (u64, u64), all: u64) -> (u64, u64) {
-    let block = section.block.max(1);
-    (from / block * block, to.next_multiple_of(block).min(all))
 }

@@ -29,9 +29,16 @@ fn add_signature(text: &mut String, entry: &Entry, crc: Option<u32>) {
         Role::Part => write!(text, "a part of {}", turned(&entry.whole)),
         Role::Same => write!(text, "{}, the same on all ranks", turned(&entry.extents)),
         Role::Count => write!(text, "a count"),
-        Role::Index => write!(text, "an index list of {}", turned(&entry.whole)),
+        Role::Index => match entry.link {
+            Link::List { first, .. } => write!(
+                text,
+                "an index list of {} from {first} on",
+                turned(&entry.whole)
+            ),
+            _ => Ok(()),
+        },
         Role::Bag => write!(text, "a bag"),
-        Role::Indexed if entry.whole.first() == Some(&0) => {
+        Role::Indexed if entry.is_of_bag() => {
             write!(
                 text,
                 "elements of {}",

@@ -239,7 +239,7 @@ impl Entry {
         let turned = |extents: &[u64]| list(&self.order.turned(extents));
         let whole = match (self.role, &self.link) {
             (Role::Part, _) => format!(" of {}", turned(&self.whole)),
-            (_, Link::By(list)) if self.whole.first() == Some(&0) => format!(" of bag \"{list}\""),
+            (_, Link::By(list)) if self.is_of_bag() => format!(" of bag \"{list}\""),
             (_, Link::By(list)) => format!(" of {} by index \"{list}\"", turned(&self.whole)),
             (_, Link::Bag { count }) => return format!("{count} elements"),
             (_, Link::List { count, .. }) => {
@@ -263,6 +263,11 @@ impl Entry {
     /// Number of bytes of the field.
     pub fn bytes(&self) -> u64 {
         self.count() * self.kind.size()
+    }
+
+    /// True for a field of a bag, whose whole is not known before a restart.
+    pub fn is_of_bag(&self) -> bool {
+        self.role == Role::Indexed && self.whole.first() == Some(&0)
     }
 
     /// Elements for each place of the slowest dimension.

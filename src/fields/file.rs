@@ -11,6 +11,7 @@
 //! format.
 
 use super::entry::{Entry, Link, MAX_NAME, MAX_RANK, Order, Role};
+use super::index::MOST;
 use super::kind::Kind;
 use crate::store::File;
 use crate::system::size::scaled;
@@ -317,6 +318,11 @@ fn decode_field(all: &mut ByteReader<'_>, end: u64, before: &[Stored]) -> Result
         },
         Role::Own | Role::Part | Role::Same | Role::Count => Link::None,
     };
+    if let Link::List { count, .. } = link
+        && whole.iter().any(|whole| *whole > MOST || count > *whole)
+    {
+        return Err(bad("more indices than a whole can have"));
+    }
     let blocks = reader.checksums(sums)?;
     let name = std::str::from_utf8(reader.take(name)?);
     let entry = Entry {

@@ -1,7 +1,9 @@
 //! The bytes of a file of fields, as `docs/formats/fields.md` has them, and files that are damaged.
 
-use super::entry::{Entry, Link, Order, Place, Role, Spec, check};
+use super::entry::{Entry, KnownIndex, Link, Order, Place, Role, Spec, check};
 use super::file::{Table, read_table};
+use super::index::cover::OwnList;
+use super::index::{Given, Indices};
 use super::kind::{Class, Kind};
 use super::memory::Slice;
 use super::write::Writer;
@@ -45,6 +47,58 @@ fn write(dir: &Path) -> PathBuf {
     writer
         .put(count, &[], Some(&Slice::new(&mut [-1i64])))
         .unwrap();
+    writer.finish((2, 5), 0x1122_3344_5566_7788, true).unwrap();
+    path
+}
+
+/// Writes an index list, and a field whose elements go by it.
+fn write_by_index(dir: &Path) -> PathBuf {
+    let path = dir.join("rank_2.fields");
+    let file = Posix.create(&path, 0o666).unwrap();
+    let mut writer = Writer::new(file, 2, 5, Box::new(()));
+    let given = Given {
+        name: "nodes",
+        indices: Indices::Four(&[5, 6, 7, 3, 9]),
+        first: 1,
+        whole: 9,
+    };
+    let ids = given.encode().unwrap();
+    let nodes = Entry {
+        name: "nodes".to_string(),
+        kind: Kind::new(Class::Bytes, 1),
+        role: Role::Index,
+        order: Order::Row,
+        extents: vec![ids.bytes.len() as u64],
+        whole: vec![9],
+        at: Vec::new(),
+        link: Link::List {
+            count: ids.count,
+            first: 1,
+        },
+    };
+    let list = OwnList {
+        name: "nodes".to_string(),
+        whole: 9,
+        first: 1,
+        ids,
+    };
+    writer.put_index(nodes, list).unwrap();
+    let known = KnownIndex {
+        name: "nodes".to_string(),
+        count: 5,
+        whole: 9,
+    };
+    let spec = Spec {
+        name: "t",
+        kind: I32,
+        extents: &[3, 5],
+        strides: None,
+        place: Place::Indexed { list: &known },
+    };
+    let (entry, strides) = check("t".to_string(), &spec, Order::Column, true).unwrap();
+    let mut data: Vec<i32> = (1..=15).collect();
+    let memory = Slice::new(&mut data);
+    writer.put(entry, &strides, Some(&memory)).unwrap();
     writer.finish((2, 5), 0x1122_3344_5566_7788, true).unwrap();
     path
 }
@@ -132,6 +186,84 @@ fn the_bytes_are_those_of_the_page() {
 }
 
 #[test]
+fn the_bytes_of_a_field_by_index_are_those_of_the_page() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = [b"SCRFIELD".to_vec(), four(1), four(64), eight(2), eight(5)].concat();
+    let nodes = vec![17u8, 1, 18, 20];
+    let t: Vec<u8> = (1..=15u32).flat_map(four).collect();
+    let (nodes_sum, t_sum) = (crc32fast::hash(&nodes), crc32fast::hash(&t));
+    let of_nodes = [
+        four(88),
+        vec![4, 0, 1, 0],
+        four(0x0700_0001),
+        four(5),
+        eight(64),
+        eight(262_144),
+        four(nodes_sum),
+        four(1),
+        eight(4),
+        eight(9),
+        eight(5),
+        eight(1),
+        four(nodes_sum),
+        b"nodes\0\0\0\0\0\0\0".to_vec(),
+    ];
+    let of_t = [
+        four(88),
+        vec![5, 1, 2, 0],
+        four(0x0100_0004),
+        four(1),
+        eight(128),
+        // Three numbers of four bytes for each index.
+        eight(262_144 / 12 * 12),
+        four(t_sum),
+        four(1),
+        eight(5),
+        eight(3),
+        eight(9),
+        eight(3),
+        eight(0),
+        four(t_sum),
+        b"t\0\0\0".to_vec(),
+    ];
+    let table = [of_nodes.concat(), of_t.concat()].concat();
+    let trailer = [
+        b"SCRTABLE".to_vec(),
+        four(1),
+        four(64),
+        eight(192),
+        eight(176),
+        eight(0x1122_3344_5566_7788),
+        eight(192 + 176 + 64),
+        four(2),
+        four(crc32fast::hash(&table)),
+        four(1),
+    ];
+    let mut expected = with_crc(header);
+    expected.extend(nodes);
+    expected.resize(128, 0);
+    expected.extend(t);
+    expected.resize(192, 0);
+    expected.extend(table);
+    expected.extend(with_crc(trailer.concat()));
+    let path = write_by_index(dir.path());
+    assert_eq!(std::fs::read(&path).unwrap(), expected);
+    let table = read(&path).unwrap();
+    let told: Vec<String> = table
+        .fields
+        .iter()
+        .map(|field| field.entry.to_string())
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "\"nodes\" (5 indices of [9])",
+            "\"t\" (int32[3, 5] of [3, 9] by index \"nodes\")"
+        ]
+    );
+}
+
+#[test]
 fn a_table_is_read_as_it_was_written() {
     let dir = tempfile::tempdir().unwrap();
     let table = read(&write(dir.path())).unwrap();
@@ -148,49 +280,104 @@ fn a_table_is_read_as_it_was_written() {
     assert_eq!(table.fields[0].entry.at, [6, 0]);
 }
 
+/// The files of both functions.
+fn written(dir: &Path) -> [PathBuf; 2] {
+    [write, write_by_index].map(|write| {
+        let sub = tempfile::tempdir_in(dir).unwrap().keep();
+        write(&sub)
+    })
+}
+
 #[test]
 fn no_cut_or_changed_file_is_taken_for_a_whole_one() {
     let dir = tempfile::tempdir().unwrap();
-    let path = write(dir.path());
-    let whole = std::fs::read(&path).unwrap();
-    let good = read(&path).unwrap();
-    for length in 0..whole.len() {
-        std::fs::write(&path, &whole[..length]).unwrap();
-        let error = read(&path).unwrap_err().to_string();
-        assert!(error.contains("rank_2.fields"), "{length}: {error}");
+    for path in written(dir.path()) {
+        let whole = std::fs::read(&path).unwrap();
+        let good = read(&path).unwrap();
+        for length in 0..whole.len() {
+            std::fs::write(&path, &whole[..length]).unwrap();
+            let error = read(&path).unwrap_err().to_string();
+            assert!(error.contains("rank_2.fields"), "{length}: {error}");
+        }
+        for at in 0..whole.len() {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 4;
+            std::fs::write(&path, &bytes).unwrap();
+            let is_data = (64..192).contains(&at);
+            assert_eq!(read(&path).ok(), is_data.then(|| good.clone()), "byte {at}");
+        }
     }
-    for at in 0..whole.len() {
-        let mut bytes = whole.clone();
-        bytes[at] ^= 4;
-        std::fs::write(&path, &bytes).unwrap();
-        let is_data = (64..192).contains(&at);
-        assert_eq!(read(&path).ok(), is_data.then(|| good.clone()), "byte {at}");
-    }
+}
+
+/// Sets bytes of the table from `at` on, and makes the checksums right.
+fn with_bytes(whole: &[u8], at: usize, new: &[u8]) -> Vec<u8> {
+    let (table, trailer) = (192, whole.len() - 64);
+    let mut bytes = whole.to_vec();
+    bytes[at..at + new.len()].copy_from_slice(new);
+    let sum = crc32fast::hash(&bytes[table..trailer]);
+    bytes[trailer + 52..trailer + 56].copy_from_slice(&sum.to_le_bytes());
+    let sum = crc32fast::hash(&bytes[trailer..trailer + 60]);
+    bytes[trailer + 60..].copy_from_slice(&sum.to_le_bytes());
+    bytes
 }
 
 /// A table with right checksums may still have impossible records.
 #[test]
 fn records_that_cannot_be_are_refused() {
     let dir = tempfile::tempdir().unwrap();
-    let path = write(dir.path());
-    let whole = std::fs::read(&path).unwrap();
-    let (table, trailer) = (192, whole.len() - 64);
-    for at in table..trailer {
-        for value in [0u8, 1, 7, 0x7f, 0xff] {
-            let mut bytes = whole.clone();
-            bytes[at] = value;
-            let sum = crc32fast::hash(&bytes[table..trailer]);
-            bytes[trailer + 52..trailer + 56].copy_from_slice(&sum.to_le_bytes());
-            let sum = crc32fast::hash(&bytes[trailer..trailer + 60]);
-            bytes[trailer + 60..].copy_from_slice(&sum.to_le_bytes());
-            std::fs::write(&path, &bytes).unwrap();
-            // Whatever is taken is inside of the file.
-            for field in read(&path).iter().flat_map(|table| &table.fields) {
-                let end = field.section.offset + field.entry.bytes();
-                assert!(end <= table as u64, "byte {at} as {value}");
+    for path in written(dir.path()) {
+        let whole = std::fs::read(&path).unwrap();
+        let (table, trailer) = (192, whole.len() - 64);
+        for at in table..trailer {
+            for value in [0u8, 1, 7, 0x7f, 0xff] {
+                std::fs::write(&path, with_bytes(&whole, at, &[value])).unwrap();
+                // Whatever is taken is inside of the file.
+                for field in read(&path).iter().flat_map(|table| &table.fields) {
+                    let end = field.section.offset + field.entry.bytes();
+                    assert!(end <= table as u64, "byte {at} as {value}");
+                }
             }
         }
     }
+}
+
+/// A field by index has as many places as its list has indices, of the same whole.
+#[test]
+fn a_field_that_does_not_fit_its_index_list_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = write_by_index(dir.path());
+    let whole = std::fs::read(&path).unwrap();
+    let (nodes, t) = (192, 192 + 88);
+    let other = "another shape than its index list";
+    let many = "more indices than a whole can have";
+    for (at, number, told) in [
+        // The list: its whole, and the number of its indices.
+        (nodes + 48, 8, other),
+        (nodes + 48, 4, many),
+        (nodes + 48, u64::MAX, many),
+        (nodes + 56, 4, other),
+        (nodes + 56, 10, many),
+        // The field: its places, the rest of its extents, its whole, and the number of its list.
+        (t + 40, 4, other),
+        (t + 48, 2, other),
+        (t + 56, 10, other),
+        (t + 64, 2, other),
+        (t + 72, 1, other),
+        (t + 72, 2, other),
+        (t + 72, u64::MAX, other),
+    ] {
+        std::fs::write(&path, with_bytes(&whole, at, &eight(number))).unwrap();
+        let error = read(&path).unwrap_err().to_string();
+        assert!(error.contains(told), "{at} {number}: {error}");
+    }
+    // The list as a field of each rank's own, and the field as a list.
+    for (at, role) in [(nodes + 4, 0u8), (t + 4, 4)] {
+        std::fs::write(&path, with_bytes(&whole, at, &[role])).unwrap();
+        assert!(read(&path).is_err(), "{at}");
+    }
+    // The first index may have any number.
+    std::fs::write(&path, with_bytes(&whole, nodes + 64, &eight(u64::MAX))).unwrap();
+    assert!(read(&path).is_ok());
 }
 
 /// The size is right, and the message does not name it.

@@ -10,7 +10,7 @@ use super::reader::{FieldReader, Part, Want, Wanted, fingerprint_of_ids};
 use super::shares::agree_on_bags;
 use super::sources::Sources;
 use super::spread::Spread;
-use super::spread_index::{IndexSpread, ListedIndex};
+use super::spread_index::{IndexSpread, ListedIndex, stored_ids};
 use crate::comm::{self, Communicator, Term, VerdictExt, collective, is_same, same};
 use crate::events::Severity;
 use crate::format::Name;
@@ -346,19 +346,25 @@ impl Plan {
         let lists = indices.iter();
         let lists = lists.map(|list| (list.name.clone(), fingerprint_of_ids(&list.ids)));
         let lists = lists.collect();
+        let mut same_lists = HashSet::new();
+        if same_ranks {
+            for list in &indices {
+                let home = sources.home;
+                if is_stored(&mut sources, home, list)? {
+                    same_lists.insert(list.name.clone());
+                }
+            }
+        }
         let mut wanted = Vec::with_capacity(listed.len());
         for listed in listed {
             let (want, kind) = compare(session, &mut sources, &listed, same_ranks)?;
             let one = Wanted { listed, want, kind };
             if let (true, Want::Local { rank, number }) = (one.is_part(), want) {
                 other_boxes |= !same_ranks;
-                let (entry, stored) = (&one.listed.entry, sources.field(rank, number)?);
+                let entry = &one.listed.entry;
                 other_boxes |= match &entry.link {
-                    Link::By(list) => {
-                        let list = indices.iter().find(|index| index.name == *list);
-                        !list.is_some_and(|list| is_stored(&sources, rank, list))
-                    }
-                    _ => stored.entry.region() != entry.region(),
+                    Link::By(list) => !same_lists.contains(list),
+                    _ => sources.field(rank, number)?.entry.region() != entry.region(),
                 };
             }
             wanted.push(one);
@@ -411,21 +417,17 @@ impl Plan {
 }
 
 /// True if the file of a rank has the same index list, in the same order. Local.
-fn is_stored(sources: &Sources, rank: u64, list: &ListedIndex) -> bool {
-    if let Some(bag) = sources.bags.get(&list.name) {
-        return bag.ids_of(rank) == list.ids;
-    }
-    let number = sources
-        .opened(rank)
-        .and_then(|source| source.number(&list.name));
+fn is_stored(sources: &mut Sources, rank: u64, list: &ListedIndex) -> Found<bool> {
+    let source = sources.opened(rank);
+    let number = source.and_then(|source| source.number(&list.name));
     let stored = number.and_then(|number| sources.field(rank, number).ok());
-    stored.is_some_and(|stored| {
-        let block = (stored.section.block as usize).max(1);
-        let sums = list.ids.bytes.chunks(block).map(crc32fast::hash);
-        stored.entry.of_index() == Some((list.whole, list.ids.count))
-            && stored.entry.bytes() == list.ids.bytes.len() as u64
-            && sums.eq(stored.section.blocks.iter().copied())
-    })
+    let of_index = stored.and_then(|stored| stored.entry.of_index());
+    match of_index {
+        Some((whole, count)) if count == list.ids.count && (whole == list.whole || whole == 0) => {
+            Ok(stored_ids(sources, rank, &list.name)? == list.ids)
+        }
+        _ => Ok(false),
+    }
 }
 
 /// The source of a listed field, and its kind in the file. Local.

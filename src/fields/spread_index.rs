@@ -77,6 +77,10 @@ pub struct IndexSpread {
     fields: Vec<Field>,
 }
 
+/// The indices that ranks need of the file of a rank, by the number of the list and that rank, then by the rank that
+/// needs them.
+type Wanted = BTreeMap<(usize, u64), BTreeMap<usize, Vec<Vec<u8>>>>;
+
 /// The index list in the file of a rank. Local.
 pub fn stored_ids(sources: &mut Sources, writer: u64, name: &str) -> Found<Ids> {
     let number = sources
@@ -177,12 +181,11 @@ impl IndexSpread {
                     let add = |to: usize, part: Ids| {
                         parcels.add(to, number, [HAVE, writer], &part.bytes);
                     };
-                    match ids.ascending {
-                        true => cells.cut(ids.runs(list.whole), add)?,
-                        false => {
-                            let positions = Positions::of(&ids, list.whole)?;
-                            cells.cut(positions.sorted().map(Ok), add)?;
-                        }
+                    if ids.ascending {
+                        cells.cut(ids.runs(list.whole), add)?;
+                    } else {
+                        let positions = Positions::of(&ids, list.whole)?;
+                        cells.cut(positions.sorted().map(Ok), add)?;
                     }
                     Ok(ids)
                 });
@@ -195,7 +198,7 @@ impl IndexSpread {
         let requests = parcels.exchange(comm, lists.len())?;
         let answers = answers(comm, lists, &requests)?.exchange(comm, lists.len())?;
         drop(requests);
-        let mut wanted: BTreeMap<(usize, u64), BTreeMap<usize, Vec<Vec<u8>>>> = BTreeMap::new();
+        let mut wanted = Wanted::new();
         for (_, part) in answers {
             let [writer, to] = part.marks;
             if writer == MISSING {
@@ -226,11 +229,7 @@ impl IndexSpread {
         Ok(found.map(|()| spread))
     }
 
-    fn add_shares(
-        &mut self,
-        mut files: BTreeMap<(usize, u64), Ids>,
-        wanted: BTreeMap<(usize, u64), BTreeMap<usize, Vec<Vec<u8>>>>,
-    ) -> Found<()> {
+    fn add_shares(&mut self, mut files: BTreeMap<(usize, u64), Ids>, wanted: Wanted) -> Found<()> {
         for ((number, writer), ranks) in wanted {
             let (Some(list), Some(ids)) =
                 (self.lists.get_mut(number), files.remove(&(number, writer)))

@@ -90,7 +90,7 @@ fn column(list: &mut List<'_>, (at, extents): &Part, whole: &[i64]) -> scr::Resu
 }
 
 /// A file of numpy as the format's description has it.
-fn npy(descr: &str, fortran: bool, shape: &str, data: &[u8]) -> Vec<u8> {
+pub fn npy(descr: &str, fortran: bool, shape: &str, data: &[u8]) -> Vec<u8> {
     let order = if fortran { "True" } else { "False" };
     let mut text = format!("{{'descr': '{descr}', 'fortran_order': {order}, 'shape': {shape}, }}")
         .into_bytes();
@@ -106,7 +106,7 @@ fn numbers(whole: &[i64], add: f64) -> Vec<u8> {
     all.iter().flat_map(|x| x.to_le_bytes()).collect()
 }
 
-fn extracted(site: &Site, dataset: &str, field: &str, more: &[&str]) -> Vec<u8> {
+pub fn extracted(site: &Site, dataset: &str, field: &str, more: &[&str]) -> Vec<u8> {
     let to = site.outside();
     let _ = std::fs::remove_file(&to);
     let args = ["extract", dataset, "--field", field, "-o"];
@@ -159,7 +159,11 @@ logical32    3        same       3     12  on
         .unwrap();
     });
     let other = parsed(&scr(&site, &["inspect", "--fields", "2", "--json"]).out());
-    as_documented("scr inspect --fields DATASET --json", &[document, other]);
+    let by_index = crate::by_index::listed();
+    as_documented(
+        "scr inspect --fields DATASET --json",
+        &[document, other, by_index],
+    );
 }
 
 #[test]

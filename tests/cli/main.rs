@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod by_index;
 #[path = "../site/checkpoints.rs"]
 mod checkpoints;
 mod clean;

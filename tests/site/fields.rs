@@ -1,7 +1,7 @@
 //! Checkpoints of fields: shared by the test programs `session` and `cli`.
 
 use crate::site::Rank;
-use scr::fields::{Class, Kind, List, Place, Slice, Spec, checkpoint};
+use scr::fields::{Class, Element, Kind, List, Place, Slice, Spec, checkpoint};
 use scr::format::Name;
 
 /// A box: where it begins, and its extents.
@@ -68,6 +68,54 @@ pub fn list_part(
         extents,
         strides: None,
         place: Place::Part { whole, at },
+    };
+    list.field(spec, Some(&mut Slice::new(data)))
+}
+
+/// The index lists of all ranks that have each index of a whole once, in any order: blocks, or scattered indices.
+pub fn partition((first, whole): (i64, i64), ranks: usize, random: &mut Random) -> Vec<Vec<i64>> {
+    let mut lists: Vec<Vec<i64>> = vec![Vec::new(); ranks];
+    let style = random.below(4);
+    let block = 1 + random.below(7) as i64;
+    for index in 0..whole {
+        let rank = match style {
+            0 => index as usize * ranks / whole.max(1) as usize,
+            1 => (index / block) as usize % ranks,
+            // Some ranks may get nothing.
+            _ => random.below(ranks as u64) as usize,
+        };
+        lists[rank].push(index + first);
+    }
+    for list in &mut lists {
+        match random.below(3) {
+            0 => list.reverse(),
+            1 => shuffle(list, random),
+            _ => {}
+        }
+    }
+    lists
+}
+
+fn shuffle(list: &mut [i64], random: &mut Random) {
+    for at in (1..list.len()).rev() {
+        list.swap(at, random.below(at as u64 + 1) as usize);
+    }
+}
+
+/// Lists an array whose slowest dimension goes by an index list.
+pub fn by_index<T: Element>(
+    list: &mut List<'_>,
+    (name, index): (&str, &str),
+    extents: &[i64],
+    data: &mut [T],
+) -> scr::Result<()> {
+    let known = list.known_index(index)?;
+    let spec = Spec {
+        name,
+        kind: T::KIND,
+        extents,
+        strides: None,
+        place: Place::Indexed { list: &known },
     };
     list.field(spec, Some(&mut Slice::new(data)))
 }

@@ -29,9 +29,10 @@ impl OwnList {
 
     fn twice(&self, id: u64, a: usize, b: usize) -> Error {
         let (a, b, index) = (a.min(b), a.max(b), self.named(id));
-        let who = match a == b {
-            true => format!("rank {a} lists the index {index} twice"),
-            false => format!("ranks {a} and {b} both list the index {index}"),
+        let who = if a == b {
+            format!("rank {a} lists the index {index} twice")
+        } else {
+            format!("ranks {a} and {b} both list the index {index}")
         };
         let what = format!(
             "{who}; when the state is written, each element belongs to one rank, so leave ghost elements out"

@@ -1,12 +1,12 @@
 //! Fields by index: random partitions of a whole, on any number of ranks, compared with the number of each element.
 
 use super::{load, save};
-use crate::fields_on_ranks::Random;
+use crate::fields_on_ranks::{Random, by_index, partition};
 use crate::sampled::sampled;
 use crate::site::{Rank, Site, nodes};
-use scr::fields::{Element, Given, Indices, List, Pass, Place, Slice, Spec};
+use scr::fields::{Given, Indices, List, Pass};
 
-/// The index lists of all ranks, from `first` on.
+/// The index lists of all ranks.
 type Lists = Vec<Vec<i64>>;
 
 /// A value that each element of the whole has.
@@ -20,24 +20,6 @@ fn elements(list: &[i64], components: i64) -> Vec<f64> {
         (0..components).map(move |component| value(index, component))
     };
     list.iter().flat_map(of).collect()
-}
-
-/// Lists an array whose first dimension goes by the list "nodes".
-fn by_index<T: Element>(
-    list: &mut List<'_>,
-    (name, index): (&str, &str),
-    extents: &[i64],
-    data: &mut [T],
-) -> scr::Result<()> {
-    let known = list.known_index(index)?;
-    let spec = Spec {
-        name,
-        kind: T::KIND,
-        extents,
-        strides: None,
-        place: Place::Indexed { list: &known },
-    };
-    list.field(spec, Some(&mut Slice::new(data)))
 }
 
 /// A mesh: scalars and pairs on its nodes.
@@ -88,39 +70,9 @@ impl Mesh {
     }
 }
 
-/// A partition of the whole for writing: each index once.
-fn partition(mesh: &Mesh, ranks: usize, random: &mut Random) -> Lists {
-    let mut lists: Lists = vec![Vec::new(); ranks];
-    let style = random.below(4);
-    let block = 1 + random.below(7) as i64;
-    for index in 0..mesh.whole {
-        let rank = match style {
-            0 => index as usize * ranks / mesh.whole.max(1) as usize,
-            1 => (index / block) as usize % ranks,
-            // Some ranks may get nothing.
-            _ => random.below(ranks as u64) as usize,
-        };
-        lists[rank].push(index + mesh.first);
-    }
-    for list in &mut lists {
-        match random.below(3) {
-            0 => list.reverse(),
-            1 => shuffle(list, random),
-            _ => {}
-        }
-    }
-    lists
-}
-
-fn shuffle(list: &mut [i64], random: &mut Random) {
-    for at in (1..list.len()).rev() {
-        list.swap(at, random.below(at as u64 + 1) as usize);
-    }
-}
-
 /// The lists of a restart: a partition, or any indices, some of them several times.
 fn wanted(mesh: &Mesh, ranks: usize, random: &mut Random) -> Lists {
-    let mut lists = partition(mesh, ranks, random);
+    let mut lists = partition((mesh.first, mesh.whole), ranks, random);
     if mesh.whole > 0 && random.below(2) == 0 {
         for list in &mut lists {
             for _ in 0..random.below(20) {
@@ -144,7 +96,7 @@ fn any_number_of_ranks_restores_any_lists() {
         let site = Site::in_memory()
             .set("SCR_FLUSH", "1")
             .set("SCR_CACHE_BYPASS", bypass);
-        let written = partition(&mesh, old, &mut random);
+        let written = partition((mesh.first, mesh.whole), old, &mut random);
         site.run(&nodes(old), |rank| {
             mesh.write(rank, "ck.1", &written[rank.rank]).unwrap();
             mesh.write(rank, "ck.2", &written[rank.rank]).unwrap();

@@ -2,6 +2,7 @@
 
 mod changes;
 mod damage;
+mod damaged_lists;
 mod indexed;
 mod input;
 mod kinds;

@@ -4,7 +4,9 @@
 //! are right.
 
 use super::{scratch, worlds};
-use scr::fields::{Class, Kind, List, Place, Slice, Spec, checkpoint};
+use scr::fields::index::MOST;
+use scr::fields::index::ids::{Encoder, Ids, Run};
+use scr::fields::{Class, Given, Indices, Kind, List, Place, Slice, Spec, checkpoint};
 use scr::format::{Dataset, Name};
 use scr::prefix::paths::Prefix;
 use scr::store::posix::Posix;
@@ -40,7 +42,22 @@ fn list(list: &mut List<'_>) -> scr::Result<()> {
         };
         list.field(spec, Some(&mut Slice::new(&mut [1.5f64; 12])))?;
     }
-    list.count("count", &mut 3)
+    list.count("count", &mut 3)?;
+    list.index(&Given {
+        name: "index",
+        indices: Indices::Eight(&[3, 4, 1, 2]),
+        first: 1,
+        whole: 4,
+    })?;
+    let known = list.known_index("index")?;
+    let by_index = Spec {
+        name: "indexed",
+        kind: Kind::new(Class::Real, 8),
+        extents: &[4, 3],
+        strides: None,
+        place: Place::Indexed { list: &known },
+    };
+    list.field(by_index, Some(&mut Slice::new(&mut [1.5f64; 12])))
 }
 
 /// A prefix directory with a checkpoint of one rank, and the file of that rank.
@@ -119,7 +136,68 @@ fn read_all(prefix: &Prefix) -> scr::Result<()> {
     let names: Vec<String> = saved.list()?.into_iter().map(|field| field.name).collect();
     for field in saved.find(&names)? {
         let mut bands = saved.read(&field, 0)?;
-        while bands.next_band()?.is_some() {}
+        // A few bytes may be a list of very many indices.
+        let mut most = 0..100;
+        while most.next().is_some() && bands.next_band()?.is_some() {}
     }
     Ok(())
+}
+
+/// Index lists of a whole of 1,000, and of the largest one.
+pub fn lists() -> Vec<Vec<u8>> {
+    let lists: [&[u64]; 5] = [
+        &[],
+        &[4, 5, 6, 2, 8],
+        &[999, 0, 998],
+        &[1, 3, 5, 7, 7, 7],
+        &[MOST - 1, 0, 1 << 40],
+    ];
+    let encoded = lists.iter().map(|list| {
+        let mut encoder = Encoder::default();
+        for first in *list {
+            encoder.add(Run {
+                first: *first,
+                count: 1,
+            });
+        }
+        encoder.finish().bytes
+    });
+    encoded.collect()
+}
+
+/// Reads bytes as an index list. Its runs, written again, are the same list.
+pub fn read_list(bytes: &[u8]) {
+    for whole in [1000, MOST, u64::MAX] {
+        let all = Ids {
+            bytes: bytes.to_vec(),
+            ..Ids::default()
+        };
+        let Ok(runs) = all.runs(whole).collect::<scr::Result<Vec<Run>>>() else {
+            continue;
+        };
+        let count = runs
+            .iter()
+            .fold(0u64, |all, run| all.saturating_add(run.count));
+        let ascends = runs.windows(2).all(|pair| pair[0].end() <= pair[1].first);
+        let read = Ids::read(bytes.to_vec(), count, whole).expect("it has so many indices");
+        assert_eq!(read.ascending, ascends);
+        assert!(Ids::read(bytes.to_vec(), count.wrapping_add(1), whole).is_err());
+        if count == u64::MAX {
+            continue;
+        }
+        let mut encoder = Encoder::default();
+        runs.iter().for_each(|run| encoder.add(*run));
+        let again = encoder.finish();
+        assert_eq!((again.count, again.ascending), (count, ascends));
+        // Runs that follow each other become one.
+        let joined = again.runs(whole).collect::<scr::Result<Vec<Run>>>();
+        let mut right: Vec<Run> = Vec::new();
+        for run in runs {
+            match right.last_mut() {
+                Some(last) if last.end() == run.first => last.count += run.count,
+                _ => right.push(run),
+            }
+        }
+        assert_eq!(joined, Ok(right));
+    }
 }

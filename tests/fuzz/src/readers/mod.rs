@@ -85,6 +85,13 @@ pub const READERS: &[Reader] = &[
         each: 64,
     },
     Reader {
+        name: "indices",
+        seeds: fields::lists,
+        read: fields::read_list,
+        fixed: 16 << 10,
+        each: 512,
+    },
+    Reader {
         name: "prefix",
         seeds: worlds::of_prefix,
         read: worlds::prefix,

@@ -1,0 +1,275 @@
+//! Fields by index in `scr inspect --fields`, `scr extract --field` and `scr diff`: one whole, in the order of the
+//! indices, whichever ranks and lists wrote it.
+
+use crate::fields::{extracted, npy, scr, site};
+use crate::fields_on_ranks::{Random, by_index, list_part, partition, save};
+use crate::json::parsed;
+use crate::site::{Site, nodes};
+use scr::fields::{Given, Indices, Order};
+use serde_json::{Value, json};
+
+/// The number of the first element of a whole, and how many elements it has.
+type Whole = (i64, i64);
+
+/// Elements of indices, each of `row` numbers; `change` gets an index, the place in the row, and the number.
+fn elements(list: &[i64], row: i64, change: &impl Fn(i64, i64, f64) -> f64) -> Vec<f64> {
+    let of = |index: &i64| {
+        let index = *index;
+        (0..row).map(move |place| change(index, place, index as f64 + place as f64 / 16.0))
+    };
+    list.iter().flat_map(of).collect()
+}
+
+fn same(_: i64, _: i64, number: f64) -> f64 {
+    number
+}
+
+/// Writes the list `mesh/nodes`, a scalar, a block of 2 x 3 as C has it, and a pair as Fortran has it.
+fn write(
+    site: &Site,
+    name: &str,
+    (first, whole): Whole,
+    lists: &[Vec<i64>],
+    change: impl Fn(i64, i64, f64) -> f64 + Sync,
+) {
+    site.run(&nodes(lists.len()), |rank| {
+        let own = &lists[rank.rank][..];
+        let count = own.len() as i64;
+        let data = |row| elements(own, row, &change);
+        let (mut t, mut v, mut u) = (data(1), data(6), data(2));
+        save(rank, name, |list| {
+            list.begin("mesh")?;
+            list.index(&Given {
+                name: "nodes",
+                indices: Indices::Eight(own),
+                first,
+                whole,
+            })?;
+            by_index(list, ("t", "nodes"), &[count], &mut t)?;
+            list.end()?;
+            by_index(list, ("v", "mesh/nodes"), &[count, 2, 3], &mut v)?;
+            list.set_order(Order::Column);
+            by_index(list, ("u", "mesh/nodes"), &[2, count], &mut u)
+        })
+        .unwrap();
+    });
+}
+
+fn all((first, whole): Whole, row: i64) -> Vec<u8> {
+    let all: Vec<i64> = (first..first + whole).collect();
+    doubles(&elements(&all, row, &same))
+}
+
+fn doubles(numbers: &[f64]) -> Vec<u8> {
+    numbers.iter().flat_map(|x| x.to_le_bytes()).collect()
+}
+
+fn unsorted() -> Vec<Vec<i64>> {
+    vec![vec![5, 6, 7, 11], vec![], vec![9, 10, 8]]
+}
+
+/// What `scr inspect --fields --json` says of a dataset with an index list.
+pub fn listed() -> Value {
+    let site = site(false);
+    write(&site, "ck", (5, 7), &unsorted(), same);
+    parsed(&scr(&site, &["inspect", "--fields", "ck", "--json"]).out())
+}
+
+#[test]
+fn lists_and_their_fields_are_listed() {
+    let site = site(true);
+    write(&site, "ck", (5, 7), &unsorted(), same);
+    let out = scr(&site, &["inspect", "--fields", "ck"]).out();
+    let expected = "\
+Dataset 1 (`ck'): 4 fields of 3 ranks
+TYPE    SHAPE  WHOSE INDEX      RANKS BYTES NAME
+int64   7      index 5 to 11    2     6     mesh/nodes
+float64 7      part  mesh/nodes 2     56    mesh/t
+float64 7x2x3  part  mesh/nodes 2     336   v
+float64 2x7    part  mesh/nodes 2     112   u
+";
+    let squeezed = |text: &str| {
+        let lines = text.lines().map(|line| {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            words.join(" ")
+        });
+        lines.collect::<Vec<_>>()
+    };
+    assert_eq!(squeezed(&out), squeezed(expected), "{out}");
+    let document = listed();
+    let fields = &document["dataset"]["fields"];
+    let list = json!({"list": null, "first": 5, "whole": 7});
+    assert_eq!(
+        (&fields[0]["index"], &fields[0]["shape"]),
+        (&list, &json!([7]))
+    );
+    assert_eq!(fields[0]["whose"], "index");
+    let by = json!({"list": "mesh/nodes", "first": 5, "whole": 7});
+    assert_eq!(
+        (&fields[3]["index"], &fields[3]["shape"]),
+        (&by, &json!([2, 7]))
+    );
+    write(&site, "none", (0, 0), &[vec![], vec![]], same);
+    let out = scr(&site, &["inspect", "--fields", "none"]).out();
+    assert!(out.contains("int64") && out.contains("none"), "{out}");
+}
+
+#[test]
+fn a_field_is_extracted_in_the_order_of_the_indices() {
+    let mut random = Random(11);
+    for (containers, ranks, whole) in [
+        (false, 1, (0, 9)),
+        (true, 4, (1, 60)),
+        (false, 5, (-3, 200)),
+        (true, 7, (1, 31)),
+        (false, 2, (1, 0)),
+    ] {
+        let site = site(containers);
+        let lists = partition(whole, ranks, &mut random);
+        write(&site, "ck", whole, &lists, same);
+        let count = whole.1;
+        let t = npy("<f8", false, &format!("({count},)"), &all(whole, 1));
+        assert!(extracted(&site, "ck", "mesh/t", &[]) == t, "{whole:?}");
+        let v = npy("<f8", false, &format!("({count}, 2, 3)"), &all(whole, 6));
+        assert!(extracted(&site, "ck", "v", &[]) == v, "{whole:?}");
+        let u = npy("<f8", true, &format!("(2, {count})"), &all(whole, 2));
+        assert!(extracted(&site, "ck", "u", &[]) == u, "{whole:?}");
+        // What one rank has, in its own order, and its indices.
+        let rank = random.below(ranks as u64) as usize;
+        let own = &lists[rank];
+        let number = rank.to_string();
+        let args = ["--rank", &number];
+        let part = doubles(&elements(own, 2, &same));
+        let part = npy("<f8", true, &format!("(2, {})", own.len()), &part);
+        assert!(extracted(&site, "ck", "u", &args) == part, "{whole:?}");
+        let indices: Vec<u8> = own.iter().flat_map(|index| index.to_le_bytes()).collect();
+        let indices = npy("<i8", false, &format!("({},)", own.len()), &indices);
+        let found = extracted(&site, "ck", "mesh/nodes", &args);
+        assert!(found == indices, "{whole:?} {own:?}");
+    }
+}
+
+#[test]
+fn lists_are_of_one_rank_and_damage_is_told() {
+    let site = site(false);
+    write(&site, "ck", (5, 7), &unsorted(), same);
+    let to = site.outside();
+    let to = to.to_str().unwrap();
+    let refused = |args: &[&str], why: &str| {
+        let text = scr(
+            &site,
+            &[&["extract", "ck", "-o", to, "--field"], args].concat(),
+        )
+        .failed();
+        assert!(text.contains(why), "{text}");
+        assert!(!std::path::Path::new(to).exists());
+    };
+    refused(&["mesh/nodes"], "choose one with --rank");
+    refused(&["mesh/nodes", "--rank", "3"], "there is no rank 3");
+    refused(&["v", "--rank", "3"], "there is no rank 3");
+    let file = site.prefix().join("ck/rank_2.fields");
+    let mut bytes = std::fs::read(&file).unwrap();
+    bytes[64] ^= 1;
+    std::fs::write(&file, bytes).unwrap();
+    for field in [&["mesh/nodes", "--rank", "2"][..], &["u"], &["mesh/t"]] {
+        refused(field, "field \"mesh/nodes\" is damaged");
+    }
+}
+
+#[test]
+fn wholes_of_other_lists_are_compared_by_index() {
+    let mut random = Random(3);
+    let whole = (5, 90);
+    let site = site(false);
+    let mut lists = |ranks| partition(whole, ranks, &mut random);
+    write(&site, "a", whole, &lists(3), same);
+    write(&site, "b", whole, &lists(7), same);
+    write(
+        &site,
+        "c",
+        whole,
+        &lists(4),
+        |index, place, number| match (index, place) {
+            (41, 1) => number + 0.5,
+            (94, _) => number - 2.0,
+            _ => number,
+        },
+    );
+    for names in [["a", "b"], ["b", "a"], ["c", "c"]] {
+        let out = scr(&site, &["diff", names[0], names[1]]).out();
+        assert_eq!(out, "4 fields compared: no difference\n");
+    }
+    let said = scr(&site, &["diff", "b", "c"]);
+    assert_eq!((said.code, said.err.as_str()), (1, ""), "{}", said.out);
+    let begins: Vec<&str> = said.out.lines().collect();
+    for (line, begin) in begins.iter().zip([
+        "mesh/t: 1 of 90 elements differs, first [94]: 94.0 and 92.0; at most 2.0 absolute",
+        "v: 7 of 540 elements differ, first [41, 0, 1]: 41.0625 and 41.5625; at most 2.0 absolute",
+        "u: 3 of 180 elements differ, first [2, 41]: 41.0625 and 41.5625; at most 2.0 absolute",
+        "4 fields compared: 3 with a difference",
+    ]) {
+        assert!(line.starts_with(begin), "{line}");
+    }
+    let args = ["diff", "b", "c", "--json", "--field", "u"];
+    let document = parsed(&scr(&site, &args).out);
+    let first = &document["fields"][0]["elements"]["first"];
+    assert_eq!(first["index"], json!([2, 41]));
+    assert_eq!(first["rank"], Value::Null);
+    // A program that begins with a negative number, and one with another whole.
+    write(
+        &site,
+        "low",
+        (-7, 90),
+        &partition((-7, 90), 2, &mut random),
+        same,
+    );
+    let out = scr(&site, &["diff", "low", "a", "--field", "mesh/t"]).out;
+    assert!(out.contains("first [-7]: -7.0 and 5.0"), "{out}");
+    write(
+        &site,
+        "large",
+        (5, 91),
+        &partition((5, 91), 2, &mut random),
+        same,
+    );
+    let out = scr(&site, &["diff", "a", "large"]).out;
+    let list = "mesh/nodes: an index list of 90 elements in A, an index list of 91 elements in B";
+    for line in [list, "v: float64[90, 2, 3] in A, float64[91, 2, 3] in B"] {
+        assert!(out.contains(line), "{out}");
+    }
+}
+
+/// The program changed from boxes to lists, and back.
+#[test]
+fn a_whole_of_boxes_is_compared_with_one_by_index() {
+    let site = site(false);
+    let lists = partition((0, 40), 3, &mut Random(8));
+    let of = |site: &Site, name: &str, boxes: bool| {
+        site.run(&nodes(3), |rank| {
+            let me = rank.rank as i64;
+            let own = &lists[rank.rank][..];
+            let part = (vec![10 * me, 0], vec![if me == 2 { 20 } else { 10 }, 2]);
+            let range: Vec<i64> = (part.0[0]..part.0[0] + part.1[0]).collect();
+            save(rank, name, |list| {
+                if boxes {
+                    let mut data = elements(&range, 2, &same);
+                    return list_part(list, "x", &[40, 2], &part, &mut data);
+                }
+                list.index(&Given {
+                    name: "x list",
+                    indices: Indices::Eight(own),
+                    first: 0,
+                    whole: 40,
+                })?;
+                let mut data = elements(own, 2, &same);
+                by_index(list, ("x", "x list"), &[own.len() as i64, 2], &mut data)
+            })
+            .unwrap();
+        });
+    };
+    of(&site, "boxes", true);
+    of(&site, "lists", false);
+    let out = scr(&site, &["diff", "boxes", "lists"]).out;
+    let expected = "x list: only in B\n2 fields compared: 1 with a difference\n";
+    assert_eq!(out, expected);
+}
