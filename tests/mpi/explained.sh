@@ -169,6 +169,7 @@ all=()
 for code in sea boxes herd queue city; do
     [[ ! -x $codes/$code ]] || all+=("$code")
 done
+((${#all[@]} > 0)) || fail "there are no programs in $codes"
 tried=0 found=0 told=0 proven=0
 row CODE OMISSION VERDICT NAMED PROOF
 if [[ -n ${SCR_TEST_ALL:-}${SCR_TEST_ONLY:-} ]]; then
@@ -182,6 +183,7 @@ else
     RANDOM=${SCR_TEST_SEED:=$(($(date +%s%N) % 32768))}
     echo "SCR_TEST_SEED=$SCR_TEST_SEED; SCR_TEST_ALL=1 tries all"
     for number in 1 2 3; do
+        # There may be C only.
         ((${#all[@]} > 0)) || break
         at=$((RANDOM % ${#all[@]})) code=${all[at]}
         all=("${all[@]::at}" "${all[@]:at+1}")
