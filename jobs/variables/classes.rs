@@ -75,8 +75,8 @@ impl Reader<'_> {
                 }
             )
         };
-        if !self.types.all.iter().any(tells) {
-            // No variable leads to such an object.
+        // They are known already, or no variable leads to such an object.
+        if !self.types.classes.is_empty() || !self.types.all.iter().any(tells) {
             return;
         }
         for place in self.records() {

@@ -22,7 +22,7 @@ impl<'a> Walker<'a> {
         };
         let there = self.memory.is_data(first);
         if first == 0 || there {
-            self.presence(root, path, there);
+            self.presence(root, path, (at, there));
         }
         let Some((size, dims)) = self.described(at).filter(|_| there) else {
             return;
@@ -90,7 +90,7 @@ impl<'a> Walker<'a> {
         };
         let size = size.saturating_mul(number(length).unwrap_or(0).max(1));
         let there = self.memory.is_data(first);
-        self.presence(root, path, there);
+        self.presence(root, path, (data, there));
         if there {
             let name = format!("{size} bytes");
             self.add(root, path, first, (Kind::Bytes, size, &name));

@@ -99,7 +99,11 @@ impl ProgramFile {
     /// Reads the functions that run at an address of the file.
     pub fn read_functions(&mut self, address: u64) {
         if !self.functions.contains_key(&address) {
-            let found = self.read_more(|reader| reader.functions(address));
+            let found = self.read_more(|reader| {
+                let found = reader.functions(address);
+                reader.add_classes();
+                found
+            });
             self.functions.insert(address, found.unwrap_or_default());
         }
     }

@@ -215,7 +215,12 @@ impl Image {
                     (image != now).then_some(How::Presence { image })
                 }
                 _ if common.is_none() && !is_alike(own, leaf) => {
-                    Some(How::Shape { image: own.shape() })
+                    let image = match own.dims[..] {
+                        // A text has characters.
+                        [] => own.size.to_string(),
+                        _ => own.shape(),
+                    };
+                    Some(How::Shape { image })
                 }
                 _ => {
                     let values = self.compare(process, (leaf, *offset), listed)?;

@@ -64,8 +64,14 @@ impl<'a> Walker<'a> {
     }
 
     /// Adds the number of elements, and each of them.
-    fn elements_at(&mut self, root: &Root<'a>, of: TypeId, places: &[u64], path: &Path) {
-        self.number_of_elements(root, places.len() as u64, path);
+    fn elements_at(
+        &mut self,
+        root: &Root<'a>,
+        (of, address): (TypeId, u64),
+        places: &[u64],
+        path: &Path,
+    ) {
+        self.number_of_elements(root, (address, places.len() as u64), path);
         let plain = self.types.is_plain(of, MOST_NESTED)
             && !matches!(self.types.get(of), Type::Record { .. });
         for (number, address) in places.iter().enumerate() {
@@ -75,7 +81,10 @@ impl<'a> Walker<'a> {
         }
     }
 
-    fn number_of_elements(&mut self, root: &Root<'a>, count: u64, path: &Path) {
+    fn number_of_elements(&mut self, root: &Root<'a>, (at, count): (u64, u64), path: &Path) {
+        if !self.enter_container(at) {
+            return;
+        }
         let mut path = path.below("#", "");
         path.dims = vec![(count, 0)];
         self.add(root, &path, 0, (Kind::Bytes, 0, "container"));
@@ -95,7 +104,7 @@ impl<'a> Walker<'a> {
         };
         let size = self.types.size(to).unwrap_or(0).max(1);
         let count = end.saturating_sub(first) / size;
-        self.presence(root, path, count > 0);
+        self.presence(root, path, (address, count > 0));
         if count == 0 || !self.memory.is_data(first) || !self.memory.is_data(end - 1) {
             return true;
         }
@@ -105,7 +114,7 @@ impl<'a> Walker<'a> {
             below.dims.push(dims);
             self.value(root, to, first, &below);
         } else {
-            self.number_of_elements(root, count, path);
+            self.number_of_elements(root, (address, count), path);
             self.each(root, to, first, (path, &[dims]));
         }
         true
@@ -145,7 +154,7 @@ impl<'a> Walker<'a> {
             places.push(node.wrapping_add(links));
             node = self.word(node).unwrap_or(0);
         }
-        self.elements_at(root, element, &places, path);
+        self.elements_at(root, (element, address), &places, path);
         true
     }
 
@@ -183,7 +192,7 @@ impl<'a> Walker<'a> {
                 block_end = at.wrapping_add(block);
             }
         }
-        self.elements_at(root, element, &places, path);
+        self.elements_at(root, (element, address), &places, path);
         true
     }
 
@@ -201,7 +210,7 @@ impl<'a> Walker<'a> {
             places.push(node.wrapping_add(TREE_LINKS));
             node = self.after(node).unwrap_or(header);
         }
-        self.elements_at(root, element, &places, path);
+        self.elements_at(root, (element, address), &places, path);
         true
     }
 
@@ -248,7 +257,7 @@ impl<'a> Walker<'a> {
             node = self.word(node).unwrap_or(0);
         }
         places.sort_by_cached_key(|place| self.bytes_of_key(key, *place));
-        self.elements_at(root, element, &places, path);
+        self.elements_at(root, (element, address), &places, path);
         true
     }
 

@@ -6,6 +6,7 @@
 //! A [`Share`] is how much of a leaf the program has listed.
 
 mod classes;
+mod cover;
 mod descriptor;
 mod dwarf;
 mod file;
@@ -105,31 +106,39 @@ impl Programs {
         let running = self.running(process, &files, &frames);
         self.find_elsewhere(&files);
         let elsewhere = self.elsewhere(&files);
-        let target = |file: &ProgramFile, mapped: &Mapped| Target {
+        let target = |file: &ProgramFile, mapped: &Mapped, pointers: bool| Target {
+            pointers,
             memory: process,
             bias: bias(file, mapped),
             elsewhere: &elsewhere,
         };
         let mut seen = Seen::default();
-        for (number, mapped) in files.iter().enumerate() {
-            let Some(file) = self.read(mapped) else {
-                continue;
-            };
-            let target = target(file, mapped);
-            // The program comes first, and its part of the thread's memory has a fixed place.
-            let part = (number == 0).then_some(file.of_thread).flatten();
-            for variable in &file.variables {
-                if let Some(address) = target.address(variable, thread, part) {
-                    target.follow((variable, &file.types), None, address, &mut seen);
+        // Elements have the name of the variable that they are a part of, rather than that of one that points to them now.
+        for pointers in [false, true] {
+            for (number, mapped) in files.iter().enumerate() {
+                let Some(file) = self.read(mapped) else {
+                    continue;
+                };
+                let target = target(file, mapped, pointers);
+                // The program comes first, and its part of the thread's memory has a fixed place.
+                let part = (number == 0).then_some(file.of_thread).flatten();
+                for variable in &file.variables {
+                    if let Some(address) = target.address(variable, thread, part) {
+                        target.follow((variable, &file.types), None, address, &mut seen);
+                    }
                 }
             }
         }
-        for (frame, mapped, address) in running {
-            let Some(file) = self.read(mapped) else {
-                continue;
-            };
-            target(file, mapped).frame((file.running(address), &file.types), frame, &mut seen);
+        for pointers in [false, true] {
+            for (frame, mapped, address) in &running {
+                let Some(file) = self.read(mapped) else {
+                    continue;
+                };
+                let functions = (file.running(*address), &file.types);
+                target(file, mapped, pointers).frame(functions, *frame, &mut seen);
+            }
         }
+        cover::leave_out_covered(&mut seen.leaves);
         seen
     }
 
@@ -206,6 +215,8 @@ impl Programs {
 
 /// A file in a process whose variables are looked at.
 struct Target<'a> {
+    /// Pointers are followed, too.
+    pointers: bool,
     memory: &'a dyn Memory,
     bias: u64,
     elsewhere: &'a Elsewhere<'a>,
@@ -240,6 +251,7 @@ impl<'a> Target<'a> {
             local: frame.is_some(),
         };
         let mut walker = Walker {
+            pointers: self.pointers,
             memory: self.memory,
             types,
             bias: self.bias,
@@ -271,11 +283,13 @@ impl<'a> Target<'a> {
             let address = place.evaluate(expression);
             if let Some(address) = address.filter(|at| self.memory.is_data(*at)) {
                 self.follow((variable, types), Some((frame, base)), address, seen);
-            } else if let Some(assembled) = Assembled::new(
-                &place,
-                expression,
-                (types.size(variable.of), seen.assembled),
-            ) {
+            } else if self.pointers
+                && let Some(assembled) = Assembled::new(
+                    &place,
+                    expression,
+                    (types.size(variable.of), seen.assembled),
+                )
+            {
                 let target = Target {
                     memory: &assembled,
                     ..*self

@@ -370,8 +370,10 @@ impl Reader<'_> {
         let expression = |name| expression(&entry, name, encoding);
         let ordering = entry.attr_value(gimli::DW_AT_ordering).ok()?;
         let location = expression(gimli::DW_AT_data_location);
-        let present =
-            expression(gimli::DW_AT_allocated).or_else(|| expression(gimli::DW_AT_associated));
+        let associated = expression(gimli::DW_AT_associated);
+        let allocated = expression(gimli::DW_AT_allocated);
+        let pointer = allocated.is_none() && associated.is_some();
+        let present = allocated.or(associated);
         let by_column = matches!(
             ordering,
             Some(AttributeValue::Ordering(gimli::DW_ORD_col_major))
@@ -393,6 +395,7 @@ impl Reader<'_> {
             extents,
             location,
             present,
+            pointer,
             by_column,
         }))
     }

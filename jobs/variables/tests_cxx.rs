@@ -185,6 +185,36 @@ fn containers_and_objects_of_cxx_are_followed() {
     assert_eq!(number("sim::table[].second"), 3);
 }
 
+const IN_MAIN: &str = "#include <memory>
+namespace city {
+struct Policy { virtual ~Policy() = default; virtual double tax() = 0; };
+struct Patient : Policy { double patience = 0.5; double tax() override { return patience; } };
+}
+int main()
+{
+    std::unique_ptr<city::Policy> policy = std::make_unique<city::Patient>();
+    return policy->tax() > 1;
+}
+";
+
+#[test]
+fn classes_are_known_to_which_only_a_variable_of_a_function_leads() {
+    use object::{Object, ObjectSymbol};
+    let dir = tempfile::tempdir().unwrap();
+    let options = &["-g", "-std=c++17"];
+    let Some(program) = compile(dir.path(), "g++", "city.cpp", (options, IN_MAIN)) else {
+        return;
+    };
+    let bytes = std::fs::read(&program).unwrap();
+    let object = object::File::parse(&*bytes).unwrap();
+    let main = object.symbols().find(|one| one.name() == Ok("main"));
+    let mut file = super::file::ProgramFile::read(&program).unwrap();
+    assert!(file.types.classes.is_empty());
+    file.read_functions(main.unwrap().address());
+    let known = &file.types.classes;
+    assert!(known.contains_key("N4city7PatientE"), "{known:?}");
+}
+
 const LARGE: &str = "#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

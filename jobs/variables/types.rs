@@ -63,6 +63,8 @@ pub(super) struct Array {
     pub location: Option<Expression>,
     /// Whether there are any.
     pub present: Option<Expression>,
+    /// A pointer to elements, which may be those of another variable.
+    pub pointer: bool,
     /// The first index is the fastest.
     pub by_column: bool,
 }

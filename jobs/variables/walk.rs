@@ -81,6 +81,12 @@ impl Leaf {
         !small && behind <= self.slack
     }
 
+    /// The bytes that it reaches before the address of its first element and from it on; `None` if it has none, or if its
+    /// elements lie in each other's place.
+    pub(super) fn reach(&self) -> Option<(u64, u64)> {
+        reach(&self.dims, self.size).filter(|_| self.count() > 0)
+    }
+
     /// Number of elements.
     pub fn count(&self) -> u64 {
         number_of(&self.dims)
@@ -134,6 +140,8 @@ pub(super) struct Walker<'a> {
     pub bias: u64,
     pub frame: Option<(Frame, Option<&'a Expression>)>,
     pub seen: &'a mut Seen,
+    /// Pointers are followed, too.
+    pub pointers: bool,
     /// Records of a list or a tree that are still to be followed.
     pub pending: VecDeque<(TypeId, u64, Path)>,
     pub elsewhere: &'a Elsewhere<'a>,
@@ -286,7 +294,11 @@ impl<'a> Walker<'a> {
             && last.is_some_and(|last| self.memory.mapping(last).is_some())
     }
 
-    pub fn presence(&mut self, root: &Root<'a>, path: &Path, present: bool) {
+    /// Whether there is something behind the pointer or descriptor at an address.
+    pub fn presence(&mut self, root: &Root<'a>, path: &Path, (at, present): (u64, bool)) {
+        if !self.seen.visited.insert((at, (0, false, 0))) {
+            return;
+        }
         let path = Path {
             key: format!("{} is there", path.key),
             dims: Vec::new(),
@@ -423,6 +435,9 @@ impl<'a> Walker<'a> {
     }
 
     fn array(&mut self, root: &Root<'a>, array: &Array, address: u64, path: &Path) {
+        if array.pointer && !self.pointers {
+            return;
+        }
         let place = self.place(address);
         let mut first = address;
         if let Some(location) = &array.location {
@@ -430,7 +445,7 @@ impl<'a> Walker<'a> {
             let present = present.and_then(|present| place.evaluate(present));
             let found = place.evaluate(location).unwrap_or(0);
             let there = present != Some(0) && self.memory.mapping(found).is_some();
-            self.presence(root, path, there);
+            self.presence(root, path, (address, there));
             if !there {
                 return;
             }

@@ -1,6 +1,6 @@
-/* Usage: explained_c complete|history|calls|local|block|nodes|sessions
- * A program for scr rehearse --explain whose list lacks one part of its state: a static array, a static variable of a function, a
- * variable of main, a block of malloc, or the records of a list. With `sessions` it has a second session. The result is in `result`. */
+/* Usage: explained_c local|nodes|sessions
+ * A program for scr rehearse --explain whose list lacks one part of its state: a variable of main, or the records of a list. With
+ * `sessions` it has a second session. The result is in `result`. */
 #include <math.h>
 #include <mpi.h>
 #include <scr.h>
@@ -50,8 +50,8 @@ static int list(SCR_State *s, void *data)
     --*run->calls;
     SCR_Same(s, "step", &run->step, SCR_INT32, 0, NULL, NULL);
     SCR_Field(s, "field", field, SCR_FLOAT64, 1, &cells, NULL, NULL, NULL);
-    if (has("history")) SCR_Field(s, "history", history, SCR_FLOAT64, 1, &all, NULL, NULL, NULL);
-    if (has("calls")) SCR_Field(s, "calls", run->calls, SCR_INT32, 0, NULL, NULL, NULL, NULL);
+    SCR_Field(s, "history", history, SCR_FLOAT64, 1, &all, NULL, NULL, NULL);
+    SCR_Field(s, "calls", run->calls, SCR_INT32, 0, NULL, NULL, NULL, NULL);
     if (has("local")) SCR_Field(s, "tilt", &run->tilt, SCR_FLOAT64, 0, NULL, NULL, NULL, NULL);
     int at = 0;
     for (struct node *one = nodes; one && has("nodes"); one = one->next) {
@@ -59,7 +59,7 @@ static int list(SCR_State *s, void *data)
         snprintf(name, sizeof name, "mass.%d", at++);
         SCR_Field(s, name, &one->mass, SCR_FLOAT64, 0, NULL, NULL, NULL, NULL);
     }
-    if (has("block")) SCR_Field(s, "block", block, SCR_FLOAT64, 1, &cells, NULL, NULL, NULL);
+    SCR_Field(s, "block", block, SCR_FLOAT64, 1, &cells, NULL, NULL, NULL);
     return 0;
 }
 
@@ -85,7 +85,7 @@ int main(int argc, char **argv)
 {
     struct run run = {0, 1.0, NULL};
     int found = 0;
-    omission = argc > 1 ? argv[1] : "complete";
+    omission = argc > 1 ? argv[1] : "";
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     block = calloc(CELLS, sizeof *block);

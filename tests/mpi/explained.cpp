@@ -1,6 +1,6 @@
-// Usage: explained_cxx complete|salt|random|lag|table
-// A program for scr rehearse --explain whose files lack one part of its state: a vector of an object, a generator of random
-// numbers, a part of an object behind a pointer to its base class, or a map. Its checkpoints are files. The result is in `result`.
+// Usage: explained_cxx [salt]
+// A program for scr rehearse --explain whose files lack one part of its state: a vector of an object. Its checkpoints are files.
+// The result is in `result`.
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -64,9 +64,9 @@ static bool write(const char *path)
     const auto *heat = reinterpret_cast<const char *>(model.heat.data());
     file.write(heat, static_cast<std::streamsize>(model.heat.size() * sizeof(double)));
     if (has("salt")) for (double value : model.salt) file << value << '\n';
-    if (has("random")) file << model.random << '\n';
-    if (has("lag")) file << dynamic_cast<const ocean::Layered &>(*model.mixing).lag << '\n';
-    if (has("table")) for (const auto &entry : model.table) file << entry.second << '\n';
+    file << model.random << '\n';
+    file << dynamic_cast<const ocean::Layered &>(*model.mixing).lag << '\n';
+    for (const auto &entry : model.table) file << entry.second << '\n';
     return static_cast<bool>(file.flush());
 }
 
@@ -79,9 +79,9 @@ static bool read(const char *path)
     auto *heat = reinterpret_cast<char *>(model.heat.data());
     file.read(heat, static_cast<std::streamsize>(model.heat.size() * sizeof(double)));
     if (has("salt")) for (double &value : model.salt) file >> value;
-    if (has("random")) file >> model.random;
-    if (has("lag")) file >> dynamic_cast<ocean::Layered &>(*model.mixing).lag;
-    if (has("table")) for (auto &entry : model.table) file >> entry.second;
+    file >> model.random;
+    file >> dynamic_cast<ocean::Layered &>(*model.mixing).lag;
+    for (auto &entry : model.table) file >> entry.second;
     return static_cast<bool>(file);
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Usage: rehearse.sh SCR PROGRAM HEAT2D LAUNCHER...
-# scr rehearse names what is wrong with a program, and finds nothing in one that is right. Run through
-# tests/in_empty_directory.sh.
+# scr rehearse names what is wrong with a program, and finds nothing in one that is right. SCR_TEST_SEED draws some cases of each sort;
+# SCR_TEST_ALL=1 tries all. Run through tests/in_empty_directory.sh.
 set -euo pipefail
 
 scr=$1 program=$2 heat=$3
@@ -32,6 +32,22 @@ told() {
     for pattern; do grep -q -- "$pattern" log || fail "the report does not say: $pattern"; done
 }
 
+# draw NUMBER CASE...: tries so many of these cases.
+draw() {
+    local number=$1 at
+    shift
+    [[ -z ${SCR_TEST_ALL:-} ]] || number=$#
+    local cases=("$@")
+    for (( ; number > 0; number--)); do
+        at=$((RANDOM % ${#cases[@]}))
+        echo "${cases[at]}"
+        "${cases[at]}"
+        cases=("${cases[@]::at}" "${cases[@]:at+1}")
+    done
+}
+
+RANDOM=${SCR_TEST_SEED:=$(($(date +%s%N) % 32768))}
+echo "SCR_TEST_SEED=$SCR_TEST_SEED; SCR_TEST_ALL=1 tries all"
 rehearse 0 right --seed 3
 told '^RECOVERED$' 'result: as undisturbed' 'launch [2-6] went on from ck\.' 'launch [2-6] went on from ck\..*rebuilt with XOR' \
     's after SCR_Init' 'is killed while a checkpoint is' ' began again$' ' recovered$' \
@@ -40,78 +56,131 @@ told '^RECOVERED$' 'result: as undisturbed' 'launch [2-6] went on from ck\.' 'la
 grep -q 'node n. is not used any more' stage/relaunched.nodes/output.run || fail "scr run has not noticed that a node is lost"
 echo "ok: a program that is right recovers, also by scr run"
 
-SCR_SAME_FAILURES=1 rehearse 1 right --kill rank=1@2 --relaunch
-told '^NOT RECOVERED$' \
-    '^launch 1 of scr run: .* not recovered: not launched again: the last 1 launches failed alike' \
-    '^- relaunched: scr run has not launched the program again: '
-echo "ok: scr run that makes no other launch is told"
+relaunched() {
+    SCR_SAME_FAILURES=1 rehearse 1 right --kill rank=1@2 --relaunch
+    told '^NOT RECOVERED$' \
+        '^launch 1 of scr run: .* not recovered: not launched again: the last 1 launches failed alike' \
+        '^- relaunched: scr run has not launched the program again: '
+}
+session() {
+    rehearse 0 session --kill rank=1@2
+    told '^RECOVERED$' 'ended with exit code 0.*; 10 checkpoints of 1 session' \
+        'launch 2: session sea went on from ck\.' 'launch 1: rank 1 is killed .* s after checkpoint 2'
+}
+chosen() {
+    rehearse 0 right --kill rank=1@2 --kill node=n1@1 --html page.html
+    told 'launch 1: rank 1 is killed .* s after checkpoint 2' 'launch 2: node n1 is killed .* s after checkpoint 1' \
+        '^launch again by scr run .* not tried: with --kill only by --relaunch$'
+    grep -q '</html>' page.html || fail "there is no page"
+}
+moments() {
+    rehearse 0 right --seed 3 --kill rank@start --kill rank@checkpoint=3 --kill rank@restart
+    told 'launch 1: rank . is killed .* s after SCR_Init' 'launch 2: rank . is killed in checkpoint 3 of the launch' \
+        'launch 3: rank . is killed while a checkpoint is ' 'launch 4 went on from ck\.' '^RECOVERED$'
+}
+start() {
+    rehearse 1 right --seed 3 --kill rank@start
+    told '^NOT PROVEN$' 'launch 2 began from the beginning, as it must: no checkpoint was complete'
+}
+example() {
+    rm -rf stage
+    "$scr" rehearse --launcher "$launcher" --dir stage --ranks 4 --nodes 4 --compare field -- \
+        "$heat" size 64 steps 200 every 20 delay 10 output field >log 2>&1 || fail "the example"
+    told '^RECOVERED$' 'field: as undisturbed'
+}
+draw 2 relaunched session chosen moments start example
+echo "ok: a program is killed as was chosen"
 
-rehearse 0 session --kill rank=1@2
-told '^RECOVERED$' 'ended with exit code 0.*; 10 checkpoints of 1 session' \
-    'launch 2: session sea went on from ck\.' 'launch 1: rank 1 is killed .* s after checkpoint 2'
-echo "ok: a session with a name is seen"
-
-rehearse 0 right --kill rank=1@2 --kill node=n1@1 --html page.html
-told 'launch 1: rank 1 is killed .* s after checkpoint 2' 'launch 2: node n1 is killed .* s after checkpoint 1' \
-    '^launch again by scr run .* not tried: with --kill only by --relaunch$'
-grep -q '</html>' page.html || fail "there is no page"
-echo "ok: what is killed can be chosen"
-
-rehearse 0 right --seed 3 --kill rank@start --kill rank@checkpoint=3 --kill rank@restart
-told 'launch 1: rank . is killed .* s after SCR_Init' 'launch 2: rank . is killed in checkpoint 3 of the launch' \
-    'launch 3: rank . is killed while a checkpoint is ' 'launch 4 went on from ck\.' '^RECOVERED$'
-rehearse 1 right --seed 3 --kill rank@start
-told '^NOT PROVEN$' 'launch 2 began from the beginning, as it must: no checkpoint was complete'
-echo "ok: a kill comes before the first checkpoint, in one, and in the restart"
-
-rehearse 1 forgets --kill rank@2
-told '^NOT RECOVERED$' 'the results are others: result' 'A part of the state is not saved'
-rehearse 1 beside --kill rank@2
-told 'a checkpoint also writes extra.txt, which SCR does not know'
-rehearse 1 elsewhere --kill rank@2
-told 'no checkpoint is complete' 'at the path that SCR_Route_file returns'
-rehearse 1 begins --kill rank@2
-told 'launch 2 began from the beginning, although ck\.[0-9]* was there: the program did not read it' \
-    'launch 1 had written [2-9] checkpoints, the last ck\.[0-9]*, in'
-rehearse 1 back --kill rank@2
-told 'launch 2 read ck\.[0-9]*, and then began from the beginning: it has written ck.4 again'
-rehearse 1 hangs --kill rank@2 --limit 20
-told 'launch 2 hangs: it made no end within 20 s, and no restart was complete' ' ranks on 2 nodes'
+forgets() {
+    rehearse 1 forgets --kill rank@2
+    told '^NOT RECOVERED$' 'the results are others: result' 'A part of the state is not saved'
+}
+beside() {
+    rehearse 1 beside --kill rank@2
+    told 'a checkpoint also writes extra.txt, which SCR does not know'
+}
+elsewhere() {
+    rehearse 1 elsewhere --kill rank@2
+    told 'no checkpoint is complete' 'at the path that SCR_Route_file returns'
+}
+begins() {
+    rehearse 1 begins --kill rank@2
+    told 'launch 2 began from the beginning, although ck\.[0-9]* was there: the program did not read it' \
+        'launch 1 had written [2-9] checkpoints, the last ck\.[0-9]*, in'
+}
+back() {
+    rehearse 1 back --kill rank@2
+    told 'launch 2 read ck\.[0-9]*, and then began from the beginning: it has written ck.4 again'
+}
+hangs() {
+    rehearse 1 hangs --kill rank@2 --limit 20
+    told 'launch 2 hangs: it made no end within 20 s, and no restart was complete' ' ranks on 2 nodes'
+}
+draw 2 forgets beside elsewhere begins back hangs
 echo "ok: each mistake is named"
 
-SCR_FLUSH=1 rehearse 0 right --kill rank@2
-told '^[1-9][0-9]* checkpoints after a kill: as undisturbed$' '^RECOVERED$'
-SCR_FLUSH=1 rehearse 1 forgets --kill rank@2+0s
-told '^ck\.12: \*/rank_0.txt: differs from byte [0-9]* on, of [0-9]* undisturbed$' \
-    'after the restart ck.12 is the first checkpoint that is another, in \*/rank_0.txt' 'the results are others: result'
-SCR_FLUSH=1 rehearse 0 fields --kill rank@2
-told 'checkpoints after a kill: as undisturbed' '^RECOVERED$'
-SCR_FLUSH=1 rehearse 1 omits --kill rank@2+0s
-told '^ck\.12: sum: 4 of 4 elements differ, first of rank 0: ' 'ck.12 is the first checkpoint that is another, in sum'
+flushed() {
+    SCR_FLUSH=1 rehearse 0 right --kill rank@2
+    told '^[1-9][0-9]* checkpoints after a kill: as undisturbed$' '^RECOVERED$'
+}
+flushed_forgets() {
+    SCR_FLUSH=1 rehearse 1 forgets --kill rank@2+0s
+    told '^ck\.12: \*/rank_0.txt: differs from byte [0-9]* on, of [0-9]* undisturbed$' \
+        'after the restart ck.12 is the first checkpoint that is another, in \*/rank_0.txt' 'the results are others: result'
+}
+flushed_fields() {
+    SCR_FLUSH=1 rehearse 0 fields --kill rank@2
+    told 'checkpoints after a kill: as undisturbed' '^RECOVERED$'
+}
+flushed_omits() {
+    SCR_FLUSH=1 rehearse 1 omits --kill rank@2+0s
+    told '^ck\.12: sum: 4 of 4 elements differ, first of rank 0: ' 'ck.12 is the first checkpoint that is another, in sum'
+}
 # The last ones are only in the caches.
-rehearse 0 fields --kill node@2 --json
-told '"compared": 2,' '"verdict": "RECOVERED"' '"moment": "node n[01] killed \(after ck.8\|in ck.12\)"'
-rehearse 1 omits --kill rank@2
-told 'ck.36 is the first checkpoint that is another, in sum' '  different  *not recovered$'
+fields() {
+    rehearse 0 fields --kill node@2 --json
+    told '"compared": 2,' '"verdict": "RECOVERED"' '"moment": "node n[01] killed \(after ck.8\|in ck.12\)"'
+}
+omits() {
+    rehearse 1 omits --kill rank@2
+    told 'ck.36 is the first checkpoint that is another, in sum' '  different  *not recovered$'
+}
+draw 2 flushed flushed_forgets flushed_fields flushed_omits fields omits
 echo "ok: checkpoints of both runs are compared"
 
-SCR_FLUSH=1 rehearse 0 timer --kill rank@2
-told '^not compared, since two undisturbed runs differ in it: .*rank_3.txt' 'result: as undisturbed' '^RECOVERED$'
-rehearse 0 random --quick
-told '^RECOVERED within a tolerance$' 'once more undisturbed' 'result: two undisturbed runs differ by at most'
-rehearse 1 random --kill rank@2 --tolerance 1e-15
-told '^NOT PROVEN$' 'the program is not reproducible: two undisturbed runs differ in result'
-! grep -q 'part of the state' log || fail "it blames the restart"
-rehearse 0 noisy --kill rank@2
-told '^RECOVERED within a tolerance$' '^sum: two undisturbed runs differ by at most .*; ten times that is taken as the same$'
+timer() {
+    SCR_FLUSH=1 rehearse 0 timer --kill rank@2
+    told '^not compared, since two undisturbed runs differ in it: .*rank_3.txt' 'result: as undisturbed' '^RECOVERED$'
+}
+random() {
+    rehearse 0 random --quick
+    told '^RECOVERED within a tolerance$' 'once more undisturbed' 'result: two undisturbed runs differ by at most'
+}
+too_random() {
+    rehearse 1 random --kill rank@2 --tolerance 1e-15
+    told '^NOT PROVEN$' 'the program is not reproducible: two undisturbed runs differ in result'
+    ! grep -q 'part of the state' log || fail "it blames the restart"
+}
+noisy() {
+    rehearse 0 noisy --kill rank@2
+    told '^RECOVERED within a tolerance$' '^sum: two undisturbed runs differ by at most .*; ten times that is taken as the same$'
+}
+draw 1 timer random too_random noisy
 echo "ok: a program that is not reproducible is told from a restart that is wrong"
 
-rehearse 1 without --kill rank@1
-told '^NOT PROVEN$' 'nothing of SCR was seen' 'result: as undisturbed' 'nothing shows that launch 2 went on'
-rehearse 0 without --kill rank@1 --says 'own restart from step'
-told '^RECOVERED$'
-rehearse 1 never --kill rank@1 --says 'own restart from step'
-told '^NOT RECOVERED$' 'result: as undisturbed' 'launch 2 began from the beginning: it did not print'
+without() {
+    rehearse 1 without --kill rank@1
+    told '^NOT PROVEN$' 'nothing of SCR was seen' 'result: as undisturbed' 'nothing shows that launch 2 went on'
+}
+says() {
+    rehearse 0 without --kill rank@1 --says 'own restart from step'
+    told '^RECOVERED$'
+}
+never() {
+    rehearse 1 never --kill rank@1 --says 'own restart from step'
+    told '^NOT RECOVERED$' 'result: as undisturbed' 'launch 2 began from the beginning: it did not print'
+}
+draw 1 without says never
 echo "ok: a program without SCR is tried with its own restart, and has recovered only if it says so"
 
 # As Open MPI refuses to work for root.
@@ -127,12 +196,6 @@ rm -rf stage
 told 'the launcher has not started the program: no work for root. (output in'
 ! grep -q 'SCR_Init' log || fail "it blames the program"
 echo "ok: a launcher that refuses is named with its words"
-
-rm -rf stage
-"$scr" rehearse --launcher "$launcher" --dir stage --ranks 4 --nodes 4 --compare field -- \
-    "$heat" size 64 steps 200 every 20 delay 10 output field >log 2>&1 || fail "the example"
-told '^RECOVERED$' 'field: as undisturbed'
-echo "ok: the example recovers"
 
 # A signal ends the ranks, too.
 rm -rf stage

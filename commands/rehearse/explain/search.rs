@@ -152,12 +152,16 @@ impl Search {
                 suspect.see(name, &look.restored);
             }
         }
-        // What was never set may be other in each run.
-        let right = |look: &Look| {
-            let differed = parts(&look.restored, |one| one.count > 0);
-            self.right.difference(&differed).cloned().collect()
-        };
-        Ok(look.map(|look| wrong_parts(&look, &right(&look), self.locals)))
+        if let Some(look) = &look {
+            self.leave_out(&parts(&look.restored, |one| one.count > 0));
+        }
+        Ok(look.map(|look| wrong_parts(&look, &self.right, self.locals)))
+    }
+
+    /// What was never set may be other after each restart, so that it says nothing at the second moment, for no restart.
+    fn leave_out(&mut self, differed: &BTreeSet<Part>) {
+        self.right.retain(|part| !differed.contains(part));
+        self.wrong.retain(|part, _| !differed.contains(part));
     }
 
     /// The fewest variables with which as much comes out right as with all of them, and what stays wrong then.
@@ -179,6 +183,10 @@ impl Search {
         let mut tried = None;
         for names in [all, without] {
             let wrong = self.wrong_with(looks, moments, &names)?;
+            if self.wrong.is_empty() {
+                self.unseen = false;
+                return Ok((Vec::new(), Wrong::new()));
+            }
             self.unseen |= wrong.is_some();
             if let Some(wrong) = wrong.filter(|wrong| wrong.len() < self.wrong.len()) {
                 tried = Some((names, wrong));
@@ -310,5 +318,43 @@ impl Suspect {
         let alike = |(_, one): &(usize, Difference)| one.how == self.one.how;
         let mut again = restored.iter().filter(own).peekable();
         self.unsteady |= again.peek().is_none() || !again.any(alike);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_other_after_each_restart_is_left_out_for_all_of_them() {
+        let part = |name: &str| (0, name.to_string());
+        let parts = |names: &[&str]| {
+            names
+                .iter()
+                .map(|name| part(name))
+                .collect::<BTreeSet<Part>>()
+        };
+        let mut search = Search {
+            look: Look {
+                restored: Vec::new(),
+                known: BTreeSet::new(),
+                second: Vec::new(),
+                lists: true,
+                cut: false,
+                told: Told::Debug,
+                generators: Vec::new(),
+                results: Vec::new(),
+            },
+            suspects: Vec::new(),
+            wrong: [(part("main::found"), ("main::found".into(), false))].into(),
+            right: parts(&["main::found", "field"]),
+            locals: true,
+            misread: Vec::new(),
+            restarts: 1,
+            unseen: false,
+        };
+        search.leave_out(&parts(&["main::found", "history"]));
+        assert_eq!(search.right, parts(&["field"]));
+        assert!(search.wrong.is_empty());
     }
 }

@@ -119,7 +119,9 @@ fn unproven(found: &Explanation, second: &str) -> Vec<String> {
         )];
     }
     if found.unseen {
-        let kept: Vec<&Suspect> = found.others.iter().filter(|one| is_kept(one)).collect();
+        let mut kept: Vec<&Suspect> = found.others.iter().filter(|one| is_kept(one)).collect();
+        // A variable of a function has been put right, unless it is in a register.
+        kept.sort_by_key(|one| matches!(one.one.how, How::Values { .. }));
         let mut lines: Vec<String> = kept
             .iter()
             .take(MOST)

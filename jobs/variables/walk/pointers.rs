@@ -15,13 +15,14 @@ impl<'a> Walker<'a> {
         address: u64,
         path: &Path,
     ) {
-        let Some(target) = self.memory.number(address, 8) else {
+        let target = self.memory.number(address, 8);
+        let Some(target) = target.filter(|_| self.pointers) else {
             return;
         };
         let there = self.memory.is_data(target);
         let elsewhere = !there && self.target(root, address, path);
         if target == 0 || there || elsewhere {
-            self.presence(root, path, target != 0);
+            self.presence(root, path, (address, target != 0));
         }
         if !there {
             return;
@@ -207,6 +208,11 @@ impl<'a> Walker<'a> {
     /// False if a pointer to this record was followed before.
     pub(in super::super) fn enter(&mut self, target: u64) -> bool {
         self.seen.visited.insert((target, (0, true, 0)))
+    }
+
+    /// False if this container was followed before.
+    pub(in super::super) fn enter_container(&mut self, at: u64) -> bool {
+        self.seen.visited.insert((at, (0, false, 1)))
     }
 
     /// The number of elements in a block of malloc, if there are several.
