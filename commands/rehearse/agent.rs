@@ -5,6 +5,7 @@ use super::super::call::Failure;
 use super::explain::stops;
 use super::stage::{NODES, PIDS, PLACES};
 use scr_engine::Error;
+use scr_engine::format::stop::VARIABLE;
 use scr_engine::job::Environment;
 use scr_engine::system::process;
 use scr_jobs::ranks::rank_in;
@@ -55,7 +56,7 @@ fn command(stage: &Path, words: &[OsString]) -> Result<(OsString, Command), Fail
         .env("SCR_CACHE_BASE", own.join("cache"))
         .env("SCR_CNTL_BASE", own.join("control"));
     if let Some(dir) = stops::prepare(stage, rank)? {
-        command.env(stops::VARIABLE, dir);
+        command.env(VARIABLE, dir);
     }
     Ok((word.clone(), command))
 }

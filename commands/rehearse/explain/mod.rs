@@ -14,9 +14,10 @@ use super::super::call::{Failure, Invocation};
 use super::plan::Placement;
 use super::rehearsal::Rehearsal;
 use super::{Options, Signals, Stage, say};
-use looks::{Looks, Moments, Second, Why};
+use looks::{Looks, Moments, Second};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use stops::Why;
 
 /// Time of a restart that is looked at, beside ten times that of the undisturbed run.
 const AT_LEAST: Duration = Duration::from_secs(120);

@@ -4,50 +4,51 @@ use super::super::super::call::Failure;
 use super::super::super::run::Signals;
 use super::super::plan::Placement;
 use super::super::stage::{STOPS, Stage};
-use scr_engine::Error;
+use scr_engine::format::stop::{COMMAND, GO, Moment, OtherForm, RECORD, Stop};
+use scr_engine::job::Machine;
 use scr_engine::system::process;
 use scr_engine::system::time::Instant;
+use scr_engine::{Error, version};
 use scr_jobs::variables::image::Listed;
 use scr_jobs::variables::{Frame, Process, Thread};
 use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::time::Duration;
 
-/// The library stops if this variable names a directory.
-pub(crate) const VARIABLE: &str = "SCR_REHEARSAL_STOPS";
-
 /// Time between two looks whether all ranks have stopped.
 const TICK: Duration = Duration::from_millis(5);
+
+/// The reason why there is nothing to tell of the variables.
+pub(in super::super) enum Why {
+    Unknown(String),
+    Failed(Failure),
+}
+
+impl From<Failure> for Why {
+    fn from(failure: Failure) -> Self {
+        Why::Failed(failure)
+    }
+}
 
 /// Makes the directory of a rank that is about to be started; `None` if the program is not to stop.
 pub(crate) fn prepare(stage: &Path, rank: usize) -> Result<Option<PathBuf>, Failure> {
     let stops = stage.join(STOPS);
-    let Ok(command) = std::fs::read_to_string(stops.join("command")) else {
+    let Ok(command) = std::fs::read_to_string(stops.join(COMMAND)) else {
         return Ok(None);
     };
     let dir = stops.join(rank.to_string());
     let made = std::fs::create_dir_all(&dir).map_err(|error| Error::io("create", &dir, error));
-    let file = dir.join("command");
+    let file = dir.join(COMMAND);
     made.and_then(|()| {
         std::fs::write(&file, command).map_err(|error| Error::io("write", &file, error))
     })?;
     Ok(Some(dir))
 }
 
-/// The reason for a stop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) enum Kind {
-    Restored,
-    Checkpoint,
-    Output,
-    End,
-}
-
 /// A rank that has stopped.
 #[derive(Debug)]
 pub(in super::super) struct Stopped {
-    number: u64,
-    pub kind: Kind,
+    pub moment: Moment,
     pub pid: u32,
     pub listed: Listed,
     /// The memory of each field, by its name.
@@ -58,79 +59,40 @@ pub(in super::super) struct Stopped {
 }
 
 impl Stopped {
-    /// Reads the record of a stop; `None` if it is not whole.
-    pub fn parse(text: &str) -> Option<Self> {
-        let mut lines = text.lines();
-        let mut words = lines.next()?.strip_prefix("stop ")?.split(' ');
-        let number = words.next()?.parse().ok()?;
-        let kind = match words.next()? {
-            "restored" => Kind::Restored,
-            "checkpoint" => Kind::Checkpoint,
-            "output" => Kind::Output,
-            _ => Kind::End,
-        };
-        let mut stopped = Stopped {
-            number,
-            kind,
-            pid: lines.next()?.strip_prefix("process ")?.parse().ok()?,
-            listed: Listed::default(),
-            fields: Vec::new(),
-            files: Vec::new(),
-            thread: Thread::default(),
-        };
-        for line in lines {
-            match line.split_once(' ') {
-                None if line == "done" => {
-                    stopped.listed.settle();
-                    stopped.settle_frames();
-                    return Some(stopped);
-                }
-                Some(("field", rest)) => stopped.field(rest)?,
-                Some(("file", path)) => stopped.files.push((String::new(), path.into())),
-                // Files come after all fields.
-                Some(("name", rest)) => {
-                    let field = stopped.fields.last_mut().map(|(name, _)| name);
-                    let file = stopped.files.last_mut().map(|(name, _)| name);
-                    *file.or(field)? = rest.to_string();
-                }
-                Some(("thread", rest)) => {
-                    stopped.thread.pointer = u64::from_str_radix(rest, 16).ok()?;
-                }
-                Some(("frame", rest)) => stopped.thread.frames.push(frame(rest)?),
-                _ => return None,
-            }
+    fn of(stop: Stop) -> Self {
+        let mut listed = Listed::default();
+        let mut fields = Vec::new();
+        for field in stop.fields {
+            let mut own = Listed::default();
+            own.add(field.address, field.size, &field.dims);
+            own.settle();
+            listed.add(field.address, field.size, &field.dims);
+            fields.push((field.name, own));
         }
-        None
-    }
-
-    /// The unwinder gives with each frame the canonical address of the frame that it has called.
-    fn settle_frames(&mut self) {
-        let frames = &mut self.thread.frames;
-        let outer: Vec<u64> = frames.iter().skip(1).map(|frame| frame.cfa).collect();
-        frames.truncate(outer.len());
-        for (frame, cfa) in frames.iter_mut().zip(outer) {
-            frame.stack = frame.cfa;
-            frame.cfa = cfa;
+        listed.settle();
+        // The unwinder gives with each frame the canonical address of the frame that it has called.
+        let outer = stop.frames.iter().skip(1);
+        let frames = stop.frames.iter().zip(outer).map(|(frame, outer)| Frame {
+            instruction: frame.instruction,
+            cfa: outer.cfa,
+            pointer: frame.pointer,
+            stack: frame.cfa,
+            registers: frame.registers,
+            ..Frame::default()
+        });
+        Stopped {
+            moment: stop.moment,
+            pid: stop.process,
+            listed,
+            fields,
+            files: (stop.files.into_iter())
+                .map(|(name, path)| (name, path.into()))
+                .collect(),
+            thread: Thread {
+                frames: frames.collect(),
+                pointer: stop.thread,
+            },
         }
-    }
-
-    fn field(&mut self, text: &str) -> Option<()> {
-        let (address, rest) = text.split_once(' ')?;
-        let address = u64::from_str_radix(address, 16).ok()?;
-        let numbers: Option<Vec<i64>> = rest.split(' ').map(|word| word.parse().ok()).collect();
-        let numbers = numbers?;
-        let (size, dims) = numbers.split_first()?;
-        let dims: Option<Vec<(u64, i64)>> = dims
-            .chunks(2)
-            .map(|pair| Some((u64::try_from(*pair.first()?).ok()?, *pair.get(1)?)))
-            .collect();
-        let (size, dims) = (u64::try_from(*size).ok()?, dims?);
-        let mut own = Listed::default();
-        own.add(address, size, &dims);
-        own.settle();
-        self.listed.add(address, size, &dims);
-        self.fields.push((String::new(), own));
-        Some(())
     }
 
     /// # Errors
@@ -146,15 +108,22 @@ impl Stopped {
     }
 }
 
-fn frame(text: &str) -> Option<Frame> {
-    let mut words = text.split(' ');
-    let mut next = || u64::from_str_radix(words.next()?, 16).ok();
-    Some(Frame {
-        instruction: next()?,
-        cfa: next()?,
-        pointer: next()?,
-        registers: next()?,
-        ..Frame::default()
+/// The library of the program writes other records than this command reads.
+fn other_form(other: &OtherForm) -> Failure {
+    let own = version::RELEASE;
+    Failure::said(match &other.release {
+        Some(release) if release != own => format!(
+            "the program is linked with scr-rs {release}, whose stops this scr, which is of scr-rs {own}, cannot read: use the scr \
+             command of that release"
+        ),
+        Some(_) => format!(
+            "the program is linked with another build of scr-rs {own}, whose stops this scr cannot read: use the scr command of \
+             that build"
+        ),
+        None => format!(
+            "the program is linked with an scr-rs whose stops this scr, which is of scr-rs {own}, cannot read: use the scr command \
+             of the same release"
+        ),
     })
 }
 
@@ -177,9 +146,10 @@ impl<'a> Held<'a> {
     ) -> Result<Self, Failure> {
         let stops = stage.behind().join(STOPS);
         let _ = std::fs::remove_dir_all(&stops);
-        let file = stops.join("command");
+        let file = stops.join(COMMAND);
+        let command = format!("{}\n{}\n", process::id(), Machine::here());
         std::fs::create_dir_all(&stops)
-            .and_then(|()| std::fs::write(&file, process::id().to_string()))
+            .and_then(|()| std::fs::write(&file, command))
             .map_err(|error| Error::io("write", &file, error))?;
         let log = stage.behind().join(format!("output.{name}"));
         Ok(Held {
@@ -203,9 +173,7 @@ impl<'a> Held<'a> {
         end: Instant,
     ) -> Result<Option<Vec<Stopped>>, Failure> {
         loop {
-            let all: Option<Vec<Stopped>> =
-                (0..self.ranks).map(|rank| self.stopped(rank)).collect();
-            if let Some(all) = all {
+            if let Some(all) = self.all()? {
                 self.count += 1;
                 return Ok(Some(all));
             }
@@ -228,17 +196,28 @@ impl<'a> Held<'a> {
 
     /// Number of ranks that have stopped, but for those that are at their end, which may be long before the others.
     pub fn waiting(&self) -> usize {
-        let stopped = (0..self.ranks).filter_map(|rank| self.stopped(rank));
-        stopped.filter(|stopped| stopped.kind != Kind::End).count()
+        let stopped = (0..self.ranks).filter_map(|rank| self.stopped(rank).ok()?);
+        stopped
+            .filter(|stopped| stopped.moment != Moment::End)
+            .count()
     }
 
     fn rank_dir(&self, rank: usize) -> PathBuf {
         self.stage.behind().join(STOPS).join(rank.to_string())
     }
 
-    fn stopped(&self, rank: usize) -> Option<Stopped> {
-        let text = std::fs::read_to_string(self.rank_dir(rank).join("stop")).ok()?;
-        Stopped::parse(&text).filter(|stopped| stopped.number == self.count + 1)
+    /// All ranks, if they have stopped.
+    fn all(&self) -> Result<Option<Vec<Stopped>>, Failure> {
+        (0..self.ranks).map(|rank| self.stopped(rank)).collect()
+    }
+
+    fn stopped(&self, rank: usize) -> Result<Option<Stopped>, Failure> {
+        let path = self.rank_dir(rank).join(RECORD);
+        let Ok(text) = std::fs::read_to_string(path) else {
+            return Ok(None);
+        };
+        let stop = Stop::decode(&text).map_err(|other| other_form(&other))?;
+        Ok((stop.number == self.count + 1).then(|| Stopped::of(stop)))
     }
 
     /// Lets all ranks go on.
@@ -246,7 +225,7 @@ impl<'a> Held<'a> {
         for rank in 0..self.ranks {
             let (new, file) = (
                 self.rank_dir(rank).join("new.go"),
-                self.rank_dir(rank).join("go"),
+                self.rank_dir(rank).join(GO),
             );
             std::fs::write(&new, self.count.to_string())
                 .and_then(|()| std::fs::rename(&new, &file))
@@ -277,13 +256,11 @@ mod tests {
 
     #[test]
     fn the_record_of_a_stop_is_read() {
-        let text = "stop 3 checkpoint 0\nprocess 77\nfield 1000 8 4 8\nname u\nfield 2000 8 3 16 2 256\nname the wind\n\
-                    file /cache/rank 0\nname ck.1/rank 0\nthread 7f00\nframe 1f 2e 3d 4c\nframe 4f 5e 6d 7c\ndone\n";
-        let stopped = Stopped::parse(text).unwrap();
-        assert_eq!(
-            (stopped.number, stopped.kind, stopped.pid),
-            (3, Kind::Checkpoint, 77)
-        );
+        let text = "stops 1 of scr-rs 0.1.0\nstop 3 checkpoint\nprocess 77 on node1 1:2\nfield 1000 8 4 8\nname u\n\
+                    field 2000 8 3 16 2 256\nname the wind\nfile /cache/rank 0\nname ck.1/rank 0\nthread 7f00\n\
+                    frame 1f 2e 3d 4c\nframe 4f 5e 6d 7c\ndone\n";
+        let stopped = Stopped::of(Stop::decode(text).unwrap());
+        assert_eq!((stopped.moment, stopped.pid), (Moment::Checkpoint, 77));
         let listed = |address| stopped.listed.has(address);
         assert!(listed(0x1000) && listed(0x101f) && !listed(0x1020));
         assert!(listed(0x2010) && !listed(0x2008) && listed(0x2100) && !listed(0x2200));
@@ -298,7 +275,5 @@ mod tests {
         };
         assert_eq!((frame.cfa, frame.stack, frame.pointer), (0x5e, 0x2e, 0x3d));
         assert_eq!(thread.pointer, 0x7f00);
-        assert!(Stopped::parse(text.strip_suffix("done\n").unwrap()).is_none());
-        assert!(Stopped::parse("").is_none());
     }
 }

@@ -2,13 +2,14 @@
 
 use super::super::super::call::Failure;
 use super::super::Signals;
-use super::super::explain::stops::{Held, Kind, Stopped};
+use super::super::explain::stops::{Held, Stopped};
 use super::super::plan::Placement;
 use super::super::rehearsal::last_words_in;
 use super::super::seen::Sessions;
 use super::super::stage::Stage;
 use super::files::{Budget, InFile};
 use super::table::{Seen, Table};
+use scr_engine::format::stop::Moment;
 use scr_engine::system::time::Instant;
 use scr_jobs::variables::{self, Programs, Share, Told};
 use std::time::Duration;
@@ -82,21 +83,21 @@ impl Look<'_> {
     fn follow(&mut self, held: &mut Held<'_>) -> Result<Option<Found>, Failure> {
         let mut found: Option<Found> = None;
         while let Some(stopped) = self.next(held)? {
-            let kind = stopped.first().map_or(Kind::End, |rank| rank.kind);
+            let moment = stopped.first().map_or(Moment::End, |rank| rank.moment);
             match &mut found {
-                None if kind == Kind::Checkpoint => {
+                None if moment == Moment::Checkpoint => {
                     let name = self.checkpoint()?;
                     found = Some(self.first(&stopped, name)?);
                 }
-                None if kind == Kind::End => return Ok(None),
-                Some(found) if matches!(kind, Kind::Checkpoint | Kind::End) => {
-                    found.second = Some(match kind {
-                        Kind::Checkpoint => self.checkpoint()?,
+                None if moment == Moment::End => return Ok(None),
+                Some(found) if matches!(moment, Moment::Checkpoint | Moment::End) => {
+                    found.second = Some(match moment {
+                        Moment::Checkpoint => self.checkpoint()?,
                         _ => "the end of the run".into(),
                     });
                     self.second(&stopped, found)?;
                     // At its end a program may have freed what it had.
-                    if kind == Kind::Checkpoint {
+                    if moment == Moment::Checkpoint {
                         found.table.settle();
                     }
                     break;
