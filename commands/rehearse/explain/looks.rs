@@ -241,15 +241,17 @@ impl<'a> Looks<'a> {
         Ok(found.map_err(Failure::from)?)
     }
 
-    fn keep(&mut self, ranks: &[Stopped], name: &str) -> Result<Vec<Image>, Failure> {
+    fn keep(&mut self, ranks: &[Stopped], name: &str) -> Result<Vec<Image>, Why> {
         let dir = self.beside("images");
-        std::fs::create_dir_all(&dir).map_err(|error| Error::io("create", &dir, error))?;
+        let made = std::fs::create_dir_all(&dir);
+        made.map_err(|error| Failure::from(Error::io("create", &dir, error)))?;
         let mut images = Vec::new();
         for (rank, stopped) in ranks.iter().enumerate() {
             let process = stopped.process()?;
             let seen = self.programs.look(&process, &stopped.thread);
             let path = dir.join(format!("{name}.{rank}"));
-            images.push(Image::take(&path, &process, seen.leaves)?);
+            let image = Image::take(&path, &process, seen.leaves);
+            images.push(image.map_err(Failure::from)?);
         }
         Ok(images)
     }

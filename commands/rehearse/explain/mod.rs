@@ -5,6 +5,7 @@
 //! variables become wrong. Then restarts follow in which suspects are put right, until the fewest are known with which the next
 //! checkpoint comes out right: that is the proof ([`search`]).
 
+mod forbidden;
 mod looks;
 mod search;
 pub(super) mod stops;
@@ -77,6 +78,10 @@ impl Options {
                 }
             }
             Err(Why::Unknown(why)) => say(call, format_args!("no explanation: {why}"))?,
+            Err(Why::Forbidden(why)) => say(
+                call,
+                format_args!("no explanation: {why}. The verdict does not depend on it"),
+            )?,
             Err(Why::Failed(failure)) => return Err(failure),
         }
         Ok(())

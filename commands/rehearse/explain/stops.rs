@@ -3,7 +3,9 @@
 use super::super::super::call::Failure;
 use super::super::super::run::Signals;
 use super::super::plan::Placement;
+use super::super::processes::{Rank, in_words, refusal};
 use super::super::stage::{STOPS, Stage};
+use super::forbidden;
 use scr_engine::format::stop::{COMMAND, GO, Moment, OtherForm, RECORD, Stop};
 use scr_engine::job::Machine;
 use scr_engine::system::process;
@@ -21,6 +23,8 @@ const TICK: Duration = Duration::from_millis(5);
 /// The reason why there is nothing to tell of the variables.
 pub(in super::super) enum Why {
     Unknown(String),
+    /// The program cannot be looked at from here.
+    Forbidden(String),
     Failed(Failure),
 }
 
@@ -30,12 +34,17 @@ impl From<Failure> for Why {
     }
 }
 
-/// Makes the directory of a rank that is about to be started; `None` if the program is not to stop.
+/// Makes the directory of a rank that is about to be started; `None` if the program is not to stop, or runs on another machine
+/// than the command.
 pub(crate) fn prepare(stage: &Path, rank: usize) -> Result<Option<PathBuf>, Failure> {
     let stops = stage.join(STOPS);
     let Ok(command) = std::fs::read_to_string(stops.join(COMMAND)) else {
         return Ok(None);
     };
+    let machine = command.lines().nth(1).and_then(Machine::parse);
+    if !machine.is_some_and(|machine| Machine::here().has_the_processes_of(&machine)) {
+        return Ok(None);
+    }
     let dir = stops.join(rank.to_string());
     let made = std::fs::create_dir_all(&dir).map_err(|error| Error::io("create", &dir, error));
     let file = dir.join(COMMAND);
@@ -48,6 +57,7 @@ pub(crate) fn prepare(stage: &Path, rank: usize) -> Result<Option<PathBuf>, Fail
 /// A rank that has stopped.
 #[derive(Debug)]
 pub(in super::super) struct Stopped {
+    pub rank: usize,
     pub moment: Moment,
     pub pid: u32,
     pub listed: Listed,
@@ -59,7 +69,7 @@ pub(in super::super) struct Stopped {
 }
 
 impl Stopped {
-    fn of(stop: Stop) -> Self {
+    fn of(rank: usize, stop: Stop) -> Self {
         let mut listed = Listed::default();
         let mut fields = Vec::new();
         for field in stop.fields {
@@ -81,6 +91,7 @@ impl Stopped {
             ..Frame::default()
         });
         Stopped {
+            rank,
             moment: stop.moment,
             pid: stop.process,
             listed,
@@ -97,21 +108,22 @@ impl Stopped {
 
     /// # Errors
     /// The memory cannot be read.
-    pub fn process(&self) -> Result<Process, Failure> {
+    pub fn process(&self) -> Result<Process, Why> {
         Process::open(self.pid).map_err(|error| {
-            Failure::said(format!(
-                "the memory of process {} cannot be looked at: {error}; containers and the setting kernel.yama.ptrace_scope can \
-                 forbid it",
-                self.pid
+            Why::Forbidden(format!(
+                "the memory of rank {} (process {}) cannot be looked at: {}",
+                self.rank,
+                self.pid,
+                forbidden::why(self.pid, &error)
             ))
         })
     }
 }
 
 /// The library of the program writes other records than this command reads.
-fn other_form(other: &OtherForm) -> Failure {
+fn other_form(other: &OtherForm) -> Why {
     let own = version::RELEASE;
-    Failure::said(match &other.release {
+    Why::Forbidden(match &other.release {
         Some(release) if release != own => format!(
             "the program is linked with scr-rs {release}, whose stops this scr, which is of scr-rs {own}, cannot read: use the scr \
              command of that release"
@@ -132,6 +144,10 @@ pub(in super::super) struct Held<'a> {
     stage: &'a Stage,
     child: Child,
     ranks: usize,
+    /// Those that stop, as soon as all have been started.
+    here: Vec<usize>,
+    /// Those that run on other machines, and do not stop.
+    elsewhere: Vec<Rank>,
     /// Number of stops so far.
     count: u64,
     end: Instant,
@@ -156,13 +172,15 @@ impl<'a> Held<'a> {
             stage,
             child: stage.start(place, &log)?,
             ranks: place.ranks(),
+            here: Vec::new(),
+            elsewhere: Vec::new(),
             count: 0,
             end: Instant::now() + limit,
         })
     }
 
     /// Waits until all ranks have stopped; `None` if the program has ended, or its time is over.
-    pub fn next(&mut self, signals: &mut Signals) -> Result<Option<Vec<Stopped>>, Failure> {
+    pub fn next(&mut self, signals: &mut Signals) -> Result<Option<Vec<Stopped>>, Why> {
         self.next_until(signals, self.end)
     }
 
@@ -171,9 +189,11 @@ impl<'a> Held<'a> {
         &mut self,
         signals: &mut Signals,
         end: Instant,
-    ) -> Result<Option<Vec<Stopped>>, Failure> {
+    ) -> Result<Option<Vec<Stopped>>, Why> {
         loop {
-            if let Some(all) = self.all()? {
+            if self.find_ranks()?
+                && let Some(all) = self.all()?
+            {
                 self.count += 1;
                 return Ok(Some(all));
             }
@@ -182,9 +202,8 @@ impl<'a> Held<'a> {
             }
             if let Some((_, name)) = signals.end() {
                 self.finish()?;
-                return Err(Failure::said(format!(
-                    "{name} was received, so the launch was ended"
-                )));
+                let why = format!("{name} was received, so the launch was ended");
+                return Err(Failure::said(why).into());
             }
             signals.wait(TICK);
         }
@@ -196,33 +215,66 @@ impl<'a> Held<'a> {
 
     /// Number of ranks that have stopped, but for those that are at their end, which may be long before the others.
     pub fn waiting(&self) -> usize {
-        let stopped = (0..self.ranks).filter_map(|rank| self.stopped(rank).ok()?);
+        let stopped = self.here.iter();
+        let stopped = stopped.filter_map(|rank| self.stopped(*rank).ok()?);
         stopped
             .filter(|stopped| stopped.moment != Moment::End)
             .count()
+    }
+
+    /// The ranks that were not looked at.
+    pub fn elsewhere_in_words(&self) -> Option<String> {
+        let some = !self.elsewhere.is_empty();
+        some.then(|| in_words(&self.elsewhere, self.ranks))
     }
 
     fn rank_dir(&self, rank: usize) -> PathBuf {
         self.stage.behind().join(STOPS).join(rank.to_string())
     }
 
-    /// All ranks, if they have stopped.
-    fn all(&self) -> Result<Option<Vec<Stopped>>, Failure> {
-        (0..self.ranks).map(|rank| self.stopped(rank)).collect()
+    /// Finds out which ranks stop. False as long as not all have been started.
+    fn find_ranks(&mut self) -> Result<bool, Why> {
+        if self.here.is_empty() {
+            let (elsewhere, are_all) = self.stage.elsewhere(self.ranks);
+            if elsewhere.len() == self.ranks {
+                return Err(Why::Unknown(refusal(&elsewhere, self.ranks)));
+            }
+            if are_all {
+                let is_here = |rank: &usize| elsewhere.iter().all(|one| one.number != *rank);
+                self.here = (0..self.ranks).filter(is_here).collect();
+                self.elsewhere = elsewhere;
+            }
+        }
+        Ok(!self.here.is_empty())
     }
 
-    fn stopped(&self, rank: usize) -> Result<Option<Stopped>, Failure> {
+    /// All ranks that stop, if they have stopped.
+    fn all(&self) -> Result<Option<Vec<Stopped>>, Why> {
+        let here = self.here.iter();
+        here.map(|rank| self.stopped(*rank)).collect()
+    }
+
+    fn stopped(&self, rank: usize) -> Result<Option<Stopped>, Why> {
         let path = self.rank_dir(rank).join(RECORD);
         let Ok(text) = std::fs::read_to_string(path) else {
             return Ok(None);
         };
         let stop = Stop::decode(&text).map_err(|other| other_form(&other))?;
-        Ok((stop.number == self.count + 1).then(|| Stopped::of(stop)))
+        let (here, there) = (Machine::here(), Machine::parse(&stop.machine));
+        if let Some(there) = there.filter(|there| !here.has_the_processes_of(there)) {
+            return Err(Why::Forbidden(format!(
+                "the memory of rank {rank} cannot be looked at: it runs {}, and scr rehearse on {}; start scr rehearse in the same \
+                 container, or the container without process ids of its own",
+                here.in_words(&there),
+                here.host
+            )));
+        }
+        Ok((stop.number == self.count + 1).then(|| Stopped::of(rank, stop)))
     }
 
     /// Lets all ranks go on.
     pub fn go(&self) -> Result<(), Failure> {
-        for rank in 0..self.ranks {
+        for rank in self.here.iter().copied() {
             let (new, file) = (
                 self.rank_dir(rank).join("new.go"),
                 self.rank_dir(rank).join(GO),
@@ -235,7 +287,7 @@ impl<'a> Held<'a> {
     }
 
     /// Lets all ranks go on, and waits until the program has ended, or its time is over.
-    pub fn go_to_end(&mut self, signals: &mut Signals) -> Result<(), Failure> {
+    pub fn go_to_end(&mut self, signals: &mut Signals) -> Result<(), Why> {
         self.go()?;
         while self.next(signals)?.is_some() {
             self.go()?;
@@ -259,7 +311,7 @@ mod tests {
         let text = "stops 1 of scr-rs 0.1.0\nstop 3 checkpoint\nprocess 77 on node1 1:2\nfield 1000 8 4 8\nname u\n\
                     field 2000 8 3 16 2 256\nname the wind\nfile /cache/rank 0\nname ck.1/rank 0\nthread 7f00\n\
                     frame 1f 2e 3d 4c\nframe 4f 5e 6d 7c\ndone\n";
-        let stopped = Stopped::of(Stop::decode(text).unwrap());
+        let stopped = Stopped::of(0, Stop::decode(text).unwrap());
         assert_eq!((stopped.moment, stopped.pid), (Moment::Checkpoint, 77));
         let listed = |address| stopped.listed.has(address);
         assert!(listed(0x1000) && listed(0x101f) && !listed(0x1020));
