@@ -37,6 +37,9 @@ pub(super) const TICK: Duration = Duration::from_millis(20);
 /// Time between two looks for a moment in a call of SCR, which may be short.
 const SHORT_TICK: Duration = Duration::from_millis(1);
 
+/// A variable of srun.
+const KILL_BAD_EXIT: &str = "SLURM_KILL_BAD_EXIT";
+
 /// All times.
 const ALWAYS: Range<f64> = f64::NEG_INFINITY..f64::INFINITY;
 
@@ -329,6 +332,10 @@ impl Stage {
             .stdout(output)
             .stderr(errors)
             .process_group(0);
+        // Without it srun waits for the other ranks when one has gone; scr run does not see that it is srun.
+        if std::env::var_os(KILL_BAD_EXIT).is_none() {
+            command.env(KILL_BAD_EXIT, "1");
+        }
         Ok(command)
     }
 }
