@@ -109,7 +109,7 @@ impl Stage {
         Err(Failure::said(refusal(&elsewhere, all)))
     }
 
-    /// The same result. If it is an error, the launch is ended.
+    /// Passes a result on. If it is an error, the launch is ended.
     pub fn or_end<T>(&self, child: &mut Child, done: Result<T, Failure>) -> Result<T, Failure> {
         if done.is_err() {
             // After this signal scr run makes no other launch, and other launchers end ranks on other machines.
