@@ -32,7 +32,7 @@ const LAYERS: &str = "
     launcher: manager hostlist job error text system
     manager: hostlist job error
     hostlist: job error text
-    variables: error
+    variables: format error
     tally: store error system
     fields: session comm format store error events system
     session: daemon scavenge policy prefix transfer cache redundancy log config job comm format store events error messages text system

@@ -3,10 +3,11 @@
 
 use super::super::call::Failure;
 use super::explain::stops;
-use super::stage::{NODES, PIDS, PLACES};
+use super::processes::Rank;
+use super::stage::{NODES, PLACES};
 use scr_engine::Error;
+use scr_engine::format::stop::VARIABLE;
 use scr_engine::job::Environment;
-use scr_engine::system::process;
 use scr_jobs::ranks::rank_in;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
@@ -45,9 +46,7 @@ fn command(stage: &Path, words: &[OsString]) -> Result<(OsString, Command), Fail
         let path = own.join(below);
         std::fs::create_dir_all(&path).map_err(|error| Error::io("create", &path, error))?;
     }
-    let pid = stage.join(PIDS).join(rank.to_string());
-    let written = std::fs::write(&pid, format!("{} {node}\n", process::id()));
-    written.map_err(|error| Error::io("write", &pid, error))?;
+    Rank::record(stage, rank, node)?;
     let mut command = Command::new(word);
     command
         .args(arguments)
@@ -55,7 +54,7 @@ fn command(stage: &Path, words: &[OsString]) -> Result<(OsString, Command), Fail
         .env("SCR_CACHE_BASE", own.join("cache"))
         .env("SCR_CNTL_BASE", own.join("control"));
     if let Some(dir) = stops::prepare(stage, rank)? {
-        command.env(stops::VARIABLE, dir);
+        command.env(VARIABLE, dir);
     }
     Ok((word.clone(), command))
 }

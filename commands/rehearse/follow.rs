@@ -8,7 +8,7 @@ use scr_engine::Error;
 use scr_engine::job::program::{code, signal};
 use scr_engine::system::time::{Instant, sleep};
 use std::fs::File;
-use std::process::Command;
+use std::process::{Child, Command};
 use std::time::Duration;
 
 /// Time in which a process that was killed is gone.
@@ -40,46 +40,12 @@ impl Following<'_> {
         command: &mut Command,
         (limit, signals): (Duration, &mut Signals),
     ) -> Result<Followed, Failure> {
-        let start = Instant::now();
         let child = command.spawn();
         let failed = |error| Error::io("run", command.get_program(), error);
         let mut child = child.map_err(failed)?;
         let mut strikes = Vec::new();
-        let mut watch: Option<Watch> = None;
-        let last = loop {
-            if let Some(status) = child.try_wait().map_err(failed)? {
-                break Ending::Code(code(status));
-            }
-            if (self.is_over)(&strikes)? {
-                break Ending::Code(0);
-            }
-            if start.elapsed() > limit {
-                break Ending::Hung;
-            }
-            if watch.is_none()
-                && let Some(kill) = self.kills.get(strikes.len())
-                && let Some(begun) = (self.begins)()?.get(strikes.len())
-            {
-                watch = Some(Watch::new(kill, *begun));
-            }
-            if let Some(one) = &mut watch
-                && one.has_come(self.stage, &Counts::new())?
-                && let Some(at) = self.strike(one)?
-            {
-                strikes.push(at);
-                watch = None;
-            }
-            if let Some((_, name)) = signals.end() {
-                // After this signal scr run makes no other launch.
-                signal(child.id(), libc::SIGTERM);
-                self.stage.kill(|_, _| true);
-                self.stage.bury(&mut child)?;
-                return Err(Failure::said(format!(
-                    "{name} was received, so the launch was ended"
-                )));
-            }
-            signals.wait(watch.as_ref().map_or(TICK, Watch::tick));
-        };
+        let followed = self.follow(&mut child, &mut strikes, (limit, signals));
+        let last = self.stage.or_end(&mut child, followed)?;
         let ended = now();
         let stacks = match last {
             Ending::Hung => self.stage.stacks(),
@@ -95,6 +61,48 @@ impl Following<'_> {
             ended,
             stacks,
         })
+    }
+
+    fn follow(
+        &self,
+        child: &mut Child,
+        strikes: &mut Vec<f64>,
+        (limit, signals): (Duration, &mut Signals),
+    ) -> Result<Ending, Failure> {
+        let (start, mut watch) = (Instant::now(), None::<Watch>);
+        loop {
+            let status = child.try_wait();
+            if let Some(status) =
+                status.map_err(|error| Error::io("wait for", "a launch", error))?
+            {
+                return Ok(Ending::Code(code(status)));
+            }
+            if (self.is_over)(strikes)? {
+                return Ok(Ending::Code(0));
+            }
+            if start.elapsed() > limit {
+                return Ok(Ending::Hung);
+            }
+            if watch.is_none()
+                && let Some(kill) = self.kills.get(strikes.len())
+                && let Some(begun) = (self.begins)()?.get(strikes.len())
+            {
+                watch = Some(Watch::new(kill, *begun));
+            }
+            if let Some(one) = &mut watch
+                && one.has_come(self.stage, &Counts::new())?
+                && let Some(at) = self.strike(one)?
+            {
+                strikes.push(at);
+                watch = None;
+            }
+            if let Some((_, name)) = signals.end() {
+                return Err(Failure::said(format!(
+                    "{name} was received, so the launch was ended"
+                )));
+            }
+            signals.wait(watch.as_ref().map_or(TICK, Watch::tick));
+        }
     }
 
     /// Kills what the moment has come for, and returns the time of that. `None` if it is not there (yet).

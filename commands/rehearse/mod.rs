@@ -1,7 +1,7 @@
 //! `scr rehearse`: kills a program on emulated nodes, restarts it, and compares how it ends.
 //!
 //! [`plan`] says on which node each rank is and what is killed, [`course`] draws the moments, [`stage`] carries out one
-//! launch, [`seen`] reads what the event logs have of it, [`relaunch`] has `scr run` make launches and
+//! launch, whose [`processes`] it can kill, [`seen`] reads what the event logs have of it, [`relaunch`] has `scr run` make launches and
 //! [`repair`] has one go on, [`caches`] saves checkpoints that are only there, [`checkpoints`] and
 //! [`results`] compare those of two runs, within the [`spread`] of undisturbed ones. [`proof`] finds out whether a launch went on
 //! from a checkpoint, [`judge`] says whether the program has recovered, and if not, why, and [`table`] says so of each kill.
@@ -19,6 +19,7 @@ mod list;
 mod outside;
 mod parts;
 mod plan;
+mod processes;
 mod proof;
 mod rehearsal;
 mod relaunch;
@@ -113,7 +114,7 @@ pub(super) struct Options {
     #[arg(short, long, value_name = "CMD", default_value = "mpiexec")]
     launcher: String,
     /// Longest time of a launch, seconds; otherwise ten times that of the undisturbed run, and a minute more
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=MOST_SECONDS))]
     limit: Option<u64>,
     /// Another number draws other ranks, nodes and checkpoints
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -396,11 +397,17 @@ impl Options {
     }
 
     fn launcher(&self) -> Result<Vec<OsString>, Failure> {
-        let words = super::run::split_words(&self.launcher)?;
+        let mut words = super::run::split_words(&self.launcher)?;
         let word = words
-            .first()
+            .first_mut()
             .ok_or_else(|| Failure::said("--launcher is empty"))?;
-        need(word)?;
+        let path = need(word)?;
+        // It is called in another directory.
+        if word.contains('/')
+            && let Some(path) = path.to_str()
+        {
+            *word = path.into();
+        }
         Ok(words.into_iter().map(OsString::from).collect())
     }
 
@@ -453,6 +460,9 @@ impl Options {
         }
     }
 }
+
+/// The longest limit: more than a hundred years.
+const MOST_SECONDS: u64 = u32::MAX as u64;
 
 /// Time that a comparison may take.
 const COMPARING: Duration = Duration::from_secs(3600);

@@ -3,18 +3,15 @@
 use super::super::call::Failure;
 use super::super::place;
 use super::super::run::Signals;
-use super::super::stacks::Stacks;
 use super::plan::{Awaited, Kill, Placement, Victim};
 use super::seen::{Seen, Sessions};
-use rustix::process::{Pid, Signal, kill_process};
 use scr_engine::Error;
-use scr_engine::job::program::{code, signal};
-use scr_engine::job::{Environment, clock};
+use scr_engine::job::clock;
+use scr_engine::job::program::code;
 use scr_engine::log::{Record, read_text};
 use scr_engine::prefix::paths::Prefix;
 use scr_engine::system::process;
-use scr_engine::system::time::{Instant, sleep};
-use scr_jobs::ranks::Wanted;
+use scr_engine::system::time::Instant;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::ops::Range;
@@ -40,11 +37,8 @@ pub(super) const TICK: Duration = Duration::from_millis(20);
 /// Time between two looks for a moment in a call of SCR, which may be short.
 const SHORT_TICK: Duration = Duration::from_millis(1);
 
-/// Time that a launcher may take to end when a rank has gone.
-const TO_END: Duration = Duration::from_secs(20);
-
-/// Time that a launcher has for its end after a signal.
-const BETWEEN_SIGNALS: Duration = Duration::from_millis(500);
+/// A variable of srun.
+const KILL_BAD_EXIT: &str = "SLURM_KILL_BAD_EXIT";
 
 /// All times.
 const ALWAYS: Range<f64> = f64::NEG_INFINITY..f64::INFINITY;
@@ -219,35 +213,9 @@ impl Stage {
         let from: Counts = logs.map(|(name, records)| (name, records.len())).collect();
         let (start, begun) = (Instant::now(), now());
         let mut child = self.start(place, &log)?;
-        let mut watch = kill.map(|kill| Watch::new(kill, begun));
-        let ending = loop {
-            let status = child.try_wait();
-            let status = status.map_err(|error| Error::io("wait for", &self.command[0], error))?;
-            if let Some(status) = status {
-                break match kill {
-                    None => Ending::Code(code(status)),
-                    Some(_) => Ending::TooEarly(code(status)),
-                };
-            }
-            if limit.is_some_and(|limit| start.elapsed() > limit) {
-                break Ending::Hung;
-            }
-            // The process may not have begun yet, or have just ended.
-            if let Some(watch) = &mut watch
-                && watch.has_come(self, &from)?
-                && self.kill(|rank, node| watch.hits(rank, node)) > 0
-            {
-                break Ending::Struck;
-            }
-            if let Some((_, name)) = signals.end() {
-                self.kill(|_, _| true);
-                self.bury(&mut child)?;
-                return Err(Failure::said(format!(
-                    "{name} was received, so the launch was ended"
-                )));
-            }
-            signals.wait(watch.as_ref().map_or(TICK, Watch::tick));
-        };
+        let watch = kill.map(|kill| Watch::new(kill, begun));
+        let followed = self.follow(&mut child, place, (watch, &from), (limit, signals));
+        let ending = self.or_end(&mut child, followed)?;
         let ended = now();
         let seconds = start.elapsed().as_secs_f64();
         let stacks = match ending {
@@ -270,19 +238,47 @@ impl Stage {
         })
     }
 
-    /// Number of ranks that the last launch has started.
-    pub fn started(&self) -> usize {
-        std::fs::read_dir(self.behind.join(PIDS)).map_or(0, Iterator::count)
-    }
-
-    /// True if such a rank lives.
-    pub fn has_rank(&self, which: impl Fn(usize, &str) -> bool) -> bool {
-        let ranks = self.ranks();
-        ranks.iter().any(|(rank, node, _)| which(*rank, node))
+    /// Follows a launch to its end, or to its kill.
+    fn follow(
+        &self,
+        child: &mut Child,
+        place: &Placement,
+        (mut watch, from): (Option<Watch>, &Counts),
+        (limit, signals): (Option<Duration>, &mut Signals),
+    ) -> Result<Ending, Failure> {
+        let (start, mut are_here) = (Instant::now(), false);
+        loop {
+            let status = child.try_wait();
+            let status = status.map_err(|error| Error::io("wait for", &self.command[0], error))?;
+            are_here = are_here || self.all_are_here(place.ranks(), status.is_some())?;
+            if let Some(status) = status {
+                return Ok(match watch {
+                    None => Ending::Code(code(status)),
+                    Some(_) => Ending::TooEarly(code(status)),
+                });
+            }
+            if limit.is_some_and(|limit| start.elapsed() > limit) {
+                return Ok(Ending::Hung);
+            }
+            // The process may not have begun yet, or have just ended.
+            if let Some(watch) = &mut watch
+                && watch.has_come(self, from)?
+                && self.kill(|rank, node| watch.hits(rank, node)) > 0
+            {
+                return Ok(Ending::Struck);
+            }
+            if let Some((_, name)) = signals.end() {
+                return Err(Failure::said(format!(
+                    "{name} was received, so the launch was ended"
+                )));
+            }
+            signals.wait(watch.as_ref().map_or(TICK, Watch::tick));
+        }
     }
 
     /// A node is lost with all that it has.
     pub fn lose(&self, node: &str) -> Result<(), Failure> {
+        self.kill_what_is_left(Some(node));
         let (path, gone) = (self.behind.join(NODES).join(node), self.behind.join("gone"));
         // At once, also for a process that comes to this node now.
         std::fs::rename(&path, &gone).map_err(|error| Error::io("rename", path, error))?;
@@ -336,81 +332,11 @@ impl Stage {
             .stdout(output)
             .stderr(errors)
             .process_group(0);
+        // Without it srun waits for the other ranks when one has gone; scr run does not see that it is srun.
+        if std::env::var_os(KILL_BAD_EXIT).is_none() {
+            command.env(KILL_BAD_EXIT, "1");
+        }
         Ok(command)
-    }
-
-    /// Kills ranks, and returns how many. A rank that has ended meanwhile does not count.
-    pub fn kill(&self, which: impl Fn(usize, &str) -> bool) -> usize {
-        let chosen = self.ranks().into_iter();
-        let chosen = chosen.filter(|(rank, node, _)| which(*rank, node));
-        let pids = chosen.filter_map(|(.., pid)| Pid::from_raw(pid));
-        pids.filter(|pid| kill_process(*pid, Signal::KILL).is_ok())
-            .count()
-    }
-
-    /// The ranks that live: number, node and process.
-    fn ranks(&self) -> Vec<(usize, String, i32)> {
-        let entries = std::fs::read_dir(self.behind.join(PIDS));
-        let entries = entries.into_iter().flatten().flatten();
-        let one = |entry: std::fs::DirEntry| {
-            let rank = entry.file_name().to_str()?.parse().ok()?;
-            let text = std::fs::read_to_string(entry.path()).ok()?;
-            let (pid, node) = text.trim_end().split_once(' ')?;
-            let pid: i32 = pid.parse().ok()?;
-            self.is_ours(pid).then(|| (rank, node.to_string(), pid))
-        };
-        entries.filter_map(one).collect()
-    }
-
-    /// True if this is a process of this stage, and not another one that has its number by now.
-    fn is_ours(&self, pid: i32) -> bool {
-        let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-        let ours = format!("SCR_JOB_ID={}", self.job);
-        environment
-            .split(|byte| *byte == 0)
-            .any(|word| word == ours.as_bytes())
-    }
-
-    /// The activity of the ranks, in lines.
-    pub fn stacks(&self) -> Vec<String> {
-        let wanted = Wanted {
-            job: Some(self.job.clone()),
-            node: String::new(),
-            pids: self
-                .ranks()
-                .into_iter()
-                .filter_map(|(.., pid)| pid.try_into().ok())
-                .collect(),
-            ..Wanted::default()
-        };
-        match Stacks::here(&Environment::of_process(), wanted) {
-            Ok(found) => found.summary(),
-            // The launch hangs, also if the state of its ranks is unknown.
-            Err(_) => Vec::new(),
-        }
-    }
-
-    /// Waits until the launcher has ended, and ends the remaining processes.
-    pub fn bury(&self, child: &mut Child) -> Result<(), Failure> {
-        let end = Instant::now() + TO_END;
-        let mut signals = [libc::SIGTERM, libc::SIGKILL].into_iter();
-        let mut next = Instant::now();
-        while let Ok(None) = child.try_wait() {
-            let now = Instant::now();
-            if now >= next && (now > end || self.ranks().is_empty()) {
-                if let Some(number) = signals.next() {
-                    signal(child.id(), number);
-                }
-                next = now + BETWEEN_SIGNALS;
-            }
-            // The launcher ends the other ranks when one has gone; a hung launch has lost none.
-            if Instant::now() > end {
-                self.kill(|_, _| true);
-            }
-            sleep(TICK);
-        }
-        self.kill(|_, _| true);
-        Ok(())
     }
 }
 

@@ -10,6 +10,14 @@ use std::collections::{BTreeMap, HashMap};
 
 pub(super) type Entry<'a, 'u> = DebuggingInformationEntry<'u, 'u, Slice<'a>>;
 
+/// The parts of SCR in C, which may be linked into a program.
+const OF_SCR: &[&str] = &[
+    "library/comm/mpi/linked.c",
+    "library/comm/mpi/built_with.c",
+    "library/capi/barrier.c",
+    "library/capi/configf.c",
+];
+
 /// How a language writes the parts of a variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Language {
@@ -120,14 +128,22 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The language of a unit; `None` if its variables are no state of the program: those of SCR itself.
+    /// The language of a unit; `None` if its variables are no state of the program: those of SCR itself, and what is
+    /// written in assembler.
     pub fn language(&self, unit: usize) -> Option<Language> {
         let unit = self.units.get(unit)?;
+        let name = unit.name.map(|name| name.to_string_lossy());
+        let is_of_scr = |own: &&str| name.as_ref().is_some_and(|name| name.ends_with(own));
+        if OF_SCR.iter().any(|own| is_of_scr(&own)) {
+            return None;
+        }
         let mut entries = unit.entries();
         let (_, entry) = entries.next_dfs().ok()??;
         let value = entry.attr_value(gimli::DW_AT_language).ok()?;
         match value {
-            Some(AttributeValue::Language(gimli::DW_LANG_Rust)) => None,
+            Some(AttributeValue::Language(gimli::DW_LANG_Rust | gimli::DW_LANG_Mips_Assembler)) => {
+                None
+            }
             Some(AttributeValue::Language(
                 gimli::DW_LANG_Fortran77
                 | gimli::DW_LANG_Fortran90

@@ -186,7 +186,12 @@ fn debug_is_elsewhere(file: &object::File<'_>) -> Option<Told> {
     let sections = sections(file);
     let reader = Reader::new(&sections);
     let split = |unit: &gimli::Unit<_>| unit.dwo_name().is_ok_and(|name| name.is_some());
-    reader.units.iter().any(split).then_some(Told::Split)
+    if reader.units.iter().any(split) {
+        return Some(Told::Split);
+    }
+    // SCR may be linked into the program, and have some where the program has none.
+    let has_own = (0..reader.units.len()).any(|unit| reader.language(unit).is_some());
+    (!has_own).then_some(Told::Symbols)
 }
 
 fn sections(file: &object::File<'_>) -> DwarfSections<Vec<u8>> {
@@ -298,7 +303,21 @@ fn is_internal(name: &str) -> bool {
         .iter()
         .any(|begin| name.starts_with(begin) || last.starts_with(begin))
         || name.contains("@@")
+        || is_of_scr(name)
         || of_start.contains(&name)
+}
+
+/// Variables of SCR itself have names of Rust, such as `_RNvNtC3std2io6STDOUT`, or of its older kind, which end in a hash.
+fn is_of_scr(name: &str) -> bool {
+    let hash = name.strip_prefix("_ZN").and_then(|rest| {
+        let (_, hash) = rest.strip_suffix('E')?.rsplit_once("17h")?;
+        Some(hash)
+    });
+    ["_RN", "_RI", "_RX", "_RY", "_RM", "_RC"]
+        .iter()
+        .any(|begin| name.starts_with(begin))
+        || hash
+            .is_some_and(|hash| hash.len() == 16 && hash.bytes().all(|one| one.is_ascii_hexdigit()))
 }
 
 /// `__time_scheme_MOD_du_old` is `time_scheme::du_old`, and `count.3` is a variable of a function.
@@ -332,5 +351,18 @@ mod tests {
         assert_eq!(readable("blk_"), "blk_");
         assert!(is_internal("__time_scheme_MOD___vtab_time_scheme_Cell"));
         assert!(!is_internal("du_old"));
+        assert!(is_internal("_ZN3scr4capi5stops5STOPS17ha899a63769339de7E"));
+        assert!(is_internal("_RNvNtNtCsjrHSEGnQ3l9_3std2io5stdio6STDOUT"));
+        // Those of C++.
+        assert!(!is_internal("_ZN5ocean5modelE") && !is_internal("_ZN2w717hE"));
+    }
+
+    /// Such as this program: what is linked into it has debug information, and is no state of a program.
+    #[test]
+    fn a_program_of_which_only_scr_has_debug_information_is_one_without() {
+        let own = ProgramFile::read(&std::env::current_exe().unwrap()).unwrap();
+        assert_ne!(own.told, Told::Debug);
+        let names: Vec<&str> = own.variables.iter().map(|one| one.name.as_str()).collect();
+        assert!(!names.iter().any(|name| is_of_scr(name)), "{names:?}");
     }
 }

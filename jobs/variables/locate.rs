@@ -6,6 +6,8 @@ use gimli::{
     EndianSlice, Evaluation, EvaluationResult, LittleEndian, Location, Piece, Unit, Value,
 };
 
+use scr_engine::format::stop::REGISTERS;
+
 pub(super) type Slice<'a> = EndianSlice<'a, LittleEndian>;
 
 /// An expression may have so many operations, so that one that is damaged comes to an end.
@@ -29,15 +31,11 @@ pub struct Frame {
 }
 
 /// A place for each register that a called function must keep.
-pub(super) type Saved = [u64; CALLEE_SAVED.len()];
+pub(super) type Saved = [u64; REGISTERS.len()];
 
-/// The numbers in DWARF of the registers that a called function must keep, and of the stack pointer.
-#[cfg(target_arch = "x86_64")]
-pub(super) const CALLEE_SAVED: [u16; 6] = [3, 6, 12, 13, 14, 15];
+/// The number in DWARF of the stack pointer.
 #[cfg(target_arch = "x86_64")]
 const STACK_POINTER: u16 = 7;
-#[cfg(not(target_arch = "x86_64"))]
-pub(super) const CALLEE_SAVED: [u16; 11] = [19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29];
 #[cfg(not(target_arch = "x86_64"))]
 const STACK_POINTER: u16 = 31;
 
@@ -104,7 +102,7 @@ impl Place<'_> {
 
     /// Where the value of a register lies meanwhile.
     pub fn saved(&self, register: u16) -> Option<u64> {
-        let place = CALLEE_SAVED.iter().position(|one| *one == register)?;
+        let place = REGISTERS.iter().position(|one| *one == register)?;
         let saved = *self.frame?.0.saved.get(place)?;
         (saved != 0).then_some(saved)
     }

@@ -2,12 +2,13 @@
 //! unwinding say.
 
 use super::file::lowest_address;
-use super::locate::{CALLEE_SAVED, Frame, Saved};
+use super::locate::{Frame, Saved};
 use super::memory::{Memory, Process};
 use gimli::{
     BaseAddresses, EhFrame, LittleEndian, Register, RegisterRule, UnwindContext, UnwindSection,
 };
 use object::{Object, ObjectSection, ReadCache};
+use scr_engine::format::stop::REGISTERS;
 use std::collections::BTreeMap;
 use std::fs::File;
 
@@ -104,13 +105,12 @@ impl Table {
         let row = table
             .unwind_info_for_address(&bases, &mut context, address, EhFrame::cie_from_offset)
             .ok()?;
-        let kept = CALLEE_SAVED
-            .iter()
-            .enumerate()
-            .filter_map(|(place, number)| match row.register(Register(*number)) {
+        let kept = REGISTERS.iter().enumerate().filter_map(|(place, number)| {
+            match row.register(Register(*number)) {
                 RegisterRule::Offset(offset) => Some((place, offset)),
                 _ => None,
-            });
+            }
+        });
         Some(kept.collect())
     }
 }

@@ -7,10 +7,11 @@
 use super::guard::guard;
 use super::handles::Handle;
 use super::process::Reply;
-use super::stops::{self, Moment};
+use super::stops;
 use super::{FAILURE, SCR_FLAG_CHECKPOINT, calls, done, flags_of, routine, table, text};
 use crate::fields::{List, checkpoint, checkpoint_if_needed, restore};
 use crate::format::Name;
+use crate::format::stop::Moment;
 use crate::session::state::Call;
 use crate::{Error, Result};
 use std::ffi::{c_char, c_int, c_void};
@@ -151,8 +152,9 @@ pub unsafe extern "C" fn SCR_Checkpoint(
         let call = Call::Checkpoint;
         // SAFETY: the caller's promise.
         let name = unsafe { text::bytes(name) }.map(Name::from);
-        let moment = Moment::Written {
-            checkpoint: flags & SCR_FLAG_CHECKPOINT != 0,
+        let moment = match flags & SCR_FLAG_CHECKPOINT {
+            0 => Moment::Output,
+            _ => Moment::Checkpoint,
         };
         let flags = flags_of(call, flags);
         let reply = calls::with(call, |session| {
@@ -202,7 +204,7 @@ pub unsafe extern "C" fn SCR_Checkpoint_if_needed(
             written.map(|()| wrote)
         })?;
         if let Reply::Done(true) = &reply {
-            stops::stop(Moment::Written { checkpoint: true });
+            stops::stop(Moment::Checkpoint);
         }
         Ok(done(reply))
     })

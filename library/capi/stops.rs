@@ -2,20 +2,17 @@
 //! meanwhile: after a restart was complete, after each checkpoint, and at the end of the run. Without the command a call is one
 //! test.
 //!
-//! The directory of a rank, in [`VARIABLE`], has the record of the stop, in which it is said what the program lists, which files
-//! it has written, and where its frames are. The rank waits until the command has written the number of the stop into `go`, or
-//! has gone.
+//! The directory of a rank has the record of the stop ([`Stop`]). The rank waits until the command lets it go on, or has gone.
 
 use super::process::Reply;
+use crate::format::stop::{COMMAND, Field, Frame, GO, Moment, RECORD, REGISTERS, Stop, VARIABLE};
+use crate::job::Machine;
+use crate::version;
 use std::collections::BTreeMap;
 use std::ffi::{c_int, c_void};
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
-
-/// Set by the command for each rank: the directory of its stops.
-const VARIABLE: &str = "SCR_REHEARSAL_STOPS";
 
 /// Time between two looks whether the program may go on.
 const PAUSE: Duration = Duration::from_millis(2);
@@ -23,33 +20,22 @@ const PAUSE: Duration = Duration::from_millis(2);
 /// A stop has at most so many frames.
 const MOST_FRAMES: usize = 64;
 
-/// The reason for a stop.
-#[derive(Clone, Copy)]
-pub(super) enum Moment {
-    /// The program has read a checkpoint.
-    Restored,
-    /// A dataset is complete.
-    Written { checkpoint: bool },
-    /// `SCR_Finalize` begins.
-    Ends,
-}
-
 #[derive(Default)]
 struct Stops {
     count: u64,
     /// The dataset that is being written is a checkpoint.
     checkpoint: bool,
-    /// The fields that each session has listed last, a line for each.
-    listed: BTreeMap<c_int, String>,
-    /// The files of the dataset that was begun last, two lines for each.
-    files: String,
+    /// The fields that each session has listed last.
+    listed: BTreeMap<c_int, Vec<Field>>,
+    /// The files of the dataset that was begun last: names in the program, and paths.
+    files: Vec<(String, String)>,
 }
 
 static STOPS: Mutex<Stops> = Mutex::new(Stops {
     count: 0,
     checkpoint: false,
     listed: BTreeMap::new(),
-    files: String::new(),
+    files: Vec::new(),
 });
 
 /// The memory of a field.
@@ -101,13 +87,9 @@ pub(super) fn routes(name: &Path, path: &Path) {
     }
     // Another path cannot be told in a line.
     if let Some(path) = path.to_str().filter(|path| !path.contains('\n')) {
-        let name = in_a_line(&name.to_string_lossy());
-        with(|stops| stops.files.push_str(&format!("file {path}\nname {name}\n")));
+        let name = name.to_string_lossy().into_owned();
+        with(|stops| stops.files.push((name, path.to_string())));
     }
-}
-
-fn in_a_line(name: &str) -> String {
-    name.replace(char::is_control, " ")
 }
 
 /// A checkpoint of files was read, if the call was a success.
@@ -119,14 +101,16 @@ pub(super) fn restored(reply: &Reply<()>) {
 
 /// The run is about to end.
 pub(super) fn ends() {
-    stop(Moment::Ends);
+    stop(Moment::End);
 }
 
 /// A dataset of files is complete, if the call was a success.
 pub(super) fn completed(reply: &Reply<()>) {
     if stage().is_some() && matches!(reply, Reply::Done(())) {
-        let checkpoint = with(|stops| stops.checkpoint);
-        stop(Moment::Written { checkpoint });
+        stop(match with(|stops| stops.checkpoint) {
+            true => Moment::Checkpoint,
+            false => Moment::Output,
+        });
     }
 }
 
@@ -134,7 +118,7 @@ pub(super) fn completed(reply: &Reply<()>) {
 pub(super) fn list_begins(session: c_int) {
     if stage().is_some() {
         with(|stops| {
-            stops.listed.insert(session, String::new());
+            stops.listed.insert(session, Vec::new());
             stops.files.clear();
         });
     }
@@ -145,22 +129,23 @@ pub(super) fn lists(session: c_int, field: &Listed<'_>, name: impl FnOnce() -> S
     if stage().is_none() || field.address == 0 {
         return;
     }
-    let mut line = format!("field {:x} {}", field.address, field.size);
-    let all: i64 = field
-        .extents
-        .iter()
-        .fold(1, |all, extent| all.saturating_mul(*extent));
-    // A line in a text: writing cannot fail.
-    let _ = match field.strides {
-        None => write!(line, " {all} {}", field.size),
-        Some(strides) => (field.extents.iter().zip(strides))
-            .try_for_each(|(extent, stride)| write!(line, " {extent} {stride}")),
+    let count = |extent: &i64| u64::try_from(*extent).unwrap_or(0);
+    let dims = match field.strides {
+        None => {
+            let all = field.extents.iter().map(count);
+            vec![(all.fold(1, u64::saturating_mul), field.size.cast_signed())]
+        }
+        Some(strides) => (field.extents.iter().map(count))
+            .zip(strides.iter().copied())
+            .collect(),
     };
-    let name = in_a_line(&name());
-    with(|stops| {
-        let listed = stops.listed.entry(session).or_default();
-        listed.push_str(&format!("{line}\nname {name}\n"));
-    });
+    let field = Field {
+        name: name(),
+        address: field.address as u64,
+        size: field.size,
+        dims,
+    };
+    with(|stops| stops.listed.entry(session).or_default().push(field));
 }
 
 /// Waits until the command has looked.
@@ -176,20 +161,19 @@ pub(super) fn stop(moment: Moment) {
     });
     // SAFETY: a system call without pointers. It fails where the kernel has no such rule, and need not be called there.
     unsafe { libc::prctl(libc::PR_SET_PTRACER, libc::PR_SET_PTRACER_ANY, 0, 0, 0) };
-    let kind = match moment {
-        Moment::Restored => "restored",
-        Moment::Written { checkpoint: true } => "checkpoint",
-        Moment::Written { checkpoint: false } => "output",
-        Moment::Ends => "end",
-    };
     let frames = frames();
-    let text = format!(
-        "stop {count} {kind} {session}\nprocess {}\nthread {:x}\n{listed}{files}{}done\n",
-        std::process::id(),
-        thread_pointer(),
-        frames.text
-    );
-    let (new, record) = (dir.join("new"), dir.join("stop"));
+    let stop = Stop {
+        number: count,
+        moment,
+        process: std::process::id(),
+        machine: Machine::here().to_string(),
+        fields: listed,
+        files,
+        thread: thread_pointer() as u64,
+        frames: frames.all,
+    };
+    let text = stop.encode(version::RELEASE);
+    let (new, record) = (dir.join("new"), dir.join(RECORD));
     let written = std::fs::write(&new, text).and_then(|()| std::fs::rename(&new, &record));
     // Without a record nobody looks.
     if written.is_ok() {
@@ -200,15 +184,15 @@ pub(super) fn stop(moment: Moment) {
 
 /// Waits until the command lets stop `count` go on, or has gone.
 fn wait(dir: &Path, count: u64) {
-    let number = |name: &str| -> Option<u64> {
-        let text = std::fs::read_to_string(dir.join(name)).ok()?;
-        text.trim().parse().ok()
-    };
-    while number("go").is_none_or(|go| go < count) {
-        let command = number("command").map(|pid| PathBuf::from(format!("/proc/{pid}")));
-        if !command.is_some_and(|command| command.exists()) {
-            return;
-        }
+    let text = |name: &str| std::fs::read_to_string(dir.join(name)).unwrap_or_default();
+    let command = text(COMMAND);
+    let (command, machine) = command.split_once('\n').unwrap_or_default();
+    // Elsewhere this process cannot be looked at.
+    let is_here =
+        Machine::parse(machine).is_some_and(|other| Machine::here().has_the_processes_of(&other));
+    let command = PathBuf::from(format!("/proc/{command}"));
+    let may_go = || text(GO).parse::<u64>().is_ok_and(|go| go >= count);
+    while is_here && !may_go() && command.exists() {
         std::thread::sleep(PAUSE);
     }
 }
@@ -237,13 +221,9 @@ fn thread_pointer() -> usize {
     0
 }
 
-/// The registers that a called function must keep, by their numbers in DWARF, and which of them is the frame pointer.
-#[cfg(target_arch = "x86_64")]
-const KEPT: [c_int; 6] = [3, 6, 12, 13, 14, 15];
+/// The frame pointer is one of [`REGISTERS`].
 #[cfg(target_arch = "x86_64")]
 const FRAME_POINTER: c_int = 6;
-#[cfg(not(target_arch = "x86_64"))]
-const KEPT: [c_int; 11] = [19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29];
 #[cfg(not(target_arch = "x86_64"))]
 const FRAME_POINTER: c_int = 29;
 
@@ -259,11 +239,10 @@ unsafe extern "C" {
 
 /// The frames of this thread.
 struct Frames {
-    /// A line for each, the innermost first: the next instruction, what the unwinder says is the canonical address, which is that
-    /// of the frame before, the frame pointer, and the address of the values of its registers.
-    text: String,
+    /// The innermost is the first.
+    all: Vec<Frame>,
     /// The registers of each frame. They stay where they are while the command looks.
-    registers: Vec<[usize; KEPT.len()]>,
+    registers: Vec<[usize; REGISTERS.len()]>,
 }
 
 #[inline(never)]
@@ -277,7 +256,7 @@ fn frames() -> Frames {
                 _Unwind_GetIP(frame),
                 _Unwind_GetCFA(frame),
                 _Unwind_GetGR(frame, FRAME_POINTER),
-                KEPT.map(|register| _Unwind_GetGR(frame, register)),
+                REGISTERS.map(|register| _Unwind_GetGR(frame, c_int::from(register))),
             )
         };
         frames.registers.push(registers);
@@ -285,14 +264,17 @@ fn frames() -> Frames {
             .registers
             .last()
             .map_or(0, |last| last.as_ptr().addr());
+        frames.all.push(Frame {
+            instruction: ip as u64,
+            cfa: cfa as u64,
+            pointer: pointer as u64,
+            registers: place as u64,
+        });
         // Not zero ends the walk.
-        c_int::from(
-            writeln!(frames.text, "frame {ip:x} {cfa:x} {pointer:x} {place:x}").is_err()
-                || frames.registers.len() >= MOST_FRAMES,
-        )
+        c_int::from(frames.all.len() >= MOST_FRAMES)
     }
     let mut frames = Frames {
-        text: String::new(),
+        all: Vec::new(),
         registers: Vec::with_capacity(MOST_FRAMES),
     };
     // SAFETY: the unwinder calls `add` with the frames, during this call only.

@@ -17,6 +17,7 @@
 //! | [`filemap`] | a rank's completion record in the cache |
 //! | [`transfer`] | what a transfer daemon has to copy |
 //! | [`parity`] | the header of a redundancy file in the cache |
+//! | [`stop`] | a program's stop for a look at its memory, as lines of text |
 //! | [`files`] | the files of a rank, part of the last two |
 //!
 //! [`scheme`] is the table of redundancy schemes, which records and parameters name.
@@ -37,6 +38,7 @@ pub mod print;
 pub mod rank2file;
 pub mod scheme;
 pub mod ser;
+pub mod stop;
 pub mod summary;
 pub mod transfer;
 pub mod tree;

@@ -7,6 +7,7 @@ pub mod environment;
 pub mod holders;
 pub mod identity;
 pub mod launch;
+pub mod machine;
 pub mod manager;
 pub mod process;
 pub mod program;
@@ -18,4 +19,5 @@ pub use identity::{
     Lookup, PrefixPlace, Sourced, ValueSource, end_time, is_of_job, job_id, node_name, of_session,
     session_name, user_name,
 };
+pub use machine::Machine;
 pub use program::Heard;

@@ -42,6 +42,7 @@ const LISTS: &str = r#"
 #include <unistd.h>
 double u[100], work[40], half[60], once[30];
 int step = 1, steps = 7;
+static const char *form = "1 of scr-rs 0.1.0";
 static void stop(int number, const char *said)
 {
     char new[4096], record[4096], go[4096];
@@ -50,7 +51,13 @@ static void stop(int number, const char *said)
     snprintf(record, sizeof record, "%s/stop", dir);
     snprintf(go, sizeof go, "%s/go", dir);
     FILE *file = fopen(new, "w");
-    fprintf(file, "stop %d checkpoint 0\nprocess %d\n%sdone\n", number, (int)getpid(), said);
+    // Its machine is that of the command, which has told it.
+    char command[4096], machine[256] = "";
+    snprintf(command, sizeof command, "%s/command", dir);
+    FILE *told = fopen(command, "r");
+    if (!told || fscanf(told, "%*d\n%255[^\n]", machine) != 1) return;
+    fclose(told);
+    fprintf(file, "stops %s\nstop %d checkpoint\nprocess %d on %s\n%sdone\n", form, number, (int)getpid(), machine, said);
     fclose(file);
     rename(new, record);
     for (int gone = 0; gone < number; usleep(1000)) {
@@ -63,6 +70,7 @@ static void stop(int number, const char *said)
 int main(int argc, char **argv)
 {
     char said[4096] = "", path[2048];
+    if (argc > 1 && !strcmp(argv[1], "newer")) form = "2 of scr-rs 9.9.9";
     for (int i = 0; i < 30; i++) once[i] = i * i, u[i] = i;
     if (argc > 1 && !strcmp(argv[1], "files")) {
         FILE *file = fopen("rank_0", "w");
@@ -245,6 +253,21 @@ fn the_json_is_as_documented() {
         "{what}"
     );
     as_documented("scr rehearse --json", &[good, bad, refused]);
+}
+
+#[test]
+fn stops_of_another_release_are_refused_at_once() {
+    let site = Site::new();
+    if !site.compile(&["-g", "-O0"]) {
+        return;
+    }
+    // It would wait for ever.
+    let said = site.list(&["--limit", "600"], &["newer"]);
+    assert_eq!(said.code, 1, "{said:?}");
+    let own = format!("this scr, which is of scr-rs {}", env!("CARGO_PKG_VERSION"));
+    for words in ["linked with scr-rs 9.9.9", &own] {
+        assert!(said.err.contains(words), "{said:?}");
+    }
 }
 
 #[test]

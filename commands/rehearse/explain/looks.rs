@@ -4,25 +4,14 @@ use super::super::super::call::Failure;
 use super::super::Signals;
 use super::super::plan::Placement;
 use super::super::stage::{NODES, Stage, copy};
-use super::stops::{Held, Kind, Stopped};
+use super::stops::{Held, Stopped, Why};
 use scr_engine::Error;
+use scr_engine::format::stop::Moment;
 use scr_jobs::variables::image::{Difference, Image};
 use scr_jobs::variables::{Programs, Seen, Told};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-
-/// The reason why there is no explanation.
-pub(super) enum Why {
-    Unknown(String),
-    Failed(Failure),
-}
-
-impl From<Failure> for Why {
-    fn from(failure: Failure) -> Self {
-        Why::Failed(failure)
-    }
-}
 
 /// When the values of two runs are compared.
 #[derive(Debug, Clone)]
@@ -43,10 +32,10 @@ pub(super) enum Second {
 }
 
 impl Second {
-    fn has_come(&self, kind: Kind) -> bool {
+    fn has_come(&self, moment: Moment) -> bool {
         match self {
-            Second::Next(_) => matches!(kind, Kind::Checkpoint | Kind::End),
-            Second::End => kind == Kind::End,
+            Second::Next(_) => matches!(moment, Moment::Checkpoint | Moment::End),
+            Second::End => moment == Moment::End,
         }
     }
 }
@@ -126,15 +115,15 @@ impl<'a> Looks<'a> {
     fn follow_undisturbed(&mut self, held: &mut Held<'_>, moments: &Moments) -> Result<(), Why> {
         let (mut count, mut first) = (0, true);
         while let Some(ranks) = held.next(&mut self.signals)? {
-            let kind = ranks.first().map_or(Kind::End, |rank| rank.kind);
-            if kind == Kind::Checkpoint {
+            let moment = ranks.first().map_or(Moment::End, |rank| rank.moment);
+            if moment == Moment::Checkpoint {
                 count += 1;
             }
             if first && count == moments.count {
                 first = false;
                 self.first = self.keep(&ranks, "first")?;
                 self.keep_files()?;
-            } else if !first && moments.second.has_come(kind) {
+            } else if !first && moments.second.has_come(moment) {
                 self.later = self.keep(&ranks, "later")?;
                 return Ok(());
             }
@@ -167,9 +156,9 @@ impl<'a> Looks<'a> {
     ) -> Result<Option<Look>, Why> {
         let mut look: Option<Look> = None;
         while let Some(ranks) = held.next(&mut self.signals)? {
-            let kind = ranks.first().map_or(Kind::End, |rank| rank.kind);
+            let moment = ranks.first().map_or(Moment::End, |rank| rank.moment);
             match &mut look {
-                None if kind == Kind::Restored => {
+                None if moment == Moment::Restored => {
                     let mut found = Look {
                         restored: Vec::new(),
                         known: BTreeSet::new(),
@@ -183,7 +172,7 @@ impl<'a> Looks<'a> {
                     self.compare_restored(&ranks, put, &mut found)?;
                     look = Some(found);
                 }
-                Some(found) if moments.second.has_come(kind) => {
+                Some(found) if moments.second.has_come(moment) => {
                     for (rank, stopped) in ranks.iter().enumerate() {
                         let differ = self.compare(stopped, rank)?;
                         found
@@ -197,7 +186,7 @@ impl<'a> Looks<'a> {
                     return Ok(look);
                 }
                 // A program that does not restore begins from the beginning.
-                None if kind != Kind::Output => return Ok(None),
+                None if moment != Moment::Output => return Ok(None),
                 _ => {}
             }
             held.go()?;
@@ -252,15 +241,17 @@ impl<'a> Looks<'a> {
         Ok(found.map_err(Failure::from)?)
     }
 
-    fn keep(&mut self, ranks: &[Stopped], name: &str) -> Result<Vec<Image>, Failure> {
+    fn keep(&mut self, ranks: &[Stopped], name: &str) -> Result<Vec<Image>, Why> {
         let dir = self.beside("images");
-        std::fs::create_dir_all(&dir).map_err(|error| Error::io("create", &dir, error))?;
+        let made = std::fs::create_dir_all(&dir);
+        made.map_err(|error| Failure::from(Error::io("create", &dir, error)))?;
         let mut images = Vec::new();
         for (rank, stopped) in ranks.iter().enumerate() {
             let process = stopped.process()?;
             let seen = self.programs.look(&process, &stopped.thread);
             let path = dir.join(format!("{name}.{rank}"));
-            images.push(Image::take(&path, &process, seen.leaves)?);
+            let image = Image::take(&path, &process, seen.leaves);
+            images.push(image.map_err(Failure::from)?);
         }
         Ok(images)
     }

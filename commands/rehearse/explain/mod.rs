@@ -5,6 +5,7 @@
 //! variables become wrong. Then restarts follow in which suspects are put right, until the fewest are known with which the next
 //! checkpoint comes out right: that is the proof ([`search`]).
 
+mod forbidden;
 mod looks;
 mod search;
 pub(super) mod stops;
@@ -14,9 +15,10 @@ use super::super::call::{Failure, Invocation};
 use super::plan::Placement;
 use super::rehearsal::Rehearsal;
 use super::{Options, Signals, Stage, say};
-use looks::{Looks, Moments, Second, Why};
+use looks::{Looks, Moments, Second};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use stops::Why;
 
 /// Time of a restart that is looked at, beside ten times that of the undisturbed run.
 const AT_LEAST: Duration = Duration::from_secs(120);
@@ -76,6 +78,10 @@ impl Options {
                 }
             }
             Err(Why::Unknown(why)) => say(call, format_args!("no explanation: {why}"))?,
+            Err(Why::Forbidden(why)) => say(
+                call,
+                format_args!("no explanation: {why}. The verdict does not depend on it"),
+            )?,
             Err(Why::Failed(failure)) => return Err(failure),
         }
         Ok(())

@@ -1,6 +1,7 @@
 //! Finds the fewest variables with which a restart comes out right.
 
-use super::looks::{Found, Look, Looks, Moments, Second, Why};
+use super::looks::{Found, Look, Looks, Moments, Second};
+use super::stops::Why;
 use scr_jobs::variables::image::{Difference, How};
 use scr_jobs::variables::{Kind, Told};
 use std::collections::{BTreeMap, BTreeSet};

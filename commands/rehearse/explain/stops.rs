@@ -3,51 +3,62 @@
 use super::super::super::call::Failure;
 use super::super::super::run::Signals;
 use super::super::plan::Placement;
+use super::super::processes::{Rank, in_words, refusal};
 use super::super::stage::{STOPS, Stage};
-use scr_engine::Error;
+use super::forbidden;
+use scr_engine::format::stop::{COMMAND, GO, Moment, OtherForm, RECORD, Stop};
+use scr_engine::job::Machine;
 use scr_engine::system::process;
 use scr_engine::system::time::Instant;
+use scr_engine::{Error, version};
 use scr_jobs::variables::image::Listed;
 use scr_jobs::variables::{Frame, Process, Thread};
 use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::time::Duration;
 
-/// The library stops if this variable names a directory.
-pub(crate) const VARIABLE: &str = "SCR_REHEARSAL_STOPS";
-
 /// Time between two looks whether all ranks have stopped.
 const TICK: Duration = Duration::from_millis(5);
 
-/// Makes the directory of a rank that is about to be started; `None` if the program is not to stop.
+/// The reason why there is nothing to tell of the variables.
+pub(in super::super) enum Why {
+    Unknown(String),
+    /// The program cannot be looked at from here.
+    Forbidden(String),
+    Failed(Failure),
+}
+
+impl From<Failure> for Why {
+    fn from(failure: Failure) -> Self {
+        Why::Failed(failure)
+    }
+}
+
+/// Makes the directory of a rank that is about to be started; `None` if the program is not to stop, or runs on another machine
+/// than the command.
 pub(crate) fn prepare(stage: &Path, rank: usize) -> Result<Option<PathBuf>, Failure> {
     let stops = stage.join(STOPS);
-    let Ok(command) = std::fs::read_to_string(stops.join("command")) else {
+    let Ok(command) = std::fs::read_to_string(stops.join(COMMAND)) else {
         return Ok(None);
     };
+    let machine = command.lines().nth(1).and_then(Machine::parse);
+    if !machine.is_some_and(|machine| Machine::here().has_the_processes_of(&machine)) {
+        return Ok(None);
+    }
     let dir = stops.join(rank.to_string());
     let made = std::fs::create_dir_all(&dir).map_err(|error| Error::io("create", &dir, error));
-    let file = dir.join("command");
+    let file = dir.join(COMMAND);
     made.and_then(|()| {
         std::fs::write(&file, command).map_err(|error| Error::io("write", &file, error))
     })?;
     Ok(Some(dir))
 }
 
-/// The reason for a stop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) enum Kind {
-    Restored,
-    Checkpoint,
-    Output,
-    End,
-}
-
 /// A rank that has stopped.
 #[derive(Debug)]
 pub(in super::super) struct Stopped {
-    number: u64,
-    pub kind: Kind,
+    pub rank: usize,
+    pub moment: Moment,
     pub pid: u32,
     pub listed: Listed,
     /// The memory of each field, by its name.
@@ -58,103 +69,73 @@ pub(in super::super) struct Stopped {
 }
 
 impl Stopped {
-    /// Reads the record of a stop; `None` if it is not whole.
-    pub fn parse(text: &str) -> Option<Self> {
-        let mut lines = text.lines();
-        let mut words = lines.next()?.strip_prefix("stop ")?.split(' ');
-        let number = words.next()?.parse().ok()?;
-        let kind = match words.next()? {
-            "restored" => Kind::Restored,
-            "checkpoint" => Kind::Checkpoint,
-            "output" => Kind::Output,
-            _ => Kind::End,
-        };
-        let mut stopped = Stopped {
-            number,
-            kind,
-            pid: lines.next()?.strip_prefix("process ")?.parse().ok()?,
-            listed: Listed::default(),
-            fields: Vec::new(),
-            files: Vec::new(),
-            thread: Thread::default(),
-        };
-        for line in lines {
-            match line.split_once(' ') {
-                None if line == "done" => {
-                    stopped.listed.settle();
-                    stopped.settle_frames();
-                    return Some(stopped);
-                }
-                Some(("field", rest)) => stopped.field(rest)?,
-                Some(("file", path)) => stopped.files.push((String::new(), path.into())),
-                // Files come after all fields.
-                Some(("name", rest)) => {
-                    let field = stopped.fields.last_mut().map(|(name, _)| name);
-                    let file = stopped.files.last_mut().map(|(name, _)| name);
-                    *file.or(field)? = rest.to_string();
-                }
-                Some(("thread", rest)) => {
-                    stopped.thread.pointer = u64::from_str_radix(rest, 16).ok()?;
-                }
-                Some(("frame", rest)) => stopped.thread.frames.push(frame(rest)?),
-                _ => return None,
-            }
+    fn of(rank: usize, stop: Stop) -> Self {
+        let mut listed = Listed::default();
+        let mut fields = Vec::new();
+        for field in stop.fields {
+            let mut own = Listed::default();
+            own.add(field.address, field.size, &field.dims);
+            own.settle();
+            listed.add(field.address, field.size, &field.dims);
+            fields.push((field.name, own));
         }
-        None
-    }
-
-    /// The unwinder gives with each frame the canonical address of the frame that it has called.
-    fn settle_frames(&mut self) {
-        let frames = &mut self.thread.frames;
-        let outer: Vec<u64> = frames.iter().skip(1).map(|frame| frame.cfa).collect();
-        frames.truncate(outer.len());
-        for (frame, cfa) in frames.iter_mut().zip(outer) {
-            frame.stack = frame.cfa;
-            frame.cfa = cfa;
+        listed.settle();
+        // The unwinder gives with each frame the canonical address of the frame that it has called.
+        let outer = stop.frames.iter().skip(1);
+        let frames = stop.frames.iter().zip(outer).map(|(frame, outer)| Frame {
+            instruction: frame.instruction,
+            cfa: outer.cfa,
+            pointer: frame.pointer,
+            stack: frame.cfa,
+            registers: frame.registers,
+            ..Frame::default()
+        });
+        Stopped {
+            rank,
+            moment: stop.moment,
+            pid: stop.process,
+            listed,
+            fields,
+            files: (stop.files.into_iter())
+                .map(|(name, path)| (name, path.into()))
+                .collect(),
+            thread: Thread {
+                frames: frames.collect(),
+                pointer: stop.thread,
+            },
         }
-    }
-
-    fn field(&mut self, text: &str) -> Option<()> {
-        let (address, rest) = text.split_once(' ')?;
-        let address = u64::from_str_radix(address, 16).ok()?;
-        let numbers: Option<Vec<i64>> = rest.split(' ').map(|word| word.parse().ok()).collect();
-        let numbers = numbers?;
-        let (size, dims) = numbers.split_first()?;
-        let dims: Option<Vec<(u64, i64)>> = dims
-            .chunks(2)
-            .map(|pair| Some((u64::try_from(*pair.first()?).ok()?, *pair.get(1)?)))
-            .collect();
-        let (size, dims) = (u64::try_from(*size).ok()?, dims?);
-        let mut own = Listed::default();
-        own.add(address, size, &dims);
-        own.settle();
-        self.listed.add(address, size, &dims);
-        self.fields.push((String::new(), own));
-        Some(())
     }
 
     /// # Errors
     /// The memory cannot be read.
-    pub fn process(&self) -> Result<Process, Failure> {
+    pub fn process(&self) -> Result<Process, Why> {
         Process::open(self.pid).map_err(|error| {
-            Failure::said(format!(
-                "the memory of process {} cannot be looked at: {error}; containers and the setting kernel.yama.ptrace_scope can \
-                 forbid it",
-                self.pid
+            Why::Forbidden(format!(
+                "the memory of rank {} (process {}) cannot be looked at: {}",
+                self.rank,
+                self.pid,
+                forbidden::why(self.pid, &error)
             ))
         })
     }
 }
 
-fn frame(text: &str) -> Option<Frame> {
-    let mut words = text.split(' ');
-    let mut next = || u64::from_str_radix(words.next()?, 16).ok();
-    Some(Frame {
-        instruction: next()?,
-        cfa: next()?,
-        pointer: next()?,
-        registers: next()?,
-        ..Frame::default()
+/// The library of the program writes other records than this command reads.
+fn other_form(other: &OtherForm) -> Why {
+    let own = version::RELEASE;
+    Why::Forbidden(match &other.release {
+        Some(release) if release != own => format!(
+            "the program is linked with scr-rs {release}, whose stops this scr, which is of scr-rs {own}, cannot read: use the scr \
+             command of that release"
+        ),
+        Some(_) => format!(
+            "the program is linked with another build of scr-rs {own}, whose stops this scr cannot read: use the scr command of \
+             that build"
+        ),
+        None => format!(
+            "the program is linked with an scr-rs whose stops this scr, which is of scr-rs {own}, cannot read: use the scr command \
+             of the same release"
+        ),
     })
 }
 
@@ -163,6 +144,10 @@ pub(in super::super) struct Held<'a> {
     stage: &'a Stage,
     child: Child,
     ranks: usize,
+    /// Those that stop, as soon as all have been started.
+    here: Vec<usize>,
+    /// Those that run on other machines, and do not stop.
+    elsewhere: Vec<Rank>,
     /// Number of stops so far.
     count: u64,
     end: Instant,
@@ -177,22 +162,25 @@ impl<'a> Held<'a> {
     ) -> Result<Self, Failure> {
         let stops = stage.behind().join(STOPS);
         let _ = std::fs::remove_dir_all(&stops);
-        let file = stops.join("command");
+        let file = stops.join(COMMAND);
+        let command = format!("{}\n{}\n", process::id(), Machine::here());
         std::fs::create_dir_all(&stops)
-            .and_then(|()| std::fs::write(&file, process::id().to_string()))
+            .and_then(|()| std::fs::write(&file, command))
             .map_err(|error| Error::io("write", &file, error))?;
         let log = stage.behind().join(format!("output.{name}"));
         Ok(Held {
             stage,
             child: stage.start(place, &log)?,
             ranks: place.ranks(),
+            here: Vec::new(),
+            elsewhere: Vec::new(),
             count: 0,
             end: Instant::now() + limit,
         })
     }
 
     /// Waits until all ranks have stopped; `None` if the program has ended, or its time is over.
-    pub fn next(&mut self, signals: &mut Signals) -> Result<Option<Vec<Stopped>>, Failure> {
+    pub fn next(&mut self, signals: &mut Signals) -> Result<Option<Vec<Stopped>>, Why> {
         self.next_until(signals, self.end)
     }
 
@@ -201,11 +189,11 @@ impl<'a> Held<'a> {
         &mut self,
         signals: &mut Signals,
         end: Instant,
-    ) -> Result<Option<Vec<Stopped>>, Failure> {
+    ) -> Result<Option<Vec<Stopped>>, Why> {
         loop {
-            let all: Option<Vec<Stopped>> =
-                (0..self.ranks).map(|rank| self.stopped(rank)).collect();
-            if let Some(all) = all {
+            if self.find_ranks()?
+                && let Some(all) = self.all()?
+            {
                 self.count += 1;
                 return Ok(Some(all));
             }
@@ -214,9 +202,8 @@ impl<'a> Held<'a> {
             }
             if let Some((_, name)) = signals.end() {
                 self.finish()?;
-                return Err(Failure::said(format!(
-                    "{name} was received, so the launch was ended"
-                )));
+                let why = format!("{name} was received, so the launch was ended");
+                return Err(Failure::said(why).into());
             }
             signals.wait(TICK);
         }
@@ -228,25 +215,69 @@ impl<'a> Held<'a> {
 
     /// Number of ranks that have stopped, but for those that are at their end, which may be long before the others.
     pub fn waiting(&self) -> usize {
-        let stopped = (0..self.ranks).filter_map(|rank| self.stopped(rank));
-        stopped.filter(|stopped| stopped.kind != Kind::End).count()
+        let stopped = self.here.iter();
+        let stopped = stopped.filter_map(|rank| self.stopped(*rank).ok()?);
+        stopped
+            .filter(|stopped| stopped.moment != Moment::End)
+            .count()
+    }
+
+    /// The ranks that were not looked at.
+    pub fn elsewhere_in_words(&self) -> Option<String> {
+        let some = !self.elsewhere.is_empty();
+        some.then(|| in_words(&self.elsewhere, self.ranks))
     }
 
     fn rank_dir(&self, rank: usize) -> PathBuf {
         self.stage.behind().join(STOPS).join(rank.to_string())
     }
 
-    fn stopped(&self, rank: usize) -> Option<Stopped> {
-        let text = std::fs::read_to_string(self.rank_dir(rank).join("stop")).ok()?;
-        Stopped::parse(&text).filter(|stopped| stopped.number == self.count + 1)
+    /// Finds out which ranks stop. False as long as not all have been started.
+    fn find_ranks(&mut self) -> Result<bool, Why> {
+        if self.here.is_empty() {
+            let (elsewhere, are_all) = self.stage.elsewhere(self.ranks);
+            if elsewhere.len() == self.ranks {
+                return Err(Why::Unknown(refusal(&elsewhere, self.ranks)));
+            }
+            if are_all {
+                let is_here = |rank: &usize| elsewhere.iter().all(|one| one.number != *rank);
+                self.here = (0..self.ranks).filter(is_here).collect();
+                self.elsewhere = elsewhere;
+            }
+        }
+        Ok(!self.here.is_empty())
+    }
+
+    /// All ranks that stop, if they have stopped.
+    fn all(&self) -> Result<Option<Vec<Stopped>>, Why> {
+        let here = self.here.iter();
+        here.map(|rank| self.stopped(*rank)).collect()
+    }
+
+    fn stopped(&self, rank: usize) -> Result<Option<Stopped>, Why> {
+        let path = self.rank_dir(rank).join(RECORD);
+        let Ok(text) = std::fs::read_to_string(path) else {
+            return Ok(None);
+        };
+        let stop = Stop::decode(&text).map_err(|other| other_form(&other))?;
+        let (here, there) = (Machine::here(), Machine::parse(&stop.machine));
+        if let Some(there) = there.filter(|there| !here.has_the_processes_of(there)) {
+            return Err(Why::Forbidden(format!(
+                "the memory of rank {rank} cannot be looked at: it runs {}, and scr rehearse on {}; start scr rehearse in the same \
+                 container, or the container without process ids of its own",
+                here.in_words(&there),
+                here.host
+            )));
+        }
+        Ok((stop.number == self.count + 1).then(|| Stopped::of(rank, stop)))
     }
 
     /// Lets all ranks go on.
     pub fn go(&self) -> Result<(), Failure> {
-        for rank in 0..self.ranks {
+        for rank in self.here.iter().copied() {
             let (new, file) = (
                 self.rank_dir(rank).join("new.go"),
-                self.rank_dir(rank).join("go"),
+                self.rank_dir(rank).join(GO),
             );
             std::fs::write(&new, self.count.to_string())
                 .and_then(|()| std::fs::rename(&new, &file))
@@ -256,7 +287,7 @@ impl<'a> Held<'a> {
     }
 
     /// Lets all ranks go on, and waits until the program has ended, or its time is over.
-    pub fn go_to_end(&mut self, signals: &mut Signals) -> Result<(), Failure> {
+    pub fn go_to_end(&mut self, signals: &mut Signals) -> Result<(), Why> {
         self.go()?;
         while self.next(signals)?.is_some() {
             self.go()?;
@@ -277,13 +308,11 @@ mod tests {
 
     #[test]
     fn the_record_of_a_stop_is_read() {
-        let text = "stop 3 checkpoint 0\nprocess 77\nfield 1000 8 4 8\nname u\nfield 2000 8 3 16 2 256\nname the wind\n\
-                    file /cache/rank 0\nname ck.1/rank 0\nthread 7f00\nframe 1f 2e 3d 4c\nframe 4f 5e 6d 7c\ndone\n";
-        let stopped = Stopped::parse(text).unwrap();
-        assert_eq!(
-            (stopped.number, stopped.kind, stopped.pid),
-            (3, Kind::Checkpoint, 77)
-        );
+        let text = "stops 1 of scr-rs 0.1.0\nstop 3 checkpoint\nprocess 77 on node1 1:2\nfield 1000 8 4 8\nname u\n\
+                    field 2000 8 3 16 2 256\nname the wind\nfile /cache/rank 0\nname ck.1/rank 0\nthread 7f00\n\
+                    frame 1f 2e 3d 4c\nframe 4f 5e 6d 7c\ndone\n";
+        let stopped = Stopped::of(0, Stop::decode(text).unwrap());
+        assert_eq!((stopped.moment, stopped.pid), (Moment::Checkpoint, 77));
         let listed = |address| stopped.listed.has(address);
         assert!(listed(0x1000) && listed(0x101f) && !listed(0x1020));
         assert!(listed(0x2010) && !listed(0x2008) && listed(0x2100) && !listed(0x2200));
@@ -298,7 +327,5 @@ mod tests {
         };
         assert_eq!((frame.cfa, frame.stack, frame.pointer), (0x5e, 0x2e, 0x3d));
         assert_eq!(thread.pointer, 0x7f00);
-        assert!(Stopped::parse(text.strip_suffix("done\n").unwrap()).is_none());
-        assert!(Stopped::parse("").is_none());
     }
 }

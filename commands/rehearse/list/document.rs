@@ -11,6 +11,7 @@ pub(super) fn document(found: &Found) -> impl Serialize {
     let all = found.table.sorted(found.lists).into_iter();
     object! {
         ranks: found.ranks,
+        elsewhere: found.elsewhere.clone(),
         first: found.first.clone(),
         second: found.second.clone(),
         debug_information: found.told == Told::Debug,

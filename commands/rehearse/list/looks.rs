@@ -2,13 +2,14 @@
 
 use super::super::super::call::Failure;
 use super::super::Signals;
-use super::super::explain::stops::{Held, Kind, Stopped};
+use super::super::explain::stops::{Held, Stopped, Why};
 use super::super::plan::Placement;
 use super::super::rehearsal::last_words_in;
 use super::super::seen::Sessions;
 use super::super::stage::Stage;
 use super::files::{Budget, InFile};
 use super::table::{Seen, Table};
+use scr_engine::format::stop::Moment;
 use scr_engine::system::time::Instant;
 use scr_jobs::variables::{self, Programs, Share, Told};
 use std::time::Duration;
@@ -22,7 +23,9 @@ const TO_STOP: Duration = Duration::from_secs(60);
 /// What was seen of a program's variables.
 pub(super) struct Found {
     pub table: Table,
+    /// Number of ranks that were looked at, and in words those that were not.
     pub ranks: usize,
+    pub elsewhere: Option<String>,
     /// The checkpoint after which it was looked at, and the one that followed, or the end of the run; `None` if neither was
     /// reached.
     pub first: String,
@@ -62,10 +65,19 @@ pub(super) fn look(
     } else {
         String::new()
     };
-    found?.ok_or_else(|| match look.why_not(in_time) {
-        Ok(why) => Failure::said(format!("{why}{words}")),
-        Err(failure) => failure,
-    })
+    match found {
+        Ok(Some(found)) => Ok(found),
+        Ok(None) => Err(look.why_not(in_time).map_or_else(
+            |failure| failure,
+            |why| Failure::said(format!("{why}{words}")),
+        )),
+        Err(Why::Failed(failure)) => Err(failure),
+        Err(Why::Unknown(why)) => Err(Failure::said(why)),
+        // With the other options nothing is looked at.
+        Err(Why::Forbidden(why)) => Err(Failure::said(format!(
+            "{why}. Without --list, scr rehearse kills the program, restarts it and compares its checkpoints"
+        ))),
+    }
 }
 
 struct Look<'a> {
@@ -79,24 +91,26 @@ struct Look<'a> {
 }
 
 impl Look<'_> {
-    fn follow(&mut self, held: &mut Held<'_>) -> Result<Option<Found>, Failure> {
+    fn follow(&mut self, held: &mut Held<'_>) -> Result<Option<Found>, Why> {
         let mut found: Option<Found> = None;
         while let Some(stopped) = self.next(held)? {
-            let kind = stopped.first().map_or(Kind::End, |rank| rank.kind);
+            let moment = stopped.first().map_or(Moment::End, |rank| rank.moment);
             match &mut found {
-                None if kind == Kind::Checkpoint => {
+                None if moment == Moment::Checkpoint => {
                     let name = self.checkpoint()?;
-                    found = Some(self.first(&stopped, name)?);
+                    let mut first = self.first(&stopped, name)?;
+                    first.elsewhere = held.elsewhere_in_words();
+                    found = Some(first);
                 }
-                None if kind == Kind::End => return Ok(None),
-                Some(found) if matches!(kind, Kind::Checkpoint | Kind::End) => {
-                    found.second = Some(match kind {
-                        Kind::Checkpoint => self.checkpoint()?,
+                None if moment == Moment::End => return Ok(None),
+                Some(found) if matches!(moment, Moment::Checkpoint | Moment::End) => {
+                    found.second = Some(match moment {
+                        Moment::Checkpoint => self.checkpoint()?,
                         _ => "the end of the run".into(),
                     });
                     self.second(&stopped, found)?;
                     // At its end a program may have freed what it had.
-                    if kind == Kind::Checkpoint {
+                    if moment == Moment::Checkpoint {
                         found.table.settle();
                     }
                     break;
@@ -109,7 +123,7 @@ impl Look<'_> {
     }
 
     /// Waits until all ranks have stopped; `None` if the program has ended, or its time is over.
-    fn next(&mut self, held: &mut Held<'_>) -> Result<Option<Vec<Stopped>>, Failure> {
+    fn next(&mut self, held: &mut Held<'_>) -> Result<Option<Vec<Stopped>>, Why> {
         let mut partly = None;
         loop {
             let now = Instant::now();
@@ -124,10 +138,11 @@ impl Look<'_> {
             if waiting == 0 {
                 partly = None;
             } else if *partly.get_or_insert(now) + TO_STOP < now {
-                return Err(Failure::said(format!(
+                let why = format!(
                     "{waiting} of {} ranks have written a checkpoint; only programs in which all do can be looked at",
                     self.ranks
-                )));
+                );
+                return Err(Failure::said(why).into());
             }
         }
     }
@@ -149,10 +164,11 @@ impl Look<'_> {
         Ok(last.map_or("a checkpoint".into(), |last| last.name.clone()))
     }
 
-    fn first(&mut self, stopped: &[Stopped], first: String) -> Result<Found, Failure> {
+    fn first(&mut self, stopped: &[Stopped], first: String) -> Result<Found, Why> {
         let mut found = Found {
             table: Table::default(),
-            ranks: self.ranks,
+            ranks: stopped.len(),
+            elsewhere: None,
             first,
             second: None,
             lists: stopped.iter().any(|rank| !rank.listed.is_empty()),
@@ -165,27 +181,23 @@ impl Look<'_> {
             let exe = std::fs::read_link(format!("/proc/{}/exe", rank.pid));
             found.told = exe.map_or(Told::Nothing, |exe| self.programs.told(&exe));
         }
-        for (rank, stopped) in stopped.iter().enumerate() {
-            self.look_at(rank, stopped, &mut found)?;
+        for stopped in stopped {
+            self.look_at(stopped, &mut found)?;
         }
         found.cut_files = self.budget.is_spent();
         if found.table.is_empty() {
-            return Err(Failure::said(match found.told {
+            let why = match found.told {
                 Told::Nothing => {
                     "the program is stripped, so its variables have no names; link it without -s, and compile it with -g"
                 }
                 _ => "the program has no variables that can be seen",
-            }));
+            };
+            return Err(Failure::said(why).into());
         }
         Ok(found)
     }
 
-    fn look_at(
-        &mut self,
-        rank: usize,
-        stopped: &Stopped,
-        found: &mut Found,
-    ) -> Result<(), Failure> {
+    fn look_at(&mut self, stopped: &Stopped, found: &mut Found) -> Result<(), Why> {
         let process = stopped.process()?;
         let variables::Seen { leaves, cut, .. } = self.programs.look(&process, &stopped.thread);
         found.cut |= cut;
@@ -212,13 +224,13 @@ impl Look<'_> {
                 fields: fields(stopped, leaf, share),
                 in_file,
             };
-            found.table.add(rank, &seen);
+            found.table.add(stopped.rank, &seen);
         }
         Ok(())
     }
 
-    fn second(&mut self, stopped: &[Stopped], found: &mut Found) -> Result<(), Failure> {
-        for (rank, stopped) in stopped.iter().enumerate() {
+    fn second(&mut self, stopped: &[Stopped], found: &mut Found) -> Result<(), Why> {
+        for stopped in stopped {
             let process = stopped.process()?;
             for leaf in self.programs.look(&process, &stopped.thread).leaves {
                 let leaf = leaf.fitted(&stopped.listed);
@@ -229,7 +241,7 @@ impl Look<'_> {
                         fields: fields(stopped, &leaf, &share),
                         in_file: InFile::No,
                     };
-                    found.table.compare(rank, &seen);
+                    found.table.compare(stopped.rank, &seen);
                 }
             }
         }

@@ -15,6 +15,9 @@ const LONGEST: usize = 60;
 
 pub(super) fn lines(found: &Found) -> Vec<Line> {
     let mut text = vec![looked_at(found)];
+    if let Some(elsewhere) = &found.elsewhere {
+        text.push(format!("  {elsewhere}, where no memory can be looked at"));
+    }
     if found.told == Told::Symbols {
         text.push("  it has no debug information, so types are not known, and of pointers only what is of malloc: compile it with -g".into());
     }
