@@ -23,7 +23,19 @@ pub struct Writer {
     buffer: Vec<u8>,
     /// Learns of the bytes that were written.
     watch: Box<dyn Watch>,
+    /// Checksum of all bytes before the buffer.
+    crc: Hasher,
     /// The fields so far.
+    pub fields: Vec<Stored>,
+}
+
+/// A file that was written.
+pub struct Written {
+    /// The open file.
+    pub file: Box<dyn File>,
+    /// CRC32 (IEEE) of all of it, from memory.
+    pub crc: u32,
+    /// Its fields.
     pub fields: Vec<Stored>,
 }
 
@@ -37,6 +49,7 @@ impl Writer {
             begin: 0,
             buffer,
             watch,
+            crc: Hasher::new(),
             fields: Vec::new(),
         }
     }
@@ -48,6 +61,7 @@ impl Writer {
 
     fn flush(&mut self) -> Result<()> {
         if !self.buffer.is_empty() {
+            self.crc.update(&self.buffer);
             self.file.write_at(self.begin, &self.buffer)?;
             self.watch.moved(self.buffer.len() as u64);
             self.begin = self.end();
@@ -123,6 +137,7 @@ impl Writer {
             self.begin += length;
             done += length;
         }
+        self.crc.combine(&sums.all);
         Ok(())
     }
 
@@ -159,7 +174,7 @@ impl Writer {
         (rank, ranks): (u64, u64),
         list: u64,
         same_counts: bool,
-    ) -> Result<Vec<Stored>> {
+    ) -> Result<Written> {
         self.pad(self.end().next_multiple_of(ENDS))?;
         let fields = std::mem::take(&mut self.fields);
         let table = Table {
@@ -174,7 +189,11 @@ impl Writer {
         self.flush()?;
         // This file may have been written over that of an older checkpoint, which may have been longer.
         self.file.set_size(self.begin)?;
-        Ok(table.fields)
+        Ok(Written {
+            file: self.file,
+            crc: self.crc.finalize(),
+            fields: table.fields,
+        })
     }
 }
 
