@@ -92,7 +92,9 @@ fn write(
     }
     let comm = session.comm();
     let me = (comm.rank() as u64, comm.size() as u64);
-    writer.finish(me, lists.names, common.same_counts)?;
+    let written = writer.finish(me, lists.names, common.same_counts)?;
+    let name = session.open_name().cloned().unwrap_or_default();
+    session.library_wrote(&file_of(&name, me.0), written.crc, written.file);
     Ok(())
 }
 
@@ -127,7 +129,8 @@ fn begin(session: &mut Session) -> Result<Writer> {
     let path = session.in_prefix(&file_of(&name, rank));
     let path = session.route(&path)?;
     session.reuse_file(|dataset| file_of(dataset, rank), &path);
-    let file = session.files().rewrite(&path, FILE_MODE)?;
+    let mut file = session.files().rewrite(&path, FILE_MODE)?;
+    session.use_kept(&mut *file);
     Ok(Writer::new(file, rank, ranks, session.signs()))
 }
 

@@ -47,7 +47,9 @@ fn write(dir: &Path) -> PathBuf {
     writer
         .put(count, &[], Some(&Slice::new(&mut [-1i64])))
         .unwrap();
-    writer.finish((2, 5), 0x1122_3344_5566_7788, true).unwrap();
+    let written = writer.finish((2, 5), 0x1122_3344_5566_7788, true).unwrap();
+    let content = std::fs::read(&path).unwrap();
+    assert_eq!(crc32fast::hash(&content), written.crc);
     path
 }
 

@@ -24,10 +24,22 @@ pub struct Writer {
     buffer: Vec<u8>,
     /// Learns of the bytes that were written.
     watch: Box<dyn Watch>,
+    /// Checksum of all bytes before the buffer.
+    crc: Hasher,
     /// The fields so far.
     pub fields: Vec<Stored>,
     /// The index lists so far.
     pub indices: Vec<OwnList>,
+}
+
+/// A file that was written.
+pub struct Written {
+    /// The open file.
+    pub file: Box<dyn File>,
+    /// CRC32 (IEEE) of all of it, from memory.
+    pub crc: u32,
+    /// Its fields.
+    pub fields: Vec<Stored>,
 }
 
 impl Writer {
@@ -40,6 +52,7 @@ impl Writer {
             begin: 0,
             buffer,
             watch,
+            crc: Hasher::new(),
             fields: Vec::new(),
             indices: Vec::new(),
         }
@@ -52,6 +65,7 @@ impl Writer {
 
     fn flush(&mut self) -> Result<()> {
         if !self.buffer.is_empty() {
+            self.crc.update(&self.buffer);
             self.file.write_at(self.begin, &self.buffer)?;
             self.watch.moved(self.buffer.len() as u64);
             self.begin = self.end();
@@ -137,6 +151,7 @@ impl Writer {
             self.begin += length;
             done += length;
         }
+        self.crc.combine(&sums.all);
         Ok(())
     }
 
@@ -173,7 +188,7 @@ impl Writer {
         (rank, ranks): (u64, u64),
         list: u64,
         same_counts: bool,
-    ) -> Result<Vec<Stored>> {
+    ) -> Result<Written> {
         self.pad(self.end().next_multiple_of(ENDS))?;
         let fields = std::mem::take(&mut self.fields);
         let table = Table {
@@ -188,7 +203,11 @@ impl Writer {
         self.flush()?;
         // This file may have been written over that of an older checkpoint, which may have been longer.
         self.file.set_size(self.begin)?;
-        Ok(table.fields)
+        Ok(Written {
+            file: self.file,
+            crc: self.crc.finalize(),
+            fields: table.fields,
+        })
     }
 }
 

@@ -33,6 +33,7 @@ impl Session {
         let recorded = self.flush().look_after(Call::Finalize);
         let flushed = self.flush_newest();
         self.cached.leave_to_next_run(&self.run);
+        self.fields.kept.clear();
         self.cached.deletion().finish();
         self.locks.remove_empty_directories(&self.run);
         self.state = State::Uninit;

@@ -4,11 +4,12 @@ use super::run::Run;
 use super::state::Call;
 use crate::format::Name;
 use crate::messages::{AFTER_REFUSED_RESTART, WOULD_OVERWRITE};
+use crate::store::KeptFiles;
 use crate::{Error, Result};
 use std::collections::BTreeSet;
 
-/// All ranks have the same values, except for `parts`.
-#[derive(Debug, Default)]
+/// All ranks have the same values, except for `parts` and `kept`.
+#[derive(Default)]
 pub struct FieldsState {
     /// A number of this rank's boxes in wholes, if the parts of all ranks were found to make up the wholes.
     parts: Option<u64>,
@@ -17,6 +18,8 @@ pub struct FieldsState {
     /// Names of checkpoints whose fields differ from those that the program has listed. They are
     /// good.
     unfit: BTreeSet<Name>,
+    /// This rank's files of the checkpoints that are in the cache.
+    pub(super) kept: KeptFiles,
 }
 
 impl FieldsState {

@@ -4,18 +4,31 @@
 //! Closed descriptors are not filled with /dev/null: a program may close one, and then open its own file in its place.
 
 use super::retry::retry_on_intr;
+use crate::system::time::sleep;
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
-use rustix::io::fcntl_dupfd_cloexec;
+use rustix::io::{Errno, fcntl_dupfd_cloexec};
+use std::time::Duration;
 
 /// The lowest descriptor that has no meaning of its own.
 const LOWEST: i32 = 3;
 
-/// Opens a file, again if a signal comes, under a descriptor that is not the program's.
+/// Opens a file, again if a signal comes, under a descriptor that is not the program's. Files are opened without
+/// blocking, and then the system refuses one of which another process has a lease; this waits for a moment.
 pub(super) fn opened(
-    open: impl FnMut() -> rustix::io::Result<OwnedFd>,
+    mut open: impl FnMut() -> rustix::io::Result<OwnedFd>,
 ) -> rustix::io::Result<OwnedFd> {
-    let fd = retry_on_intr(open)?;
+    const TRIES: u32 = 1000;
+    let mut tried = 0;
+    let fd = loop {
+        match retry_on_intr(&mut open) {
+            Err(Errno::AGAIN) if tried < TRIES => {
+                tried += 1;
+                sleep(Duration::from_millis(1));
+            }
+            other => break other?,
+        }
+    };
     if fd.as_raw_fd() < LOWEST {
         return fcntl_dupfd_cloexec(&fd, LOWEST);
     }

@@ -2,6 +2,8 @@
 
 use super::attributes::{self, allocated};
 use super::failure::{failed, refused};
+use super::kept::KeptFile;
+use super::mapping::{self, Mapping, TMPFS};
 use super::retry::retry_on_intr;
 use super::size_limit::{failed_in_limit, limited};
 use super::{File, Refused, Stat};
@@ -19,6 +21,8 @@ use std::path::{Path, PathBuf};
 /// report success the next time. So every later call returns that first error.
 pub(super) struct PosixFile {
     fd: OwnedFd,
+    /// There if the file was kept open since it was written before.
+    mapping: Option<Mapping>,
     path: PathBuf,
     failure: RefCell<Option<Error>>,
 }
@@ -27,6 +31,7 @@ impl PosixFile {
     pub(super) fn new(fd: OwnedFd, path: &Path) -> Self {
         PosixFile {
             fd,
+            mapping: None,
             path: path.to_path_buf(),
             failure: RefCell::new(None),
         }
@@ -40,9 +45,41 @@ impl PosixFile {
         self.failure.borrow().clone().map_or(Ok(()), Err)
     }
 
-    fn keep(&self, error: Error) -> Error {
+    fn keep_failure(&self, error: Error) -> Error {
         *self.failure.borrow_mut() = Some(error.clone());
         error
+    }
+
+    /// Writes all of `data` by system calls.
+    fn write(&self, offset: u64, data: &[u8]) -> Result<()> {
+        let mut done = 0;
+        while let Some(rest) = data.get(done..).filter(|rest| !rest.is_empty()) {
+            let at = offset.saturating_add(done as u64);
+            let error = match limited(|| retry_on_intr(|| pwrite(&self.fd, rest, at))) {
+                Ok(0) => refused("write", &self.path, Errno::IO, "the system wrote 0 bytes"),
+                Ok(count) => {
+                    done += count;
+                    continue;
+                }
+                Err(errno) => failed_in_limit("write", &self.path, errno),
+            };
+            return Err(self.keep_failure(error));
+        }
+        Ok(())
+    }
+
+    /// Stores the whole lines in the middle of `data` through the mapping, and returns the bytes before them, and those
+    /// from their end. All is before if there is no mapping, or the file cannot be stored to now.
+    pub(super) fn store<'a>(&self, offset: u64, data: &'a [u8]) -> (&'a [u8], &'a [u8]) {
+        let stored = self.mapping.as_ref().and_then(|mapping| {
+            let part = mapping.part(offset, data.len())?;
+            let (before, rest) = data.split_at_checked(part.start)?;
+            let (middle, after) = rest.split_at_checked(part.len())?;
+            let place = offset.saturating_add(part.start as u64);
+            let stored = mapping.store(self.fd.as_fd(), place, middle);
+            stored.then_some((before, after))
+        });
+        stored.unwrap_or((data, &[]))
     }
 }
 
@@ -75,20 +112,10 @@ impl File for PosixFile {
 
     fn write_at(&self, offset: u64, data: &[u8]) -> Result<()> {
         self.check()?;
-        let mut done = 0;
-        while let Some(rest) = data.get(done..).filter(|rest| !rest.is_empty()) {
-            let at = offset.saturating_add(done as u64);
-            let error = match limited(|| retry_on_intr(|| pwrite(&self.fd, rest, at))) {
-                Ok(0) => refused("write", &self.path, Errno::IO, "the system wrote 0 bytes"),
-                Ok(count) => {
-                    done += count;
-                    continue;
-                }
-                Err(errno) => failed_in_limit("write", &self.path, errno),
-            };
-            return Err(self.keep(error));
-        }
-        Ok(())
+        let (before, after) = self.store(offset, data);
+        self.write(offset, before)?;
+        let end = offset.saturating_add(data.len() as u64);
+        self.write(end - after.len() as u64, after)
     }
 
     fn allocate(&self, size: u64) -> Result<()> {
@@ -149,7 +176,7 @@ impl File for PosixFile {
     fn sync(&self) -> Result<()> {
         self.check()?;
         let synced = retry_on_intr(|| fsync(&self.fd));
-        synced.map_err(|errno| self.keep(failed("sync", &self.path, errno)))
+        synced.map_err(|errno| self.keep_failure(failed("sync", &self.path, errno)))
     }
 
     fn restore(&self, stat: &Stat) -> Result<Refused> {
@@ -163,10 +190,34 @@ impl File for PosixFile {
         self.check()?;
         Ok(self.fd.as_fd())
     }
+
+    fn keep(self: Box<Self>) -> Option<KeptFile> {
+        let good = self.check().is_ok() && mapping::helps(self.fd.as_fd());
+        good.then_some(KeptFile {
+            fd: self.fd,
+            mapping: self.mapping,
+        })
+    }
+
+    fn take_over(&mut self, kept: KeptFile) -> Option<KeptFile> {
+        let size = match (fstat(&self.fd), fstat(&kept.fd)) {
+            (Ok(new), Ok(old)) if (new.st_dev, new.st_ino) == (old.st_dev, old.st_ino) => {
+                u64::try_from(old.st_size).unwrap_or(0)
+            }
+            _ => return Some(kept),
+        };
+        // Only a file that is open once can be stored to.
+        self.fd = kept.fd;
+        let long_enough = |mapping: &Mapping| mapping.length() >= size;
+        self.mapping = kept.mapping.filter(long_enough);
+        if self.mapping.is_none() {
+            self.mapping = Mapping::new(self.fd.as_fd()).ok();
+        }
+        None
+    }
 }
 
 const EXT: u64 = 0xef53;
-const TMPFS: u64 = 0x0102_1994;
 
 /// True if a file system may copy within itself faster than bytes are read and written: by sharing
 /// blocks, or in a server. Ext4 and tmpfs copy in memory, which took longer by a quarter and by a

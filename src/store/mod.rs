@@ -11,8 +11,13 @@ mod failure;
 mod file;
 mod forward;
 mod holes;
+mod kept;
+mod lease;
 mod lock;
 mod lock_directory;
+mod mapping;
+#[cfg(test)]
+mod mapping_tests;
 pub mod posix;
 mod private;
 mod retry;
@@ -25,6 +30,7 @@ pub mod write_behind;
 
 pub use descriptor::beyond_standard;
 pub use holes::{reach, write_with_holes};
+pub use kept::{KeptFile, KeptFiles};
 pub use lock::{LockAttempt, wait_for_lock, without_locks};
 pub use lock_directory::{NAME as LOCK_DIRECTORY, lock_by_directory};
 pub use posix::sync_fs_tells_errors;
@@ -167,6 +173,14 @@ pub trait File: Send {
     /// # Errors
     /// The file cannot be read.
     fn descriptor(&self) -> Result<BorrowedFd<'_>>;
+    /// The open file, if writing over it again is faster through it than through a new one. Else it is closed.
+    fn keep(self: Box<Self>) -> Option<KeptFile> {
+        None
+    }
+    /// Goes on with what was kept open. Gives it back if that is another file than this one.
+    fn take_over(&mut self, kept: KeptFile) -> Option<KeptFile> {
+        Some(kept)
+    }
 }
 
 /// A lock, held until it is dropped or the process dies.

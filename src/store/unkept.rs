@@ -2,7 +2,7 @@
 //! files. Such a refusal is noted, and reported once. A file system may also refuse to reserve space, or to begin
 //! early with a sync. Such a refusal costs time at most.
 
-use super::{Durability, File, Files, Lock, Refused, Space, Stat};
+use super::{Durability, File, Files, KeptFile, Lock, Refused, Space, Stat};
 use crate::messages::NOT_KEPT;
 use crate::system::sync::{Mutex, MutexGuard};
 use crate::{Error, Result, forward};
@@ -163,6 +163,14 @@ impl File for NotingFile {
             }
             other => other,
         }
+    }
+
+    fn keep(self: Box<Self>) -> Option<KeptFile> {
+        self.inner.keep()
+    }
+
+    fn take_over(&mut self, kept: KeptFile) -> Option<KeptFile> {
+        self.inner.take_over(kept)
     }
 
     /// An early sync only saves time. An error of the disk comes again in the sync.

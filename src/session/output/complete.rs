@@ -388,7 +388,10 @@ fn list_files(run: &Run, open: &OpenDataset) -> Result<Local<Vec<FileMeta>>> {
         let what = match stat {
             Ok(Some(stat)) if stat.kind == FileKind::File => {
                 let name = Name::from(relative.as_path());
-                list.push(FileMeta::new(name, original.clone(), &stat));
+                list.push(FileMeta {
+                    crc: open.checksums.get(relative).copied(),
+                    ..FileMeta::new(name, original.clone(), &stat)
+                });
                 continue;
             }
             Ok(Some(stat)) if stat.kind == FileKind::Directory => format!(

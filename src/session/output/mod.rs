@@ -39,6 +39,8 @@ pub(super) struct OpenDataset {
     pub target: Target,
     /// Files by path relative to the prefix directory, with the names that the program used.
     pub files: BTreeMap<PathBuf, Name>,
+    /// Checksums of those of them that the library has written, by the same path.
+    pub checksums: BTreeMap<PathBuf, u32>,
     /// Directories that were made for them, by path relative to the prefix directory.
     pub directories: BTreeSet<PathBuf>,
     /// The library writes its files, and removes them if it fails.
@@ -196,6 +198,7 @@ impl Session {
         let call = request.call;
         let open = self.state.allow(call)?;
         self.count_call();
+        self.fields.kept.drop_removed();
         let mut started = self.try_start(&request);
         while matches!(started, Ok(false)) {
             started = self.try_start(&request);
@@ -361,6 +364,7 @@ impl Session {
             dataset,
             target,
             files: BTreeMap::new(),
+            checksums: BTreeMap::new(),
             directories: BTreeSet::new(),
             of_library: request.file.is_some(),
             evicted,
@@ -414,6 +418,8 @@ impl Session {
             last_run.limit_bypass(run, &self.cached, store, &dataset.name);
         }
         if tight {
+            // The space of a deleted file becomes free when nobody has it open.
+            self.fields.kept.clear();
             self.cached.deletion().finish();
             run.comm.barrier()?;
         }

@@ -9,6 +9,7 @@ use crate::session::datasets::other_ranks::OtherRanks;
 use crate::session::output::OpenDataset;
 use crate::session::run::Run;
 use crate::session::state::{Call, State};
+use crate::store::File;
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
 
@@ -60,6 +61,30 @@ impl Session {
     pub fn reuse_file(&mut self, name_in: impl Fn(&Name) -> PathBuf, path: &Path) {
         if let Some(open) = &mut self.open {
             open.reuse_file(&self.run, &self.cwd, name_in, path);
+        }
+    }
+
+    /// Lets `file`, which was opened to write over [`Session::reuse_file`], use what was kept open of it. Local.
+    pub fn use_kept(&mut self, file: &mut dyn File) {
+        self.fields.kept.hand_over(file);
+    }
+
+    /// The library has written the file `name` of the open dataset, and knows its checksum. In the cache that is
+    /// recorded, so no thread reads the file for it. The file is kept open if a later dataset is written over it. Local.
+    pub fn library_wrote(&mut self, name: &Path, crc: u32, file: Box<dyn File>) {
+        let path = self.in_prefix(name);
+        let Some(open) = self
+            .open
+            .as_mut()
+            .filter(|o| !o.target.location.is_bypass())
+        else {
+            return;
+        };
+        if let Ok(relative) = self.run.prefix.relative(&path, &self.cwd) {
+            open.checksums.insert(relative, crc);
+        }
+        if !self.run.settings.crc_on_delete {
+            self.fields.kept.add(file);
         }
     }
 }

@@ -3,6 +3,8 @@
 use super::{load, own, save};
 use crate::site::{Rank, Site, nodes};
 use scr::fields::{List, Pass};
+use scr::format::filemap::Filemap;
+use scr::store::posix::Posix;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
@@ -61,6 +63,83 @@ fn the_fields_of_an_evicted_checkpoint_are_written_over() {
             assert_ne!(old, new);
             assert_eq!(restored(rank, 20).as_deref(), Some("ck.7"));
         });
+    }
+}
+
+/// Lines of this process's mappings that have a file of fields of this site.
+fn mapped(site: &Site) -> usize {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    let here = site.node("n0").display().to_string();
+    let is_fields = |line: &&str| line.contains(&here) && line.contains(".fields");
+    maps.lines().filter(is_fields).count()
+}
+
+/// In a store on tmpfs. What removes the files meanwhile costs nothing but those files.
+#[test]
+fn files_that_are_written_over_stay_mapped_as_long_as_they_are_in_the_cache() {
+    let site = Site::in_memory()
+        .set("SCR_CACHE_SIZE", "2")
+        .set("SCR_COPY_TYPE", "SINGLE")
+        .set("SCR_FLUSH", "0");
+    let is_tmpfs = site.node("n0").starts_with("/dev/shm");
+    if !is_tmpfs || !cfg!(target_arch = "x86_64") {
+        println!("skipped: files are mapped on tmpfs and x86-64 only");
+        return;
+    }
+    let counts = [300_000, 280_000, 300_000, 310_000, 250_000, 320_000];
+    site.run(&nodes(1), |rank| {
+        let mut number = 0;
+        let mut write = |rank: &mut Rank, count| {
+            inode_of(rank, &format!("ck.{number}"), count);
+            number += 1;
+            mapped(&site)
+        };
+        let now: Vec<usize> = counts.iter().map(|count| write(rank, *count)).collect();
+        assert_eq!(now, [0, 0, 1, 2, 2, 2]);
+        // As by `scr clean`: all datasets go.
+        let cache = site.cache("n0");
+        for entry in std::fs::read_dir(cache).unwrap() {
+            let path = entry.unwrap().path();
+            if path.to_string_lossy().contains("scr.dataset.") {
+                std::fs::remove_dir_all(path).unwrap();
+            }
+        }
+        assert_eq!(write(rank, 330_000), 0);
+        assert_eq!(restored(rank, 330_000).as_deref(), Some("ck.6"));
+        rank.finalize().unwrap();
+        assert_eq!(mapped(&site), 0);
+    });
+}
+
+/// The library has them when it has written the fields, so no thread reads these again. Each is that of the file.
+#[test]
+fn the_checksums_of_fields_are_in_the_record_when_the_checkpoint_counts() {
+    for scheme in ["SINGLE", "XOR"] {
+        let site = Site::new()
+            .set("SCR_COPY_TYPE", scheme)
+            .set("SCR_FLUSH", "0");
+        let sums = site.run(&nodes(2), |rank| {
+            let mut data: Vec<f64> = (0..200_000).map(f64::from).collect();
+            let me = rank.rank as i32;
+            save(rank, "ck.1", |list| {
+                own(list, "small", &mut [me; 3])?;
+                own(list, "large", &mut data)?;
+                own(list, "last", &mut [7u8])
+            })
+            .unwrap();
+            // Other files of SINGLE are read by a thread, which has at most begun.
+            let node = ["n0", "n1"][rank.rank];
+            let dataset = site.dataset(node, 1);
+            let record = dataset.join(format!(".scr/filemap_{}", rank.rank));
+            let map: Filemap = scr::format::read(&Posix, &record).unwrap();
+            let of_fields = &map.files.files[0];
+            let data = dataset.join(format!("rank_{}", rank.rank));
+            let file = std::fs::read(data.join(of_fields.file.as_path())).unwrap();
+            (of_fields.crc, crc32fast::hash(&file))
+        });
+        for (recorded, right) in sums {
+            assert_eq!(recorded, Some(right), "{scheme}");
+        }
     }
 }
 

@@ -1,0 +1,173 @@
+//! Writing over a file of tmpfs through a mapping.
+//!
+//! `pwrite` looks up, locks and marks each page. Through a mapping that was made once, with stores that do not read
+//! what they overwrite, the same takes less than half the time. A store to a page that is not in the file would end
+//! the program by SIGBUS. That cannot happen here: a [`Lease`] keeps others from shortening the file, and the pages are
+//! there, as the file has no holes. So no page is allocated, however full the store is. Where one of these does not
+//! hold, nothing is stored, and the caller uses `pwrite`.
+
+use super::attributes::allocated;
+use super::lease::{Lease, SignalTaker};
+use rustix::fd::BorrowedFd;
+use rustix::fs::{SeekFrom, fstat, fstatfs, seek};
+use rustix::io::Errno;
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, munmap};
+use rustix::process::{Resource, getrlimit};
+use std::ffi::c_void;
+use std::ops::Range;
+
+/// Fewer bytes are written faster without a lease.
+const LEAST: usize = 256 << 10;
+
+/// Files below this size are not mapped.
+const LEAST_FILE: u64 = 1 << 20;
+
+/// Bytes of a line of the cache.
+const LINE: u64 = 64;
+
+const PAGE: usize = 4096;
+
+/// The type of tmpfs in `fstatfs`.
+pub(super) const TMPFS: u64 = 0x0102_1994;
+
+/// A file that is mapped whole. Its pages count to this process's resident memory.
+pub(super) struct Mapping {
+    address: *mut c_void,
+    length: usize,
+    /// Gets the signals of its leases.
+    signals: SignalTaker,
+}
+
+// SAFETY: the mapping belongs to the process, and only this value has its address.
+unsafe impl Send for Mapping {}
+
+/// True if writing over this file through a mapping may be faster.
+pub(super) fn helps(fd: BorrowedFd<'_>) -> bool {
+    cfg!(target_arch = "x86_64")
+        && fstatfs(fd).is_ok_and(|system| system.f_type as u64 == TMPFS)
+        && fstat(fd).is_ok_and(|stat| stat.st_size as u64 >= LEAST_FILE)
+        // The program needs the address space, where that is limited.
+        && getrlimit(Resource::As).current.is_none()
+}
+
+impl Mapping {
+    /// Maps a file for which mapping [`helps`], as long as it is now. The pages are entered now, which takes about as
+    /// long as to write them; so keep the mapping.
+    ///
+    /// # Errors
+    /// The file has holes, or the system refuses.
+    pub(super) fn new(fd: BorrowedFd<'_>) -> rustix::io::Result<Mapping> {
+        let stat = fstat(fd)?;
+        let size = u64::try_from(stat.st_size).unwrap_or(0);
+        if !is_whole(&stat) || seek(fd, SeekFrom::Hole(0))? < size {
+            return Err(Errno::NXIO);
+        }
+        let signals = SignalTaker::start()?;
+        let length = usize::try_from(size).map_err(|_| Errno::NOMEM)?;
+        let (protection, flags) = (
+            ProtFlags::READ | ProtFlags::WRITE,
+            MapFlags::SHARED | MapFlags::POPULATE,
+        );
+        // SAFETY: a new mapping at an address that the system chooses; nobody else knows it.
+        let address = unsafe { mmap(std::ptr::null_mut(), length, protection, flags, fd, 0)? };
+        let mapping = Mapping {
+            address,
+            length,
+            signals,
+        };
+        // A child of the program must not hold the file, and a dump of its memory need not have it.
+        for advice in [Advice::LinuxDontFork, Advice::LinuxDontDump] {
+            // SAFETY: the whole mapping. The advice does not change what this process sees.
+            unsafe { madvise(address, length, advice)? };
+        }
+        Ok(mapping)
+    }
+
+    /// Length, bytes.
+    pub(super) fn length(&self) -> u64 {
+        self.length as u64
+    }
+
+    /// The part of `length` bytes at `offset` that is stored through the mapping: whole lines, and not the last bytes.
+    /// Those are written by `pwrite`, so that the file gets a new time of change.
+    pub(super) fn part(&self, offset: u64, length: usize) -> Option<Range<usize>> {
+        let begin = (offset.next_multiple_of(LINE) - offset) as usize;
+        let last = length.checked_sub(PAGE)?;
+        let end = begin + last.checked_sub(begin)? / LINE as usize * LINE as usize;
+        let inside = offset.checked_add(end as u64)? <= self.length();
+        (inside && end - begin >= LEAST).then_some(begin..end)
+    }
+
+    /// Stores whole lines at `offset` of the file `fd`, which is the mapped one. False if that cannot be done now, or
+    /// may not have been done.
+    pub(super) fn store(&self, fd: BorrowedFd<'_>, offset: u64, data: &[u8]) -> bool {
+        let end = offset.saturating_add(data.len() as u64);
+        if !offset.is_multiple_of(LINE)
+            || !data.len().is_multiple_of(LINE as usize)
+            || end > self.length()
+        {
+            return false;
+        }
+        let Ok(lease) = Lease::take(fd, &self.signals) else {
+            return false;
+        };
+        // Only now can nobody else change it.
+        let stat = fstat(fd);
+        let there = |stat: &rustix::fs::Stat| is_whole(stat) && stat.st_size as u64 >= end;
+        if !stat.is_ok_and(|stat| there(&stat)) {
+            return false;
+        }
+        // SAFETY: the range is in the mapping, which this value owns, and its pages are in the file as long as the lease
+        // is held. The data is not in the mapping, as nobody has a reference to that.
+        unsafe { copy_past_caches(self.address.cast::<u8>().add(offset as usize), data) };
+        lease.give_back()
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: the mapping of this value, to which nothing refers.
+        let _ = unsafe { munmap(self.address, self.length) };
+    }
+}
+
+/// True if a file has no holes.
+fn is_whole(stat: &rustix::fs::Stat) -> bool {
+    allocated(stat) >= stat.st_size as u64
+}
+
+/// Copies whole lines by stores that do not read what they overwrite.
+///
+/// # Safety
+/// `to` is the begin of a line, and `from.len()` bytes there can be written. They are not part of `from`.
+#[cfg(target_arch = "x86_64")]
+unsafe fn copy_past_caches(to: *mut u8, from: &[u8]) {
+    use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_sfence, _mm_stream_si128};
+    for (at, line) in from.chunks_exact(LINE as usize).enumerate() {
+        let source = line.as_ptr().cast::<__m128i>();
+        // SAFETY: all of the line can be read, and its place can be written and is aligned. Every x86-64 has SSE2.
+        unsafe {
+            let target = to.add(at * LINE as usize).cast::<__m128i>();
+            let one = _mm_loadu_si128(source);
+            let two = _mm_loadu_si128(source.add(1));
+            let three = _mm_loadu_si128(source.add(2));
+            let four = _mm_loadu_si128(source.add(3));
+            _mm_stream_si128(target, one);
+            _mm_stream_si128(target.add(1), two);
+            _mm_stream_si128(target.add(2), three);
+            _mm_stream_si128(target.add(3), four);
+        }
+    }
+    // SAFETY: every x86-64 has SSE. The stores are seen before the lease is given back.
+    unsafe { _mm_sfence() };
+}
+
+/// Not reached: mapping [`helps`] only where this was measured.
+///
+/// # Safety
+/// `from.len()` bytes at `to` can be written. They are not part of `from`.
+#[cfg(not(target_arch = "x86_64"))]
+unsafe fn copy_past_caches(to: *mut u8, from: &[u8]) {
+    // SAFETY: as the caller promises.
+    unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), to, from.len()) };
+}
