@@ -133,8 +133,8 @@ impl<'a> Reader<'a> {
     pub fn language(&self, unit: usize) -> Option<Language> {
         let unit = self.units.get(unit)?;
         let name = unit.name.map(|name| name.to_string_lossy());
-        let is_of_scr = |own: &&str| name.as_ref().is_some_and(|name| name.ends_with(own));
-        if OF_SCR.iter().any(|own| is_of_scr(&own)) {
+        let is_of_scr = |own: &&str| name.as_ref().is_some_and(|name| name.ends_with(*own));
+        if OF_SCR.iter().any(is_of_scr) {
             return None;
         }
         let mut entries = unit.entries();
