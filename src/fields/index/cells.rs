@@ -330,7 +330,10 @@ mod tests {
         let (a, b) = (block(10, 90_000), block(90_000, whole));
         assert_eq!(wrong(&[a.clone(), b.clone()]), None);
         assert_eq!(wrong(&[b.clone(), a.clone()]), None);
-        assert_eq!(wrong(&[a.clone()]), Some(Wrong::Missing(90_000)));
+        assert_eq!(
+            wrong(std::slice::from_ref(&a)),
+            Some(Wrong::Missing(90_000))
+        );
         assert_eq!(wrong(&[]), Some(Wrong::Missing(10)));
         let again = ids(&[150_000, 150_001]);
         let lists = [a.clone(), again.clone(), b.clone()];

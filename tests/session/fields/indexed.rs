@@ -220,9 +220,10 @@ fn a_bag_is_shared_by_any_number_of_ranks() {
                 let found = load(rank, |list| own.list(list)).unwrap();
                 assert_eq!(found.as_deref(), Some("ck.1"), "seed {seed}");
                 let begin = |rank: usize| whole * rank as i64 / new as i64;
-                let right = match new == old {
-                    true => ends[me]..ends[me + 1],
-                    false => begin(me)..begin(me + 1),
+                let right = if new == old {
+                    ends[me]..ends[me + 1]
+                } else {
+                    begin(me)..begin(me + 1)
                 };
                 assert_eq!(
                     own,
