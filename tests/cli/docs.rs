@@ -209,6 +209,7 @@ fn names_in_the_documentation_exist() {
                 "scripts",
                 "tests/growth",
                 "tests/model",
+                "tests/mpi",
                 "tests/session/calls",
                 "tests/simulate",
                 "src/config",
