@@ -26,7 +26,7 @@ install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs
 install(FILES docs/scr.conf.sample DESTINATION ${CMAKE_INSTALL_DATADIR}/scr)
 install(DIRECTORY examples/ DESTINATION ${CMAKE_INSTALL_DATADIR}/scr/examples
     USE_SOURCE_PERMISSIONS
-    FILES_MATCHING PATTERN "heat2d*.*" PATTERN "mpi_repair.h" PATTERN "mesh_diffusion.f90" PATTERN "sums.f" PATTERN "Makefile" PATTERN "heat_*.py" PATTERN "jobs/*" PATTERN "node-tests/*"
+    FILES_MATCHING PATTERN "heat2d*.*" PATTERN "mpi_repair.h" PATTERN "mesh_diffusion.f90" PATTERN "particles.cpp" PATTERN "sums.f" PATTERN "Makefile" PATTERN "heat_*.py" PATTERN "jobs/*" PATTERN "node-tests/*"
     PATTERN "cargo" EXCLUDE)
 
 # What a static link needs, in the words of a command line. Where there is no shared library, it is

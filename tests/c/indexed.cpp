@@ -154,13 +154,13 @@ void wrong_lists()
     CHECK(failed([&](scr::State& s) { s.index("nodes", std::vector<long> { -1 }, 4); }) == index);
     CHECK(was_told("is the index -1"));
     CHECK(failed([&](scr::State& s) { s.field("heat", heat, scr::by("nodes")); }) == by_index);
-    CHECK(was_told("no index list has this name"));
+    CHECK(was_told("no index list or bag has this name"));
     const auto too_many = [&](scr::State& s) {
         s.index("nodes", ids, 2 * ranks);
         s.field("heat", three, scr::by("nodes"));
     };
     CHECK(failed(too_many) == by_index);
-    CHECK(was_told("its first dimension has 3 places, and the index list \"nodes\" has 2 indices"));
+    CHECK(was_told("its first dimension has 3 places, and \"nodes\" has 2 elements on this rank"));
     // Nor is one of them a name.
     std::vector<double> one(1);
     const auto part = [&](scr::State& s) { s.field("one", one, { 1 }, { 0 }); };

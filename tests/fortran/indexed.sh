@@ -13,16 +13,16 @@ export SCR_PREFIX=$PWD
 while read -r reason; do
     [[ $(grep -c "$reason" log) -eq 1 ]] || { cat log && echo "FAILED: not told once: $reason" && exit 1; }
 done <<'END'
-field "outside": number 2 of this rank's list is the index 4; the whole has the indices 1 to 3
-field "both": ranks 0 and 1 both list the index 1; .*leave ghost elements out
-field "hole": no rank lists the index 54 of the whole of 54 elements, which begins with 1
-field "longer": its last dimension has 3 places, and the index list "ones" has 1 indices
-field "nowhere": no index list has this name; list it with s%index before its fields
+index list "outside": number 2 of this rank's list is the index 4; the whole has the indices 1 to 3
+index list "both": ranks 0 and 1 both list the index 1; .*leave ghost elements out
+index list "hole": no rank lists the index 54 of the whole of 54 elements, which begins with 1
+field "longer": its last dimension has 3 places, and "ones" has 1 elements on this rank
+index list "nowhere": no index list or bag has this name; list it before its fields, with s%index or s%bag
 field "scalar": a scalar has no elements by index; use s%same if all ranks have it
 field "two ways": it goes by an index list, or has whole and at, but not both
-field "negative": its whole cannot have -1 elements
-field "twice": rank 0 lists the index 0 twice
-field "from zero": number 1 of this rank's list is the index 3; the whole has the indices 0 to 2
+index list "negative": its whole cannot have -1 elements
+index list "twice": rank 0 lists the index 0 twice
+index list "from zero": number 1 of this rank's list is the index 3; the whole has the indices 0 to 2
 field "some": is listed twice
 field "old": an old rank's part can only be read
 rank 2 .* as number 2 this rank lists "one rank's"

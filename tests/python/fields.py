@@ -336,7 +336,7 @@ def by_index():
     failed([6, 7], "number 1 of this rank's list is the index 6")
     failed(numbers, "whole is", whole=2**63)
     failed(numbers, "cannot have -1 elements", whole=-1)
-    failed(numbers, '"other": no index list has this name', index="other")
+    failed(numbers, '"other": no index list or bag has this name', index="other")
     failed(numbers, "so no whole", whole=2 * ranks, at=0)
     failed(numbers, "has 3 places", values=array.array("d", [0, 0, 0]))
     failed(numbers, "a scalar has no elements by index", values=1.5)
