@@ -309,6 +309,8 @@ fn is_internal(name: &str) -> bool {
 
 /// Variables of SCR itself have names of Rust, such as `_RNvNtC3std2io6STDOUT`, or of its older kind, which end in a hash.
 fn is_of_scr(name: &str) -> bool {
+    // A compiler may put a number behind it.
+    let name = name.split_once('.').map_or(name, |(name, _)| name);
     let hash = name.strip_prefix("_ZN").and_then(|rest| {
         let (_, hash) = rest.strip_suffix('E')?.rsplit_once("17h")?;
         Some(hash)
@@ -353,6 +355,7 @@ mod tests {
         assert!(!is_internal("du_old"));
         assert!(is_internal("_ZN3scr4capi5stops5STOPS17ha899a63769339de7E"));
         assert!(is_internal("_RNvNtNtCsjrHSEGnQ3l9_3std2io5stdio6STDOUT"));
+        assert!(is_internal("_ZN3log6LOGGER17hf81483dd98ab937dE.0"));
         // Those of C++.
         assert!(!is_internal("_ZN5ocean5modelE") && !is_internal("_ZN2w717hE"));
     }

@@ -42,10 +42,10 @@ fi
 if ! "${as[@]}" true 2>/dev/null || "${as[@]}" test -r unreadable; then
     echo "SKIPPED: no look at memory is forbidden here: this user may read all files"
 else
-    rehearse 1 "$launcher" --list -- "$PWD/unreadable" history
+    rehearse 1 "$launcher" --list -- "$PWD/unreadable" local
     told 'the memory of rank 0 (process [0-9]*) cannot be looked at: .*Permission denied' \
         'Without --list, scr rehearse kills the program, restarts it and compares its checkpoints'
-    rehearse 1 "$launcher" --explain --compare result --kill rank@2 -- "$PWD/unreadable" history
+    rehearse 1 "$launcher" --explain --compare result --kill rank@2 -- "$PWD/unreadable" local
     told '^launch 1: rank . is killed' '^NOT RECOVERED$' 'The verdict does not depend on it$' \
         '^no explanation: the memory of rank 0 (process [0-9]*) cannot be looked at: .*Permission denied'
     echo "ok: what cannot be looked at is killed, restarted and compared all the same"
@@ -57,7 +57,7 @@ if ! "${contained[@]}" true 2>/dev/null; then
     echo "SKIPPED: ranks elsewhere: this user may make no process ids of its own"
     exit 0
 fi
-rehearse 1 "$launcher" --list -- "${contained[@]}" "$program" history
+rehearse 1 "$launcher" --list -- "${contained[@]}" "$program" local
 told 'the memory of rank 0 cannot be looked at: it runs in a container with process ids of its own' 'Without --list'
 
 # launcher NAME TEST: a launcher that starts ranks elsewhere, if the test is true for them.
@@ -88,19 +88,19 @@ left() {
     [[ ! -s left ]] || fail "processes are left: $(tr '\n' ' ' <left)"
 }
 
-rehearse 1 ./all --list -- "$program" history
+rehearse 1 ./all --list -- "$program" local
 told '2 of 2 ranks run on node9, and scr rehearse on ' 'have the launcher start all ranks on this machine'
 left
-rehearse 1 ./all -- "$program" history
+rehearse 1 ./all -- "$program" local
 told '2 of 2 ranks run on node9, and scr rehearse on '
 left
-rehearse 1 ./second -- "$program" history
+rehearse 1 ./second -- "$program" local
 told '1 of 2 ranks runs on node9, .*; --list shows the variables of the ranks that are here$'
 left
 echo "ok: ranks on other machines are not killed"
 
-rehearse 0 ./second --list -- "$program" history
+rehearse 0 ./second --list -- "$program" local
 told '^variables on 1 rank after ck.4, and what changes until ck.8$' '1 of 2 ranks runs on node9, where no memory can be looked at$' \
-    '^history .* 2.3 KiB not in the list, changes$'
+    '^scratch .* not in the list, changes$'
 left
 echo "ok: those that are here are looked at"

@@ -16,9 +16,9 @@ fail() {
     exit 1
 }
 
-"$scr" rehearse --list --launcher "$launcher" --dir stage --ranks 2 --nodes 2 -- "$program" history >log 2>&1 ||
+"$scr" rehearse --list --launcher "$launcher" --dir stage --ranks 2 --nodes 2 -- "$program" local >log 2>&1 ||
     fail "exit status $?"
-for pattern in 'it has no debug information' '^history .* 300 .* not in the list, changes$' '^field .* in field "field", changes$'; do
+for pattern in 'it has no debug information' '^scratch .* 100 .* not in the list, changes$' '^field .* in field "field", changes$'; do
     grep -q -- "$pattern" log || fail "there is no line $pattern"
 done
 ! grep -Eq '^_(R|ZN)|STOPS|SESSIONS' log || fail "variables of SCR are among them"
