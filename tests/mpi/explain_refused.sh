@@ -9,8 +9,8 @@ shift 2
 # Without the option for the number of ranks, which scr rehearse adds.
 launcher="${*:1:$#-1}"
 export SCR_CACHE_BYPASS=0 SCR_CACHE_SIZE=2 SCR_COPY_TYPE=XOR SCR_FLUSH=0
-# Shared memory of an MPI may need what is forbidden here.
-export UCX_TLS=tcp,self OMPI_MCA_btl=tcp,self
+# Shared memory of an MPI may need what is forbidden here. MPICH's own may not, and its TCP may wait forever in MPI_Finalize.
+export UCX_TLS=sysv,self OMPI_MCA_btl=tcp,self
 
 fail() {
     echo "FAILED: $*"
@@ -52,6 +52,8 @@ else
 fi
 
 as=(env)
+# Ranks elsewhere have no memory in common. These launches end before MPI_Finalize.
+export UCX_TLS=tcp,self
 contained=(unshare --pid --fork --mount-proc --kill-child)
 if ! "${contained[@]}" true 2>/dev/null; then
     echo "SKIPPED: ranks elsewhere: this user may make no process ids of its own"
