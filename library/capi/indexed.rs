@@ -46,9 +46,10 @@ pub unsafe extern "C" fn SCR_Index(
         let number = usize::try_from(count).ok();
         let number = number.filter(|number| *number == 0 || !indices.is_null());
         let Some(number) = number else {
-            let what = match indices.is_null() {
-                true => format!("the pointer is NULL, and there are {count} indices"),
-                false => format!("it cannot have {count} indices"),
+            let what = if indices.is_null() {
+                format!("the pointer is NULL, and there are {count} indices")
+            } else {
+                format!("it cannot have {count} indices")
             };
             return Err(failed(list, wrong(what)));
         };

@@ -107,9 +107,11 @@ pub(super) fn ends() {
 /// A dataset of files is complete, if the call was a success.
 pub(super) fn completed(reply: &Reply<()>) {
     if stage().is_some() && matches!(reply, Reply::Done(())) {
-        stop(match with(|stops| stops.checkpoint) {
-            true => Moment::Checkpoint,
-            false => Moment::Output,
+        let is_checkpoint = with(|stops| stops.checkpoint);
+        stop(if is_checkpoint {
+            Moment::Checkpoint
+        } else {
+            Moment::Output
         });
     }
 }
