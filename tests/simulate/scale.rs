@@ -259,9 +259,10 @@ fn by_index(rank: &mut Rank, shift: i64, reads: bool) {
     let (from, whole) = (me as i64 * ELEMENTS + shift, size as i64 * ELEMENTS);
     let mut data = vec![-1; ELEMENTS as usize];
     let list = |list: &mut List<'_>| list_by_index(list, &mut data, from, whole);
-    match reads {
-        true => rank.restore(list),
-        false => rank.checkpoint(list),
+    if reads {
+        rank.restore(list);
+    } else {
+        rank.checkpoint(list);
     }
 }
 
