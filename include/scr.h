@@ -421,8 +421,8 @@ int SCR_Restore(SCR_List_fn list,
  may list the same index then, as for ghost elements, and one process may list it twice.
 
  `indices` may be NULL if `count` is 0. The library keeps no pointer to them. One list serves any number of fields;
- its name must not be that of a field. The list of a process that has not changed its indices is stored, and not
- compared with those of other processes again.
+ its name must not be that of a field. Each checkpoint has the lists. They are compared with those of the other
+ processes if any process has changed its list.
  */
 int SCR_Index(struct SCR_State *state,
               const char *name,
@@ -446,8 +446,9 @@ int SCR_Bag(struct SCR_State *state,
 /*
  Lists a field whose elements are those of `index`, an index list or a bag, which was listed before. Local. The other
  arguments are those of SCR_Field. The slowest dimension, the first of `extents` (after SCR_Order(SCR_COLUMN_MAJOR)
- the last), has one place for each index of the list, or for each element of the bag; the other dimensions are levels or components, the same on all
- processes. Any number of processes restores the field, with any index lists. Not in SCR v3.1.0.
+ the last), has one place for each index of the list, or for each element of the bag. The other dimensions are levels
+ or components, the same on all processes. Any number of processes restores the field, with any index lists. Not in
+ SCR v3.1.0.
  */
 int SCR_Field_by_index(struct SCR_State *state,
                        const char *name,

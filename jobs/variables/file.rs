@@ -189,7 +189,7 @@ fn debug_is_elsewhere(file: &object::File<'_>) -> Option<Told> {
     if reader.units.iter().any(split) {
         return Some(Told::Split);
     }
-    // SCR may be linked into the program, and have some where the program has none.
+    // SCR may be linked into a program without debug information, and its own does not count.
     let has_own = (0..reader.units.len()).any(|unit| reader.language(unit).is_some());
     (!has_own).then_some(Told::Symbols)
 }

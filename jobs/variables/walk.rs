@@ -81,8 +81,8 @@ impl Leaf {
         !small && behind <= self.slack
     }
 
-    /// The bytes that it reaches before the address of its first element and from it on; `None` if it has none, or if its
-    /// elements lie in each other's place.
+    /// The bytes of the array before the address of its first element, and from that address on. `None` if the array has
+    /// no element, or if its elements overlap.
     pub(super) fn reach(&self) -> Option<(u64, u64)> {
         reach(&self.dims, self.size).filter(|_| self.count() > 0)
     }

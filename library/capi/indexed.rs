@@ -1,11 +1,9 @@
 //! The C interface of checkpoints of fields: index lists and bags. As `mod.rs`, this file is a source of `include/scr.h`.
 
 use super::fields::{SCR_State, SCR_Type};
-use super::list::{failed, field, field_name, with_list};
-use super::stops::{self, Listed};
-use super::table;
-use crate::Error;
-use crate::fields::{Given, Indices, Place};
+use super::list::{failed, field, field_name, number, with_list};
+use crate::fields::entry::wrong_list;
+use crate::fields::{Given, Indices, List, Place};
 use std::ffi::{c_char, c_int, c_void};
 use std::slice;
 
@@ -20,8 +18,8 @@ use std::slice;
 /// may list the same index then, as for ghost elements, and one process may list it twice.
 ///
 /// `indices` may be NULL if `count` is 0. The library keeps no pointer to them. One list serves any number of fields;
-/// its name must not be that of a field. The list of a process that has not changed its indices is stored, and not
-/// compared with those of other processes again.
+/// its name must not be that of a field. Each checkpoint has the lists. They are compared with those of the other
+/// processes if any process has changed its list.
 ///
 /// # Safety
 /// `state` was given to the routine that runs now, `name` is NULL or a NUL-terminated string, and `indices` is NULL or
@@ -41,8 +39,6 @@ pub unsafe extern "C" fn SCR_Index(
     with_list(state, |list| {
         // SAFETY: the caller's promise.
         let name = unsafe { field_name(list, name) }?;
-        let wrong =
-            |what: String| Error::usage("SCR_Index", format!("index list \"{name}\": {what}"));
         let number = usize::try_from(count).ok();
         let number = number.filter(|number| *number == 0 || !indices.is_null());
         let Some(number) = number else {
@@ -51,7 +47,7 @@ pub unsafe extern "C" fn SCR_Index(
             } else {
                 format!("it cannot have {count} indices")
             };
-            return Err(failed(list, wrong(what)));
+            return Err(failed(list, wrong_list(name, what)));
         };
         let indices = match kind {
             FOUR | EIGHT if number == 0 => Indices::Eight(&[]),
@@ -61,7 +57,7 @@ pub unsafe extern "C" fn SCR_Index(
             EIGHT => Indices::Eight(unsafe { slice::from_raw_parts(indices.cast(), number) }),
             _ => {
                 let what = format!("{kind} is no type of an index; use SCR_INT32 or SCR_INT64");
-                return Err(failed(list, wrong(what)));
+                return Err(failed(list, wrong_list(name, what)));
             }
         };
         list.index(&Given {
@@ -91,25 +87,16 @@ pub unsafe extern "C" fn SCR_Bag(
     // SAFETY: the caller's promise.
     unsafe {
         with_list(state, |list| {
-            let name = field_name(list, name)?;
-            stops::lists(table::current(), &Listed::number(count.addr()), || {
-                list.full(name)
-            });
-            match count.as_mut() {
-                Some(count) => list.bag(name, count),
-                None => {
-                    let what = format!("\"{name}\": the pointer is NULL");
-                    Err(failed(list, Error::usage("SCR_Bag", what)))
-                }
-            }
+            number(list, "SCR_Bag", (name, count), List::bag)
         })
     }
 }
 
 /// Lists a field whose elements are those of `index`, an index list or a bag, which was listed before. Local. The other
 /// arguments are those of SCR_Field. The slowest dimension, the first of `extents` (after SCR_Order(SCR_COLUMN_MAJOR)
-/// the last), has one place for each index of the list, or for each element of the bag; the other dimensions are levels or components, the same on all
-/// processes. Any number of processes restores the field, with any index lists. Not in SCR v3.1.0.
+/// the last), has one place for each index of the list, or for each element of the bag. The other dimensions are levels
+/// or components, the same on all processes. Any number of processes restores the field, with any index lists. Not in
+/// SCR v3.1.0.
 ///
 /// # Safety
 /// As for SCR_Field; `index` is NULL or a NUL-terminated string.

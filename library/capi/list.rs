@@ -224,18 +224,32 @@ pub unsafe extern "C" fn SCR_Count(
     // SAFETY: the caller's promise.
     unsafe {
         with_list(state, |list| {
-            let name = field_name(list, name)?;
-            stops::lists(table::current(), &Listed::number(count.addr()), || {
-                list.full(name)
-            });
-            match count.as_mut() {
-                Some(count) => list.count(name, count),
-                None => Err(failed(
-                    list,
-                    Error::usage("SCR_Count", format!("\"{name}\": the pointer is NULL")),
-                )),
-            }
+            number(list, "SCR_Count", (name, count), List::count)
         })
+    }
+}
+
+/// Lists a number by `work`, for the call `call`.
+///
+/// # Safety
+/// As for SCR_Count.
+pub(super) unsafe fn number<'a>(
+    list: &mut List<'a>,
+    call: &'static str,
+    (name, count): (*const c_char, *mut i64),
+    work: impl FnOnce(&mut List<'a>, &str, &mut i64) -> Result<()>,
+) -> Result<()> {
+    // SAFETY: the caller's promise.
+    let (name, number) = unsafe { (field_name(list, name)?, count.as_mut()) };
+    stops::lists(table::current(), &Listed::number(count.addr()), || {
+        list.full(name)
+    });
+    match number {
+        Some(number) => work(list, name, number),
+        None => {
+            let what = format!("\"{name}\": the pointer is NULL");
+            Err(failed(list, Error::usage(call, what)))
+        }
     }
 }
 

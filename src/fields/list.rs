@@ -4,11 +4,11 @@ use super::entry::{
     Entry, KnownIndex, Link, Listed, Options, Order, Role, Spec, check, check_name, wrong,
 };
 use super::finding::{Finding, Found};
+use super::index::cover::OwnList;
 use super::kind::{Class, Kind};
 use super::memory::{Memory, Slice};
 use super::reader::FieldReader;
 use super::sources::{Sources, beside};
-use super::spread_index::ListedIndex;
 use super::write::Writer;
 use crate::format::Name;
 use crate::session::{Session, Verdict, check_lengths};
@@ -43,7 +43,7 @@ pub(super) struct Comparison {
     pub sources: Sources,
     pub listed: Vec<Listed>,
     /// The index lists of the program.
-    pub indices: Vec<ListedIndex>,
+    pub indices: Vec<OwnList>,
     /// Names of counts, and of fields that the program no longer has.
     pub others: HashSet<String>,
 }

@@ -8,7 +8,6 @@ use super::index::Given;
 use super::index::cover::OwnList;
 use super::kind::{Class, Kind};
 use super::list::{List, Mode};
-use super::spread_index::ListedIndex;
 use crate::Result;
 
 impl List<'_> {
@@ -36,7 +35,7 @@ impl List<'_> {
     /// The index list, or the bag, of this name, which was listed before; in this list, or in one that it is in.
     ///
     /// # Errors
-    /// There is none.
+    /// No list and no bag has this name.
     pub fn known_index(&mut self, name: &str) -> Result<KnownIndex> {
         self.unless_failed(|list| {
             let depth = list.inside.len();
@@ -86,23 +85,20 @@ impl List<'_> {
             count: ids.count,
             whole,
         });
+        let list = OwnList {
+            name,
+            whole,
+            first: given.first,
+            ids,
+        };
         match &mut self.mode {
-            Mode::Write(writer) => {
-                let first = given.first;
-                let list = OwnList {
-                    name,
-                    whole,
-                    first,
-                    ids,
-                };
-                Ok(writer.put_index(entry, list)?)
-            }
+            Mode::Write(writer) => Ok(writer.put_index(entry, list)?),
             Mode::Compare(comparison) => {
                 comparison.listed.push(Listed { entry, options });
-                comparison.indices.push(ListedIndex { name, whole, ids });
+                comparison.indices.push(list);
                 Ok(())
             }
-            Mode::Read(reader) => reader.skip_index(&Listed { entry, options }, &ids),
+            Mode::Read(reader) => reader.skip_index(&Listed { entry, options }, &list.ids),
         }
     }
 
@@ -145,7 +141,12 @@ impl List<'_> {
             Mode::Write(writer) => Ok(writer.put(entry, &[1], None)?),
             Mode::Compare(comparison) => {
                 comparison.listed.push(Listed { entry, options });
-                comparison.indices.push(ListedIndex { name, whole, ids });
+                comparison.indices.push(OwnList {
+                    name,
+                    whole,
+                    first: 0,
+                    ids,
+                });
                 Ok(())
             }
             Mode::Read(reader) => reader.skip_index(&Listed { entry, options }, &ids),

@@ -4,13 +4,14 @@ use super::agreement::{fingerprint_of, first_difference, signature};
 use super::convert::is_lossless;
 use super::entry::{Entry, Link, Listed, Role, wrong};
 use super::finding::{Agreed, Finding, Found, Stop};
+use super::index::cover::OwnList;
 use super::kind::Kind;
 use super::list::{Comparison, List, Mode};
 use super::reader::{FieldReader, Part, Want, Wanted, fingerprint_of_ids};
 use super::shares::agree_on_bags;
 use super::sources::Sources;
 use super::spread::Spread;
-use super::spread_index::{IndexSpread, ListedIndex, stored_ids};
+use super::spread_index::{IndexSpread, stored_ids};
 use crate::comm::{self, Communicator, Term, VerdictExt, collective, is_same, same};
 use crate::events::Severity;
 use crate::format::Name;
@@ -279,7 +280,7 @@ struct Plan {
     /// The fields by index, with the numbers of their lists among the used ones.
     indexed: Vec<(Entry, usize)>,
     /// The index lists that these fields use.
-    used: Vec<ListedIndex>,
+    used: Vec<OwnList>,
     /// A number of each index list.
     lists: HashMap<String, u64>,
     /// A part is in another box than this rank's file has, or goes by another index list; when the ranks have agreed, on any rank.
@@ -390,7 +391,7 @@ impl Plan {
         let entries = entries.map(|wanted| wanted.listed.entry.clone());
         let (parts, by_index): (Vec<_>, Vec<_>) =
             entries.partition(|entry| entry.role == Role::Part);
-        let (mut used, mut indexed): (Vec<ListedIndex>, _) = (Vec::new(), Vec::new());
+        let (mut used, mut indexed): (Vec<OwnList>, _) = (Vec::new(), Vec::new());
         for entry in by_index {
             let Link::By(name) = &entry.link else {
                 continue;
@@ -417,7 +418,7 @@ impl Plan {
 }
 
 /// True if the file of a rank has the same index list, in the same order. Local.
-fn is_stored(sources: &mut Sources, rank: u64, list: &ListedIndex) -> Found<bool> {
+fn is_stored(sources: &mut Sources, rank: u64, list: &OwnList) -> Found<bool> {
     let source = sources.opened(rank);
     let number = source.and_then(|source| source.number(&list.name));
     let stored = number.and_then(|number| sources.field(rank, number).ok());

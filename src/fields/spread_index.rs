@@ -9,6 +9,7 @@ use super::entry::{Entry, Link};
 use super::finding::{Finding, Found};
 use super::index::MOST;
 use super::index::cells::{self, Cells, Parcels, Windows};
+use super::index::cover::OwnList;
 use super::index::ids::{Cursor, Encoder, Ids, Run, Runs, put, take};
 use super::index::positions::Positions;
 use super::messages::wrong_message;
@@ -23,17 +24,6 @@ const NEED: u64 = 1;
 
 /// Mark of an answer to a rank whose index is in no file.
 const MISSING: u64 = u64::MAX;
-
-/// An index list that the program has in a restart.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ListedIndex {
-    /// Its name.
-    pub name: String,
-    /// Number of elements of the whole.
-    pub whole: u64,
-    /// The indices, from 0 on.
-    pub ids: Ids,
-}
 
 /// The elements of one file that this rank sends.
 struct Share {
@@ -162,7 +152,7 @@ impl IndexSpread {
     pub fn plan(
         comm: &dyn Communicator,
         sources: &mut Sources,
-        lists: &[ListedIndex],
+        lists: &[OwnList],
         fields: Vec<(Entry, usize)>,
     ) -> Result<Found<IndexSpread>> {
         let mut found: Found<()> = Ok(());
@@ -181,12 +171,7 @@ impl IndexSpread {
                     let add = |to: usize, part: Ids| {
                         parcels.add(to, number, [HAVE, writer], &part.bytes);
                     };
-                    if ids.ascending {
-                        cells.cut(ids.runs(list.whole), add)?;
-                    } else {
-                        let positions = Positions::of(&ids, list.whole)?;
-                        cells.cut(positions.sorted().map(Ok), add)?;
-                    }
+                    cells.cut_list(&ids, list.whole, add)?;
                     Ok(ids)
                 });
                 match ids {
@@ -448,7 +433,7 @@ pub fn open_message(mut message: &[u8]) -> Result<(Runs<'_>, &[u8])> {
 /// and a rank that needs an index that no file has hears that.
 fn answers(
     comm: &dyn Communicator,
-    lists: &[ListedIndex],
+    lists: &[OwnList],
     requests: &[(usize, cells::Part)],
 ) -> Result<Parcels> {
     let mut parcels = Parcels::default();
@@ -467,7 +452,8 @@ fn answers(
             |h, n, run| {
                 found.entry((h, n)).or_default().add(run);
             },
-        )?;
+        );
+        let missing = missing.map_err(|error| wrong_message(&error.to_string()))?;
         for ((h, n), encoder) in found {
             if let (Some((holder, part)), Some((to, _))) = (have.get(h), need.get(n)) {
                 let marks = [part.marks[1], *to as u64];

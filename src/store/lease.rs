@@ -1,5 +1,5 @@
-//! Leases of files (`F_SETLEASE`): while a process has one, nobody else has the file open, and whoever wants to open or
-//! shorten it waits until the lease is given back, for at most `/proc/sys/fs/lease-break-time`.
+//! Leases of files (`F_SETLEASE`). While a process has the lease of a file, no other process has the file open. A process
+//! that opens or shortens it waits until the lease is given back, for at most `/proc/sys/fs/lease-break-time`.
 
 use super::block_signals::BlockedSignals;
 use crate::system::sync::mpsc::{Sender, channel};

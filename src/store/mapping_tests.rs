@@ -17,7 +17,7 @@ use tempfile::TempDir;
 
 const SIZE: usize = 3 << 20;
 
-/// A directory on tmpfs; `None`, with a line, where `/dev/shm` is none, or stores are not mapped.
+/// A directory on tmpfs. Where `/dev/shm` is another file system, or files are not mapped, it says so and returns `None`.
 fn memory() -> Option<TempDir> {
     let shm = Path::new("/dev/shm");
     if !cfg!(target_arch = "x86_64") || !statfs(shm).is_ok_and(|s| s.f_type as u64 == TMPFS) {
@@ -122,7 +122,7 @@ fn only_a_file_that_was_kept_is_stored_to_and_its_time_changes() {
     assert!(changed(&path) > before);
 }
 
-/// Whoever has it open could shorten it without waiting.
+/// A process that has the file open could shorten it at any time.
 #[test]
 fn a_file_that_somebody_has_open_is_written_by_calls() {
     let Some(dir) = memory() else { return };

@@ -273,3 +273,29 @@ fn a_whole_of_boxes_is_compared_with_one_by_index() {
     let expected = "x list: only in B\n2 fields compared: 1 with a difference\n";
     assert_eq!(out, expected);
 }
+
+/// Elements without a number are one array, rank after rank.
+#[test]
+fn a_bag_is_extracted_in_the_order_of_the_ranks() {
+    let site = site(false);
+    let counts = [3i64, 0, 4];
+    site.run(&nodes(3), |rank| {
+        let mut count = counts[rank.rank];
+        let first: i64 = counts[..rank.rank].iter().sum();
+        let mut data: Vec<f64> = (2 * first..2 * (first + count)).map(|x| x as f64).collect();
+        save(rank, "ck.1", |list| {
+            list.bag("particles", &mut count)?;
+            by_index(list, ("place", "particles"), &[count, 2], &mut data)
+        })
+        .unwrap();
+    });
+    let all: Vec<f64> = (0..14).map(f64::from).collect();
+    let right = npy("<f8", false, "(7, 2)", &doubles(&all));
+    assert!(extracted(&site, "ck.1", "place", &[]) == right);
+    let right = npy("<f8", false, "(4, 2)", &doubles(&all[6..]));
+    assert!(extracted(&site, "ck.1", "place", &["--rank", "2"]) == right);
+    let listed = scr(&site, &["inspect", "--fields", "ck.1"]).out();
+    assert!(listed.contains("float64 7x2   part  particles"), "{listed}");
+    let same = scr(&site, &["diff", "ck.1", "ck.1"]);
+    assert_eq!(same.code, 0, "{}", same.err);
+}

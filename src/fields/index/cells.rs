@@ -3,6 +3,7 @@
 //! does not grow with the whole.
 
 use super::ids::{Encoder, Ids, Run, Runs, put, take};
+use super::positions::Positions;
 use crate::Result;
 use crate::comm::{Communicator, deliver};
 use crate::fields::messages::wrong_message;
@@ -99,6 +100,26 @@ impl Cells {
         let (at, extent) = (region.at.first(), region.extents.first());
         let at = at.copied().unwrap_or(0);
         at..at + extent.copied().unwrap_or(0)
+    }
+
+    /// Cuts a list, in whatever order, into the indices of each range, ascending and each once, and calls `each` with the
+    /// rank of the range. Returns the positions of the list if they were needed.
+    ///
+    /// # Errors
+    /// The list is damaged.
+    pub fn cut_list(
+        &self,
+        ids: &Ids,
+        whole: u64,
+        each: impl FnMut(usize, Ids),
+    ) -> Result<Option<Positions>> {
+        if ids.ascending {
+            self.cut(ids.runs(whole), each)?;
+            return Ok(None);
+        }
+        let positions = Positions::of(ids, whole)?;
+        self.cut(positions.sorted().map(Ok), each)?;
+        Ok(Some(positions))
     }
 
     /// Cuts ascending indices into those of each range, and calls `each` with the rank of the range.

@@ -6,6 +6,7 @@ use super::positions::Positions;
 use crate::comm::Communicator;
 use crate::fields::entry::wrong_list;
 use crate::fields::finding::WrongPlace;
+use crate::fields::messages::wrong_message;
 use crate::{Error, Result};
 
 /// The index list of this rank.
@@ -66,14 +67,9 @@ pub(in crate::fields) fn first_wrong_index(
     let mut first: Option<WrongPlace> = None;
     for (number, list) in lists.iter().enumerate() {
         let cells = Cells::new(list.whole, number, size);
-        let mut add = |to: usize, ids: Ids| parcels.add(to, number, [0; 2], &ids.bytes);
-        if list.ids.ascending {
-            cells.cut(list.ids.runs(list.whole), &mut add)?;
-            continue;
-        }
-        let positions = Positions::of(&list.ids, list.whole)?;
-        cells.cut(positions.sorted().map(Ok), &mut add)?;
-        if let Some(id) = first_repeated(list, &positions)?
+        let add = |to: usize, ids: Ids| parcels.add(to, number, [0; 2], &ids.bytes);
+        if let Some(positions) = cells.cut_list(&list.ids, list.whole, add)?
+            && let Some(id) = first_repeated(list, &positions)?
             && first.is_none()
         {
             first = Some(WrongPlace {
@@ -94,7 +90,8 @@ pub(in crate::fields) fn first_wrong_index(
             continue;
         };
         let runs = have.iter().map(|(_, ids)| Runs::new(ids, list.whole));
-        let Some(wrong) = Windows::new(range, runs.collect()).first_wrong()? else {
+        let wrong = Windows::new(range, runs.collect()).first_wrong();
+        let Some(wrong) = wrong.map_err(|error| wrong_message(&error.to_string()))? else {
             continue;
         };
         let rank = |number: usize| have.get(number).map_or(me, |(rank, _)| *rank);
