@@ -22,7 +22,7 @@ use scr_engine::messages::SCR_IS_OFF;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Time that the other ranks wait for rank 0 to report a call in the wrong place.
+/// Time that the other ranks wait for rank 0 to report what all of them have met.
 const AFTER_RANK_0: Duration = Duration::from_millis(500);
 
 /// The state that outlives a run of a session: the settings made with `SCR_Config`, and this process's rank,
@@ -410,8 +410,12 @@ impl Process {
         self.variables = Some(environment_print());
         let started = Session::init(setup, &mut self.config);
         if started.is_err() && alone && !self.config.is_on("SCR_SERIAL") {
-            // All processes of the launch fail in the same way, and one of them reports it.
+            // All processes of the launch fail in the same way, and one of them reports it. A launcher may end all of them
+            // as soon as one ends with an error, so the others wait for the report.
             self.rank = launched_rank();
+            if self.rank > 0 {
+                std::thread::sleep(AFTER_RANK_0);
+            }
         }
         match started? {
             Some(session) => self.begin_run(session, begun),
