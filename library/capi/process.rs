@@ -333,8 +333,13 @@ impl Process {
                 }
             }
             _ if rank == 0 => Some(Message::of_run(Severity::Error, text)),
-            _ if refused => Some(Message::new(Severity::Debug(1), text)),
-            _ => None,
+            _ => {
+                // The launcher may end all processes as soon as one has ended with an error.
+                if call == Call::Init {
+                    std::thread::sleep(AFTER_RANK_0);
+                }
+                refused.then(|| Message::new(Severity::Debug(1), text))
+            }
         };
         if let Some(event) = event {
             self.tell(&event);
@@ -410,12 +415,8 @@ impl Process {
         self.variables = Some(environment_print());
         let started = Session::init(setup, &mut self.config);
         if started.is_err() && alone && !self.config.is_on("SCR_SERIAL") {
-            // All processes of the launch fail in the same way, and one of them reports it. A launcher may end all of them
-            // as soon as one ends with an error, so the others wait for the report.
+            // All processes of the launch fail in the same way, and one of them reports it.
             self.rank = launched_rank();
-            if self.rank > 0 {
-                std::thread::sleep(AFTER_RANK_0);
-            }
         }
         match started? {
             Some(session) => self.begin_run(session, begun),
