@@ -1,6 +1,7 @@
 //! `scr diff`: whether two datasets have the same fields with the same values.
 
 use super::call::{Failure, Invocation};
+use super::fields::bags::Bags;
 use super::fields::compare::{Difference, Side, Tolerance, compare};
 use super::fields::value::Distance;
 use super::json::{self, DiffJson, DiffSideJson, FieldDiffJson};
@@ -22,7 +23,8 @@ use std::process::ExitCode;
 /// type that are between the two. Wholes are compared element by element, however many ranks wrote them
 /// and in whichever parts or by whichever index lists; what each rank has of its own, rank by rank. Indices
 /// are those of the program that wrote A: those of its list, or from 1, the fastest first, if it names
-/// dimensions as Fortran does, else from 0. Index lists are the same if their wholes are.
+/// dimensions as Fortran does, else from 0. Index lists are the same if their wholes are. The elements of a
+/// bag have no order: a bag is the same if it has the same elements, of all fields that are compared.
 ///
 /// Without a tolerance, elements are the same if their bits are, those of NaN, too. With several, an element
 /// may satisfy any of them.
@@ -179,6 +181,7 @@ pub(super) fn for_each_difference(
     let in_a: HashSet<&String> = names.0.iter().collect();
     let in_b: HashSet<&String> = names.1.iter().collect();
     let both: Vec<&String> = names.0.iter().filter(|name| in_b.contains(name)).collect();
+    let mut bags = Bags::new((a, b), names);
     for names in both.chunks(a.fields_at_a_time().min(b.fields_at_a_time())) {
         let fields = (a.find(names)?, b.find(names)?);
         for (first, second) in fields.0.iter().zip(&fields.1) {
@@ -192,7 +195,11 @@ pub(super) fn for_each_difference(
                     field: second,
                 },
             );
-            if let Some(difference) = compare(sides.0, sides.1, tolerance)? {
+            let found = compare(sides.0, sides.1, tolerance)?;
+            let bag = first.bag().filter(|bag| second.bag() == Some(*bag));
+            if let Some(difference) = found
+                && !bag.map_or(Ok(false), |bag| bags.are_alike(bag))?
+            {
                 each(Differing {
                     name: first.name.clone(),
                     how: How::Differs(difference),

@@ -1,5 +1,6 @@
 //! The work of commands with the fields of a dataset.
 
+pub(super) mod bags;
 pub(super) mod compare;
 pub(super) mod list;
 pub(super) mod npy;

@@ -85,6 +85,8 @@ pub struct FieldSummary {
     pub bytes: u64,
     /// What index lists have to do with it.
     pub index: Option<IndexSummary>,
+    /// The bag whose elements it has.
+    pub bag: Option<String>,
 }
 
 /// The index list that a field is, or by which its elements go.
@@ -152,6 +154,11 @@ impl SavedField {
         }
     }
 
+    /// The bag whose elements it has. They have no order.
+    pub fn bag(&self) -> Option<&str> {
+        bag_of(&self.first)
+    }
+
     /// Of an index list, the number of elements of the whole.
     pub fn whole_of_indices(&self) -> Option<u64> {
         self.first.of_index().map(|(whole, _)| whole)
@@ -185,6 +192,14 @@ impl SavedField {
 fn first_of(list: &Entry) -> Option<i64> {
     match list.link {
         Link::List { first, .. } => Some(first),
+        _ => None,
+    }
+}
+
+/// The name of the bag whose elements a field has.
+fn bag_of(entry: &Entry) -> Option<&str> {
+    match &entry.link {
+        Link::By(bag) if entry.is_of_bag() => Some(bag),
         _ => None,
     }
 }
@@ -516,5 +531,6 @@ fn first_summary(Stored { entry, .. }: &Stored, table: &Table) -> FieldSummary {
         ranks: 0,
         bytes: 0,
         index,
+        bag: bag_of(entry).map(str::to_string),
     }
 }

@@ -299,3 +299,38 @@ fn a_bag_is_extracted_in_the_order_of_the_ranks() {
     let same = scr(&site, &["diff", "ck.1", "ck.1"]);
     assert_eq!(same.code, 0, "{}", same.err);
 }
+
+/// A bag has no order, but each of its elements has one place and one speed.
+#[test]
+fn a_bag_is_compared_without_order() {
+    let site = site(false);
+    let write = |name: &str, ranks: [&[(f64, f64)]; 3]| {
+        site.run(&nodes(3), |rank| {
+            let own = ranks[rank.rank];
+            let mut count = own.len() as i64;
+            let mut places: Vec<f64> = own.iter().flat_map(|(x, _)| [*x, -x]).collect();
+            let mut speeds: Vec<f64> = own.iter().map(|(_, v)| *v).collect();
+            save(rank, name, |list| {
+                list.bag("particles", &mut count)?;
+                by_index(list, ("place", "particles"), &[count, 2], &mut places)?;
+                by_index(list, ("speed", "particles"), &[count], &mut speeds)
+            })
+            .unwrap();
+        });
+    };
+    let (a, b, c) = ((1.0, 7.0), (2.0, 8.0), (3.0, 9.0));
+    write("first", [&[a, b], &[], &[c, a]]);
+    write("turned", [&[c], &[a, a, b], &[]]);
+    write("mixed", [&[a, b], &[], &[(3.0, 7.0), (1.0, 9.0)]]);
+    write("more", [&[a, b], &[], &[c, c]]);
+    let same = scr(&site, &["diff", "first", "turned"]);
+    assert_eq!(same.code, 0, "{}", same.out);
+    for other in ["mixed", "more"] {
+        let said = scr(&site, &["diff", "first", other]);
+        assert_eq!(said.code, 1, "{other}: {}", said.out);
+        assert!(said.out.contains("speed: "), "{other}: {}", said.out);
+    }
+    // Of one field alone, the values are the same.
+    let alone = scr(&site, &["diff", "turned", "mixed", "--field", "speed"]);
+    assert_eq!(alone.code, 0, "{}", alone.out);
+}
