@@ -146,10 +146,11 @@ module scrf
         !> program can allocate it. They are not allocated if the checkpoint has no such field, or if the
         !> state is written. whole and at are optional.
         generic :: stored => stored_i32, stored_i64
-        !> s%index(name, indices, whole, first): element i of this process is element indices(i) of a whole with
+        !> s%index(name, indices, whole, first, copies): element i of this process is element indices(i) of a whole with
         !> so many elements, which are counted from first on, else from 1. For the fields that follow, with this
-        !> name as their index. When the state is written, all processes together list each index once. When it is
-        !> read, the indices are those of the elements that this process has now, in any order.
+        !> name as their index. When the state is written, all processes together list each index once; with
+        !> copies="equal" several may list it, and the checkpoint fails if their elements differ. When it is read, the
+        !> indices are those of the elements that this process has now, in any order.
         generic :: index => index_i32_i32, index_i32_i64, index_i64_i32, index_i64_i64
 
         procedure, private :: field_i8_0_i32, field_i8_1_i32, field_i8_2_i32, field_i8_3_i32
@@ -705,7 +706,8 @@ module scrf
     integer(c_int), save, target :: nowhere = 0
 
     !> For SCR_Next_field and SCR_Order.
-    integer(c_int), parameter :: KEEP_IF_MISSING = 1, CONVERT = 2, COLUMN_MAJOR = 17
+    integer(c_int), parameter :: KEEP_IF_MISSING = 1, CONVERT = 2, SHARED = 4, &
+        COLUMN_MAJOR = 17
 
     interface put
         module procedure :: put_i32, put_i64
@@ -5417,84 +5419,94 @@ contains
         if (present(at)) at = int(found(:rank, 3), kind(extents))
     end subroutine stored_i64
 
-    subroutine index_i32_i32(self, name, indices, whole, first)
+    subroutine index_i32_i32(self, name, indices, whole, first, copies)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int32), intent(in) :: indices(:)
         integer(int32), intent(in) :: whole
         integer(int32), intent(in), optional :: first
+        character(len=*), intent(in), optional :: copies
         integer(int64) :: from
 
         from = 1
         if (present(first)) from = first
-        call put_index_i32(self, name, indices, size(indices, kind=int64), from, int(whole, int64))
+        call put_index_i32(self, name, indices, size(indices, kind=int64), from, int(whole, int64), &
+            copies)
     end subroutine index_i32_i32
 
-    subroutine index_i32_i64(self, name, indices, whole, first)
+    subroutine index_i32_i64(self, name, indices, whole, first, copies)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int32), intent(in) :: indices(:)
         integer(int64), intent(in) :: whole
         integer(int64), intent(in), optional :: first
+        character(len=*), intent(in), optional :: copies
         integer(int64) :: from
 
         from = 1
         if (present(first)) from = first
-        call put_index_i32(self, name, indices, size(indices, kind=int64), from, int(whole, int64))
+        call put_index_i32(self, name, indices, size(indices, kind=int64), from, int(whole, int64), &
+            copies)
     end subroutine index_i32_i64
 
     !> The compiler makes a copy of indices that do not lie one after the other.
-    subroutine put_index_i32(self, name, indices, number, first, whole)
+    subroutine put_index_i32(self, name, indices, number, first, whole, copies)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int32), intent(in), target :: indices(*)
         integer(int64), intent(in) :: number, first, whole
+        character(len=*), intent(in), optional :: copies
         type(c_ptr) :: place
         integer(int32) :: status
 
-        call set_options(self, name)
+        call set_options(self, name, copies=copies)
         place = c_null_ptr
         if (number > 0) place = c_loc(indices(1))
         status = c_index(self%handle, trim(name)//c_null_char, place, &
             WHOLE_NUMBER + storage_size(indices, c_int)/8_c_int, number, first, whole)
     end subroutine put_index_i32
 
-    subroutine index_i64_i32(self, name, indices, whole, first)
+    subroutine index_i64_i32(self, name, indices, whole, first, copies)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int64), intent(in) :: indices(:)
         integer(int32), intent(in) :: whole
         integer(int32), intent(in), optional :: first
+        character(len=*), intent(in), optional :: copies
         integer(int64) :: from
 
         from = 1
         if (present(first)) from = first
-        call put_index_i64(self, name, indices, size(indices, kind=int64), from, int(whole, int64))
+        call put_index_i64(self, name, indices, size(indices, kind=int64), from, int(whole, int64), &
+            copies)
     end subroutine index_i64_i32
 
-    subroutine index_i64_i64(self, name, indices, whole, first)
+    subroutine index_i64_i64(self, name, indices, whole, first, copies)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int64), intent(in) :: indices(:)
         integer(int64), intent(in) :: whole
         integer(int64), intent(in), optional :: first
+        character(len=*), intent(in), optional :: copies
         integer(int64) :: from
 
         from = 1
         if (present(first)) from = first
-        call put_index_i64(self, name, indices, size(indices, kind=int64), from, int(whole, int64))
+        call put_index_i64(self, name, indices, size(indices, kind=int64), from, int(whole, int64), &
+            copies)
     end subroutine index_i64_i64
 
     !> The compiler makes a copy of indices that do not lie one after the other.
-    subroutine put_index_i64(self, name, indices, number, first, whole)
+    subroutine put_index_i64(self, name, indices, number, first, whole, copies)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int64), intent(in), target :: indices(*)
         integer(int64), intent(in) :: number, first, whole
+        character(len=*), intent(in), optional :: copies
         type(c_ptr) :: place
         integer(int32) :: status
 
-        call set_options(self, name)
+        call set_options(self, name, copies=copies)
         place = c_null_ptr
         if (number > 0) place = c_loc(indices(1))
         status = c_index(self%handle, trim(name)//c_null_char, place, &
@@ -5530,10 +5542,10 @@ contains
         if (.not. are_narrow) call refuse(self, name, "a number needs a variable of the kind int64")
     end function are_narrow
 
-    subroutine set_options(self, name, missing, kind)
+    subroutine set_options(self, name, missing, kind, copies)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, copies
         integer(c_int) :: options
         integer(int32) :: status
 
@@ -5542,6 +5554,7 @@ contains
         options = 0
         if (asked(self, name, "keep", missing)) options = options + KEEP_IF_MISSING
         if (asked(self, name, "convert", kind)) options = options + CONVERT
+        if (asked(self, name, "equal", copies)) options = options + SHARED
         status = c_next_field(self%handle, options)
     end subroutine set_options
 

@@ -114,6 +114,11 @@ typedef enum SCR_Option {
    */
   SCR_CONVERT = 2,
   /*
+   Of an index list: when the state is written, several processes may list an index, as for halos, if their copies
+   of its elements are equal, which is checked.
+   */
+  SCR_SHARED = 4,
+  /*
    The last index is the fastest, as in C.
    */
   SCR_ROW_MAJOR = 16,
@@ -416,7 +421,9 @@ int SCR_Restore(SCR_List_fn list,
 
  `indices` points to `count` numbers of `kind` SCR_INT32 or SCR_INT64, in any order: element i of this process is
  element indices[i] of the whole. The first element of the whole has the number `first` (0 or 1 in most programs),
- and the whole has `whole` elements. When the state is written, all processes together list each index once.
+ and the whole has `whole` elements. When the state is written, all processes together list each index once; after
+ SCR_Next_field(state, SCR_SHARED) several processes may list an index, and the checkpoint fails if any of their
+ copies of its elements differ in a bit.
  When the state is read, the indices are those of the elements that this process has now. Any number of processes
  may list the same index then, as for ghost elements, and one process may list it twice.
 
@@ -511,8 +518,8 @@ int SCR_Count(struct SCR_State *state,
               int64_t *count);
 
 /*
- Sets `options` of the next field or count: SCR_KEEP_IF_MISSING and SCR_CONVERT, or-ed. Local. Not in SCR
- v3.1.0.
+ Sets `options` of the next field or count: SCR_KEEP_IF_MISSING and SCR_CONVERT, or-ed; of the next index list:
+ SCR_SHARED. Local. Not in SCR v3.1.0.
  */
 int SCR_Next_field(struct SCR_State *state,
                    int options);

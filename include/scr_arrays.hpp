@@ -78,6 +78,9 @@ public:
     // Another type is converted if nothing can be lost, as from float to double.
     constexpr Options convert() const noexcept { return Options(bits_ | SCR_CONVERT); }
 
+    // Of an index list: several processes may write an element, if their copies are equal, which is checked.
+    constexpr Options shared() const noexcept { return Options(bits_ | SCR_SHARED); }
+
     constexpr Options() noexcept = default;
     constexpr int bits() const noexcept { return bits_; }
 

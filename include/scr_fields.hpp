@@ -126,11 +126,14 @@ public:
 
     // Lists which elements of a whole this process has: element i of its arrays is element ids[i] of the whole, whose
     // first one has the number `first`. `ids` is a container of integers, or scr::view(pointer, {count}). All
-    // processes together write each index once; to read, each lists those that it has now, in any order.
+    // processes together write each index once, or with Options {}.shared() several processes that have equal copies of
+    // its elements; to read, each lists those that it has now, in any order.
     template <typename Ids>
-    void index(const std::string& name, const Ids& ids, std::int64_t whole, std::int64_t first = 0)
+    void index(const std::string& name, const Ids& ids, std::int64_t whole, std::int64_t first = 0,
+        Options options = {})
     {
         const detail::IdList list(name, ids);
+        next(options);
         detail::check("SCR_Index",
             SCR_Index(state_, name.c_str(), list.data(), list.type(), list.count(), first, whole), name);
     }

@@ -91,7 +91,11 @@ fn put(
         extents: vec![ids.bytes.len() as u64],
         whole: vec![count],
         at: Vec::new(),
-        link: Link::List { count: own, first },
+        link: Link::List {
+            count: own,
+            first,
+            shared: false,
+        },
     };
     let x = Entry {
         name: "x".to_string(),
@@ -107,6 +111,7 @@ fn put(
         name: "nodes".to_string(),
         whole: count,
         first,
+        shared: false,
         ids,
     };
     writer.put_index(nodes, list_of)?;

@@ -21,7 +21,7 @@ impl SavedFields<'_> {
         Ok(self.bands(array, From::Indices(ids, whole, first)))
     }
 
-    /// The index lists of a field by index, which have each index of the whole once.
+    /// The index lists of a field by index, which have each index of the whole once; shared ones at least once.
     pub(super) fn lists_of(&self, field: &SavedField) -> Result<Lists> {
         let whole = field.first.whole.first().copied().unwrap_or(0);
         let (mut all, mut blocks) = (Vec::new(), self.blocks());
@@ -34,7 +34,11 @@ impl SavedFields<'_> {
             }
             all.push(ids);
         }
-        let lists = Lists::new(whole, all);
+        let shared = field
+            .lists
+            .first()
+            .is_some_and(|list| list.entry.is_shared());
+        let lists = Lists::new(whole, all, shared);
         // Without elements, nothing can be in a wrong place.
         if field.first.unit() == 0 {
             return Ok(lists);

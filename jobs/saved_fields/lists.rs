@@ -11,12 +11,14 @@ const WINDOW: u64 = 1 << 26;
 pub(super) struct Lists {
     whole: u64,
     ids: Vec<Ids>,
+    /// Several ranks may have an index: their elements are equal.
+    shared: bool,
 }
 
 /// The places in ascending lists that were reached, and the positions in the lists.
 pub(super) struct Reached(Vec<(Cursor, u64)>);
 
-/// An index that not exactly one rank has, once.
+/// An index that not exactly one rank has, once; of shared lists, that none has.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct WrongIndex {
     /// The index, from 0 on.
@@ -27,8 +29,8 @@ pub(super) struct WrongIndex {
 
 impl Lists {
     /// The lists by rank, of a whole of so many elements.
-    pub fn new(whole: u64, ids: Vec<Ids>) -> Self {
-        Lists { whole, ids }
+    pub fn new(whole: u64, ids: Vec<Ids>, shared: bool) -> Self {
+        Lists { whole, ids, shared }
     }
 
     /// True if no rank has an index before a smaller one.
@@ -75,7 +77,7 @@ impl Lists {
         Ok(())
     }
 
-    /// The first index that not exactly one rank has.
+    /// The first index that not exactly one rank has, or of shared lists none.
     ///
     /// # Errors
     /// A list is damaged.
@@ -98,7 +100,7 @@ impl Lists {
                     for id in run.first..run.end() {
                         let (place, bit) = ((id - begin) / 64, 1 << ((id - begin) % 64));
                         if let Some(word) = seen.get_mut(place as usize) {
-                            if *word & bit != 0 {
+                            if *word & bit != 0 && !self.shared {
                                 twice = Some(twice.map_or(id, |twice| twice.min(id)));
                             }
                             *word |= bit;
@@ -170,7 +172,7 @@ mod tests {
     }
 
     fn lists(whole: u64, all: &[&[u64]]) -> Lists {
-        Lists::new(whole, all.iter().map(|list| ids(list)).collect())
+        Lists::new(whole, all.iter().map(|list| ids(list)).collect(), false)
     }
 
     #[test]
@@ -223,6 +225,12 @@ mod tests {
         // A hole before and after one that is there twice.
         assert_eq!(wrong(5, &[&[3], &[0, 1, 3]]), found(2, &[]));
         assert_eq!(wrong(5, &[&[3, 4], &[0, 1, 0]]), found(0, &[1, 1]));
+        let shared = |whole, all: &[&[u64]]| {
+            let ids = all.iter().map(|list| ids(list)).collect();
+            Lists::new(whole, ids, true).first_wrong().unwrap()
+        };
+        assert_eq!(shared(4, &[&[0, 3, 1], &[2, 1, 3], &[3]]), None);
+        assert_eq!(shared(5, &[&[0, 3, 1], &[2, 1, 3], &[3]]), found(4, &[]));
         // The whole is much larger than the lists.
         assert_eq!(wrong(1 << 60, &[&[0], &[1]]), found(2, &[]));
         let long: Vec<u64> = (0..200).collect();

@@ -58,6 +58,9 @@ pub enum SCR_Option {
     SCR_KEEP_IF_MISSING = 1,
     /// Another type is converted if nothing can be lost, as from float to double.
     SCR_CONVERT = 2,
+    /// Of an index list: when the state is written, several processes may list an index, as for halos, if their copies
+    /// of its elements are equal, which is checked.
+    SCR_SHARED = 4,
     /// The last index is the fastest, as in C.
     SCR_ROW_MAJOR = 16,
     /// The first index is the fastest, as in Fortran.

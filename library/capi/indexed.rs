@@ -13,7 +13,9 @@ use std::slice;
 ///
 /// `indices` points to `count` numbers of `kind` SCR_INT32 or SCR_INT64, in any order: element i of this process is
 /// element indices[i] of the whole. The first element of the whole has the number `first` (0 or 1 in most programs),
-/// and the whole has `whole` elements. When the state is written, all processes together list each index once.
+/// and the whole has `whole` elements. When the state is written, all processes together list each index once; after
+/// SCR_Next_field(state, SCR_SHARED) several processes may list an index, and the checkpoint fails if any of their
+/// copies of its elements differ in a bit.
 /// When the state is read, the indices are those of the elements that this process has now. Any number of processes
 /// may list the same index then, as for ghost elements, and one process may list it twice.
 ///

@@ -13,6 +13,7 @@ use std::slice;
 
 const KEEP_IF_MISSING: c_int = SCR_Option::SCR_KEEP_IF_MISSING as c_int;
 const CONVERT: c_int = SCR_Option::SCR_CONVERT as c_int;
+const SHARED: c_int = SCR_Option::SCR_SHARED as c_int;
 
 /// The memory of a field of C.
 struct RawMemory {
@@ -253,18 +254,19 @@ pub(super) unsafe fn number<'a>(
     }
 }
 
-/// Sets `options` of the next field or count: SCR_KEEP_IF_MISSING and SCR_CONVERT, or-ed. Local. Not in SCR
-/// v3.1.0.
+/// Sets `options` of the next field or count: SCR_KEEP_IF_MISSING and SCR_CONVERT, or-ed; of the next index list:
+/// SCR_SHARED. Local. Not in SCR v3.1.0.
 #[unsafe(no_mangle)]
 pub extern "C" fn SCR_Next_field(state: *mut SCR_State, options: c_int) -> c_int {
     with_list(state, |list| {
-        if options & !(KEEP_IF_MISSING | CONVERT) != 0 {
+        if options & !(KEEP_IF_MISSING | CONVERT | SHARED) != 0 {
             let what = format!("options {options} has bits that are no option");
             return Err(failed(list, Error::usage("SCR_Next_field", what)));
         }
         list.next(Options {
             keep_if_missing: options & KEEP_IF_MISSING != 0,
             convert: options & CONVERT != 0,
+            shared: options & SHARED != 0,
             ..list.options()
         });
         Ok(())

@@ -123,7 +123,7 @@ def _list_mapping(listed: State, state: MutableMapping[str, Any], scalars: List[
                 _list_mapping(listed, value, scalars)
             continue
         if isinstance(value, Index):
-            listed.index(name, value.ids, value.whole, value.first)
+            listed.index(name, value.ids, value.whole, value.first, value.shared)
             continue
         field = value if isinstance(value, Field) else Field(value)
         new = listed.put(name, field)

@@ -17,7 +17,7 @@ T = TypeVar("T")
 Numbers = Union[int, Sequence[int]]
 
 #: SCR_Option of scr.h.
-_KEEP_IF_MISSING, _CONVERT, _PASS_WRITE, _PASS_READ = 1, 2, 32, 34
+_KEEP_IF_MISSING, _CONVERT, _SHARED, _PASS_WRITE, _PASS_READ = 1, 2, 4, 32, 34
 _ORDERS = {"C": 16, "F": 17}
 
 #: The most dimensions of a field.
@@ -55,17 +55,19 @@ class Index(NamedTuple):
     ids: Iterable[int]
     whole: int
     first: int
+    shared: bool
 
 
-def index(ids: Iterable[int], whole: int, first: int = 0) -> Index:
+def index(ids: Iterable[int], whole: int, first: int = 0, shared: bool = False) -> Index:
     """Which elements of a whole this process has, for arrays that come after it in the dict, as by_index().
 
     Element i of such an array is element ``ids[i]`` of the whole, which has ``whole`` elements, numbered from
     ``first`` on. ``ids`` are integers, in any order: an array of numpy, or what else has numbers. When the state is
-    written, all processes together have each number once. When it is read, the numbers are those of the elements that
-    this process has now; several processes may have the same.
+    written, all processes together have each number once. With ``shared=True`` several processes may have a number, as
+    of a halo, and the checkpoint fails if their elements differ. When it is read, the numbers are those of the elements
+    that this process has now; several processes may have the same.
     """
-    return Index(ids, whole, first)
+    return Index(ids, whole, first, shared)
 
 
 def by_index(array: T, name: str, missing: str = "error", convert: bool = False) -> Field[T]:
@@ -128,7 +130,7 @@ class State:
         """
         return self.put(name, Field(value, False, whole, at, missing, convert, index))
 
-    def index(self, name: str, ids: Iterable[int], whole: int, first: int = 0) -> None:
+    def index(self, name: str, ids: Iterable[int], whole: int, first: int = 0, shared: bool = False) -> None:
         """Lists which elements of a whole this process has, for the fields with ``index=name`` that follow.
 
         The arguments are those of index().
@@ -138,6 +140,8 @@ class State:
             numbers = _int64("first", first), _int64("whole", whole)
             count = ctypes.c_int64(memory.shape[0])
             pointer, kind = ctypes.c_void_p(memory.address), ctypes.c_int(memory.kind)
+            if shared:
+                self._call("SCR_Next_field", ctypes.c_int(_SHARED), about=self._full(name))
             self._call("SCR_Index", encoded, pointer, kind, count, *numbers, about=self._full(name))
 
     def same(self, name: str, value: T, missing: str = "error", convert: bool = False) -> T:

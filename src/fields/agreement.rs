@@ -30,10 +30,11 @@ fn add_signature(text: &mut String, entry: &Entry, crc: Option<u32>) {
         Role::Same => write!(text, "{}, the same on all ranks", turned(&entry.extents)),
         Role::Count => write!(text, "a count"),
         Role::Index => match entry.link {
-            Link::List { first, .. } => write!(
+            Link::List { first, shared, .. } => write!(
                 text,
-                "an index list of {} from {first} on",
-                turned(&entry.whole)
+                "an index list of {} from {first} on{}",
+                turned(&entry.whole),
+                if shared { ", shared" } else { "" }
             ),
             _ => Ok(()),
         },

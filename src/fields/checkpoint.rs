@@ -1,6 +1,7 @@
 //! Writes a checkpoint of fields.
 
 use super::agreement::{check_cover, fingerprint_of_list, first_difference, signature};
+use super::copies::{compare_copies, find_copies};
 use super::entry::{Entry, Role};
 use super::file::{Stored, fingerprint};
 use super::list::{List, Mode};
@@ -78,9 +79,10 @@ fn write(
         let signatures: Vec<String> = fields.map(|(entry, crc)| signature(entry, crc)).collect();
         return first_difference(session.comm(), Call::Checkpoint.name(), &signatures)?.result();
     }
+    let indices = std::mem::take(&mut writer.indices);
+    let shared = indices.iter().any(|list| list.shared);
     if !common.known_parts {
-        session.fields_mut().know_parts(None);
-        let indices = std::mem::take(&mut writer.indices);
+        session.fields_mut().forget_parts();
         let entries: Vec<&Entry> = parts_of(&writer.fields).collect();
         let comm = session.comm();
         let covered = check_cover(comm, &entries, &indices)?.result();
@@ -88,8 +90,23 @@ fn write(
         if wrong.on_any() {
             return covered;
         }
-        session.fields_mut().know_parts(Some(lists.parts));
+        let copies = if shared {
+            find_copies(comm, &indices)?
+        } else {
+            Vec::new()
+        };
+        session.fields_mut().know_parts(lists.parts, copies);
     }
+    // All ranks have the same lists, so all take this branch or none does.
+    if shared {
+        let (comm, copies) = (session.comm(), session.fields().copies());
+        let compared = compare_copies(comm, &mut writer, &indices, &copies)?.result();
+        let [wrong] = collective::combine(comm, [Term::any(compared.is_err())])?;
+        if wrong.on_any() {
+            return compared;
+        }
+    }
+    drop(indices);
     let comm = session.comm();
     let me = (comm.rank() as u64, comm.size() as u64);
     let written = writer.finish(me, lists.names, common.same_counts)?;
@@ -225,7 +242,11 @@ fn places_of(fields: &[Stored]) -> Result<u64> {
         .iter()
         .filter(|field| field.entry.role == Role::Index);
     let indices: Vec<_> = indices
-        .map(|field| (&field.entry.name, &field.entry.whole, &field.section.blocks))
+        .map(|field| {
+            let Stored { entry, section } = field;
+            let place = (&entry.name, &entry.whole, entry.is_shared());
+            (place, &section.blocks)
+        })
         .collect();
     Ok(fingerprint(&to_message(&(boxes, indices))?))
 }

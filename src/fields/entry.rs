@@ -174,6 +174,8 @@ pub enum Link {
         count: u64,
         /// The number that the program gives the first element of the whole.
         first: i64,
+        /// Several ranks may list an index: their copies of its elements are equal.
+        shared: bool,
     },
     /// The field is a bag.
     Bag {
@@ -191,6 +193,9 @@ pub struct Options {
     pub keep_if_missing: bool,
     /// Another kind is converted if nothing can be lost.
     pub convert: bool,
+    /// Of an index list: when the state is written, several ranks may list an index, if their copies of its elements
+    /// are equal.
+    pub shared: bool,
     /// The part of this rank of the run that wrote the checkpoint.
     pub from: Option<u64>,
 }
@@ -253,6 +258,11 @@ impl Entry {
             turned(&self.extents)
         };
         format!("{}{extents}{whole}", self.kind)
+    }
+
+    /// True for an index list of which several ranks may list an index.
+    pub fn is_shared(&self) -> bool {
+        matches!(self.link, Link::List { shared: true, .. })
     }
 
     /// Number of elements of the field.

@@ -142,7 +142,8 @@ fn encode_field(out: &mut Vec<u8>, field: &Stored, before: &[Stored]) {
     let begin = out.len();
     out.extend([0; 4]);
     let rank = entry.extents.len() as u8;
-    out.extend([entry.role as u8, entry.order as u8, rank, 0]);
+    let shared = u8::from(entry.is_shared());
+    out.extend([entry.role as u8, entry.order as u8, rank, shared]);
     out.extend(entry.kind.code().to_le_bytes());
     out.extend((entry.name.len() as u32).to_le_bytes());
     let sums = &section.blocks;
@@ -155,7 +156,7 @@ fn encode_field(out: &mut Vec<u8>, field: &Stored, before: &[Stored]) {
     }
     match &entry.link {
         Link::None => {}
-        Link::List { count, first } => {
+        Link::List { count, first, .. } => {
             out.extend(count.to_le_bytes());
             out.extend(first.to_le_bytes());
         }
@@ -285,7 +286,7 @@ fn decode_field(all: &mut ByteReader<'_>, end: u64, before: &[Stored]) -> Result
     };
     reader.u32()?;
     let bad = |what: &str| Error::format(0, format!("a record of the table has {what}"));
-    let [role, order, rank, _] = reader.array()?;
+    let [role, order, rank, shared] = reader.array()?;
     let role = Role::of_code(role).ok_or_else(|| bad("an unknown role"))?;
     let order = Order::of_code(order).ok_or_else(|| bad("an unknown order"))?;
     let rank = usize::from(rank);
@@ -311,6 +312,7 @@ fn decode_field(all: &mut ByteReader<'_>, end: u64, before: &[Stored]) -> Result
         Role::Index => Link::List {
             count: reader.u64()?,
             first: i64::from_le_bytes(reader.array()?),
+            shared: shared != 0,
         },
         Role::Indexed => Link::By(list_of(&mut reader, &extents, &whole, before)?),
         Role::Bag => Link::Bag {

@@ -53,8 +53,12 @@ fn write(dir: &Path) -> PathBuf {
     path
 }
 
-/// Writes an index list, and a field whose elements go by it.
 fn write_by_index(dir: &Path) -> PathBuf {
+    write_indexed(dir, false)
+}
+
+/// Writes an index list, of which several ranks may have an index if it is `shared`, and a field whose elements go by it.
+fn write_indexed(dir: &Path, shared: bool) -> PathBuf {
     let path = dir.join("rank_2.fields");
     let file = Posix.create(&path, 0o666).unwrap();
     let mut writer = Writer::new(file, 2, 5, Box::new(()));
@@ -76,12 +80,14 @@ fn write_by_index(dir: &Path) -> PathBuf {
         link: Link::List {
             count: ids.count,
             first: 1,
+            shared,
         },
     };
     let list = OwnList {
         name: "nodes".to_string(),
         whole: 9,
         first: 1,
+        shared,
         ids,
     };
     writer.put_index(nodes, list).unwrap();
@@ -263,6 +269,11 @@ fn the_bytes_of_a_field_by_index_are_those_of_the_page() {
             "\"t\" (int32[3, 5] of [3, 9] by index \"nodes\")"
         ]
     );
+    assert!(!table.fields[0].entry.is_shared());
+    let path = write_indexed(dir.path(), true);
+    let content = std::fs::read(&path).unwrap();
+    assert_eq!(content[192 + 4..192 + 8], [4, 0, 1, 1]);
+    assert!(read(&path).unwrap().fields[0].entry.is_shared());
 }
 
 #[test]

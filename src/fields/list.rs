@@ -240,6 +240,16 @@ impl<'a> List<'a> {
 
     /// Takes the options of a field; its name must be new.
     pub(super) fn begin_field(&mut self, name: &str) -> Result<Options> {
+        let options = self.begin_any(name)?;
+        if options.shared {
+            let what = "SCR_SHARED is an option of index lists, and of nothing else";
+            return Err(wrong(name, what));
+        }
+        Ok(options)
+    }
+
+    /// [`List::begin_field`] of an index list, too.
+    pub(super) fn begin_any(&mut self, name: &str) -> Result<Options> {
         let options = std::mem::take(&mut self.next);
         if options.from.is_some() && matches!(self.mode, Mode::Write(_)) {
             return Err(wrong(name, ONLY_READ));

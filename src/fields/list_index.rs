@@ -12,8 +12,9 @@ use crate::Result;
 
 impl List<'_> {
     /// Lists the numbers in a whole of the elements that this rank has, for the fields that follow
-    /// ([`Place::Indexed`](super::Place)). When the state is written, all ranks together list each element once. When
-    /// it is read, the indices are those that the program needs now, in any order; several ranks may list the same.
+    /// ([`Place::Indexed`](super::Place)). When the state is written, all ranks together list each element once, or with
+    /// [`Options::shared`](super::Options) several of them list it, which have equal copies of it. When it is read, the
+    /// indices are those that the program needs now, in any order; several ranks may list the same.
     ///
     /// # Errors
     /// As [`List::field`]; or an index is not in the whole.
@@ -56,7 +57,7 @@ impl List<'_> {
     fn try_index(&mut self, given: &Given<'_>) -> Found<()> {
         let name = self.full(given.name);
         check_name(&name)?;
-        let options = self.begin_field(&name)?;
+        let options = self.begin_any(&name)?;
         if options.from.is_some() {
             let what = "the index list of an old rank cannot be read; list the indices that this rank needs";
             return Err(wrong_list(&name, what).into());
@@ -78,6 +79,7 @@ impl List<'_> {
             link: Link::List {
                 count: ids.count,
                 first: given.first,
+                shared: options.shared,
             },
         };
         self.indices.push(KnownIndex {
@@ -89,6 +91,7 @@ impl List<'_> {
             name,
             whole,
             first: given.first,
+            shared: options.shared,
             ids,
         };
         match &mut self.mode {
@@ -145,6 +148,7 @@ impl List<'_> {
                     name,
                     whole,
                     first: 0,
+                    shared: false,
                     ids,
                 });
                 Ok(())

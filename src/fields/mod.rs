@@ -10,6 +10,7 @@
 //! | `region` | boxes in a whole: where they meet, holes, overlaps, cells |
 //! | `file`, `write`, `sources` | the file of a rank: format, writer, reader |
 //! | `agreement` | whether all ranks list the same, and whether parts make up their wholes |
+//! | `copies` | elements that several ranks write: whether the copies are equal |
 //! | `checkpoint`, `restore`, `reader` | the two calls |
 //! | `spread`, `spread_index`, `messages` | who reads what for whom, if a restart has other boxes, and the messages |
 //! | `shares` | a restart of bags: how much each rank gets |
@@ -25,6 +26,7 @@
 pub mod agreement;
 mod checkpoint;
 mod convert;
+mod copies;
 pub mod entry;
 pub mod file;
 mod finding;

@@ -7,7 +7,7 @@ use super::kind::Kind;
 use super::memory::{Memory, Slice, gather};
 use super::walk::Walk;
 use crate::Result;
-use crate::store::{File, Watch};
+use crate::store::{File, Watch, retry};
 use crc32fast::Hasher;
 
 /// Bytes that are packed before they are written.
@@ -118,6 +118,16 @@ impl Writer {
             section: sums.end(),
         });
         Ok(())
+    }
+
+    /// Reads bytes of fields that were written.
+    ///
+    /// # Errors
+    /// The file cannot be written, or read.
+    pub fn read_back(&mut self, offset: u64, buffer: &mut [u8]) -> Result<()> {
+        self.flush()?;
+        self.watch.moved(0);
+        retry(|| self.file.read_at(offset, buffer))
     }
 
     /// Writes an index list, and keeps it until the ranks have compared their lists.

@@ -7,12 +7,37 @@ use crate::messages::{AFTER_REFUSED_RESTART, WOULD_OVERWRITE};
 use crate::store::KeptFiles;
 use crate::{Error, Result};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
-/// All ranks have the same values, except for `parts` and `kept`.
+/// Elements of an index list that another rank lists, too.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Copies {
+    /// The number of the list among those of the program.
+    pub list: usize,
+    /// The other rank.
+    pub peer: usize,
+    /// The elements, by their positions.
+    pub places: Vec<CopiedRun>,
+}
+
+/// Indices that follow each other, in the list of a rank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CopiedRun {
+    /// The position of the first one in the list.
+    pub at: u64,
+    /// The first one, from 0 on.
+    pub id: u64,
+    /// How many there are.
+    pub count: u64,
+}
+
+/// All ranks have the same values, except for `parts`, `copies` and `kept`.
 #[derive(Default)]
 pub struct FieldsState {
     /// A number of this rank's boxes in wholes, if the parts of all ranks were found to make up the wholes.
     parts: Option<u64>,
+    /// The elements that other ranks write, too.
+    copies: Arc<[Copies]>,
     /// The reason why the last `SCR_Restore` has failed, if it has.
     refused: Option<String>,
     /// Names of checkpoints whose fields differ from those that the program has listed. They are
@@ -76,8 +101,21 @@ impl FieldsState {
         self.parts == Some(parts)
     }
 
-    /// Keeps the number of this rank's parts, which make up the wholes; `None` if that is not known. Local.
-    pub fn know_parts(&mut self, parts: Option<u64>) {
-        self.parts = parts;
+    /// Keeps the number of this rank's parts, which make up the wholes, and the elements that other ranks write, too.
+    /// Local.
+    pub fn know_parts(&mut self, parts: u64, copies: Vec<Copies>) {
+        self.parts = Some(parts);
+        self.copies = copies.into();
+    }
+
+    /// It is not known whether the parts make up the wholes. Local.
+    pub fn forget_parts(&mut self) {
+        self.parts = None;
+        self.copies = Arc::default();
+    }
+
+    /// The elements that other ranks write, too. Local.
+    pub fn copies(&self) -> Arc<[Copies]> {
+        self.copies.clone()
     }
 }

@@ -37,6 +37,7 @@ mod stores;
 mod testing;
 mod wait_for;
 
+pub use fields_state::{CopiedRun, Copies};
 pub use output::route::check_lengths;
 pub use restart::Verdict;
 pub use start::repair::Member;

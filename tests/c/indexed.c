@@ -184,6 +184,57 @@ static void wrong_lists(void)
     check(SCR_Delete("good") == SCR_SUCCESS, "SCR_Delete");
 }
 
+/* Each rank has two elements, and copies of those of the next rank. */
+struct halo {
+    int32_t ids[4];
+    double heat[4];
+    int64_t count;
+    int is_shared;
+};
+
+static int halo_state(SCR_State* s, void* context)
+{
+    struct halo* h = context;
+    if (h->is_shared) SCR_Next_field(s, SCR_SHARED);
+    SCR_Index(s, "halo", h->ids, SCR_INT32, h->count, 0, 2 * ranks);
+    SCR_Field_by_index(s, "heat", "halo", h->heat, SCR_FLOAT64, 1, &h->count, NULL);
+    return 0;
+}
+
+static int shared_count(SCR_State* s, void* context)
+{
+    SCR_Next_field(s, SCR_SHARED);
+    check(SCR_Count(s, "count", context) != SCR_SUCCESS, "a count is not shared");
+    return 0;
+}
+
+static void copies(void)
+{
+    struct halo h = { .count = ranks > 1 ? 4 : 2, .is_shared = 1 };
+    int found;
+    for (int i = 0; i < 4; i++) {
+        h.ids[i] = (2 * rank + i) % (2 * ranks);
+        h.heat[i] = 1.5 * h.ids[i];
+    }
+    check(SCR_Checkpoint("halo", SCR_FLAG_CHECKPOINT, halo_state, &h) == SCR_SUCCESS, "equal copies");
+    if (ranks > 1) {
+        char told[128];
+        snprintf(told, sizeof told, "\"heat\": ranks 0 and %d both have the element of index 1 of \"halo\"", ranks - 1);
+        if (rank == ranks - 1) h.heat[3] += 1e-12;
+        check(SCR_Checkpoint("bad", SCR_FLAG_CHECKPOINT, halo_state, &h) != SCR_SUCCESS, "copies that differ");
+        check(strstr(SCR_Reason(), told) != NULL, told);
+        h.is_shared = 0;
+        check(SCR_Checkpoint("bad", SCR_FLAG_CHECKPOINT, halo_state, &h) != SCR_SUCCESS, "copies that nobody allows");
+        check(strstr(SCR_Reason(), "or say SCR_SHARED if all copies are equal") != NULL, "SCR_SHARED");
+    }
+    memset(h.heat, 0, sizeof h.heat);
+    check(SCR_Restore(halo_state, &h, &found) == SCR_SUCCESS && found, "SCR_Restore");
+    for (int i = 0; i < h.count; i++) check(h.heat[i] == 1.5 * h.ids[i], "what was written");
+    check(SCR_Checkpoint("bad", SCR_FLAG_CHECKPOINT, shared_count, &h.count) != SCR_SUCCESS, "a count is not shared");
+    check(strstr(SCR_Reason(), "SCR_SHARED is an option of index lists") != NULL, "SCR_SHARED");
+    check(SCR_Delete("halo") == SCR_SUCCESS, "SCR_Delete");
+}
+
 /* Wrong lists of a reader. Nothing in memory changes, and the checkpoint stays. */
 static int unlike_state(SCR_State* s, void* context)
 {
@@ -232,6 +283,7 @@ int main(int argc, char** argv)
     check(SCR_Init() == SCR_SUCCESS, "SCR_Init");
     if (strcmp(what, "write") == 0) {
         wrong_lists();
+        copies();
         choose(&p, 0);
         fill(&p);
         check(SCR_Checkpoint("nodes", SCR_FLAG_CHECKPOINT, state, &p) == SCR_SUCCESS, "SCR_Checkpoint");

@@ -169,6 +169,31 @@ void wrong_lists()
     CHECK(thrown_by([&] { scr::checkpoint(empty, "empty"); }) == "SCR_Field");
 }
 
+// Each rank has two elements, and copies of those of the next rank.
+void copies()
+{
+    std::vector<int> ids;
+    std::vector<double> heat;
+    for (int i = 0; i < (ranks > 1 ? 4 : 2); i++) {
+        ids.push_back((2 * rank + i) % (2 * ranks));
+        heat.push_back(1.5 * ids.back());
+    }
+    const auto right = heat;
+    const auto state = [&](scr::State& s) {
+        s.index("halo", ids, 2 * ranks, 0, scr::Options {}.shared());
+        s.field("heat", heat, scr::by("halo"));
+    };
+    scr::checkpoint(state, "halo");
+    if (ranks > 1) {
+        if (rank == 0) heat[2] = -1;
+        CHECK(thrown_by([&] { scr::checkpoint(state, "bad"); }) == "SCR_Checkpoint");
+        CHECK(was_told("ranks 0 and 1 both have the element of index 2 of \"halo\", and their copies differ"));
+    }
+    std::fill(heat.begin(), heat.end(), 0);
+    CHECK(scr::restore(state) && heat == right);
+    scr::remove("halo");
+}
+
 } // namespace
 
 int main(int argc, char** argv)
@@ -188,6 +213,7 @@ int main(int argc, char** argv)
             as_type<std::size_t>();
             large_numbers();
             wrong_lists();
+            copies();
             Mesh mesh(false);
             mesh.fill();
             scr::checkpoint(mesh, "nodes");

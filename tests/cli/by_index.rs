@@ -5,7 +5,7 @@ use crate::fields::{extracted, npy, scr, site};
 use crate::fields_on_ranks::{Random, by_index, list_part, partition, save};
 use crate::json::parsed;
 use crate::site::{Site, nodes};
-use scr::fields::{Given, Indices, Order};
+use scr::fields::{Given, Indices, Options, Order};
 use serde_json::{Value, json};
 
 /// The number of the first element of a whole, and how many elements it has.
@@ -236,6 +236,67 @@ fn wholes_of_other_lists_are_compared_by_index() {
     let list = "mesh/nodes: an index list of 90 elements in A, an index list of 91 elements in B";
     for line in [list, "v: float64[90, 2, 3] in A, float64[91, 2, 3] in B"] {
         assert!(out.contains(line), "{out}");
+    }
+}
+
+/// Several ranks have written an element, and its copies are equal.
+#[test]
+fn a_shared_element_is_extracted_once() {
+    let mut random = Random(17);
+    for containers in [false, true] {
+        let site = site(containers);
+        let whole = (5, 60);
+        let alone = partition(whole, 3, &mut random);
+        let mut lists = partition(whole, 4, &mut random);
+        for list in &mut lists {
+            for index in [64, 7, 30, 31, 32, 5] {
+                if !list.contains(&index) {
+                    list.insert(0, index);
+                }
+            }
+        }
+        let shared = |name: &str, add: f64| {
+            let change = |index, _, number| number + if index == 31 { add } else { 0.0 };
+            site.run(&nodes(lists.len()), |rank| {
+                let own = &lists[rank.rank][..];
+                let (mut t, mut u) = (elements(own, 1, &change), elements(own, 2, &change));
+                save(rank, name, |list| {
+                    list.next(Options {
+                        shared: true,
+                        ..Options::default()
+                    });
+                    list.index(&Given {
+                        name: "mesh/nodes",
+                        indices: Indices::Eight(own),
+                        first: whole.0,
+                        whole: whole.1,
+                    })?;
+                    let count = own.len() as i64;
+                    by_index(list, ("mesh/t", "mesh/nodes"), &[count], &mut t)?;
+                    list.set_order(Order::Column);
+                    by_index(list, ("u", "mesh/nodes"), &[2, count], &mut u)
+                })
+                .unwrap();
+            });
+        };
+        shared("ck", 0.0);
+        shared("other", 2.0);
+        write(&site, "alone", whole, &alone, same);
+        let t = npy("<f8", false, "(60,)", &all(whole, 1));
+        assert!(extracted(&site, "ck", "mesh/t", &[]) == t);
+        let u = npy("<f8", true, "(2, 60)", &all(whole, 2));
+        assert!(extracted(&site, "ck", "u", &[]) == u);
+        let out = scr(&site, &["diff", "ck", "alone", "--field", "u"]).out();
+        assert_eq!(out, "1 field compared: no difference\n");
+        let out = scr(&site, &["diff", "ck", "other"]).out;
+        for line in [
+            "mesh/t: 1 of 60 elements",
+            "u: 2 of 120 elements differ, first [1, 31]",
+        ] {
+            assert!(out.contains(line), "{out}");
+        }
+        let listed = scr(&site, &["inspect", "--fields", "ck"]).out();
+        assert!(listed.contains("float64 60"), "{listed}");
     }
 }
 

@@ -26,7 +26,7 @@ program indexed
     logical, allocatable :: fixed(:)
     complex(real64), allocatable :: flux(:)
     integer(int64), allocatable :: seven(:, :, :, :, :, :, :)
-    real(real64) :: some(3), one
+    real(real64) :: some(3), one, halo(2)
 
     call MPI_Init(ierror)
     call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierror)
@@ -116,8 +116,28 @@ contains
             call s%index("old", [rank + 1], ranks)
         case (13)
             if (here) call s%index("one rank's", [1, 2, 3], 3)
+        case (14)
+            call s%index("option", [rank + 1], ranks, copies="same")
+        case (15)
+            halo = neighbours()
+            if (here) halo(2) = 0
+            call list_halo(s)
         end select
     end subroutine wrong
+
+    !> The elements of this rank, and those of the next one.
+    subroutine list_halo(s)
+        class(scr_state), intent(inout) :: s
+
+        call s%index("halo", neighbours(), ranks, copies="equal")
+        call s%field("heat", halo, index="halo")
+    end subroutine list_halo
+
+    function neighbours()
+        integer :: neighbours(2)
+
+        neighbours = [rank + 1, mod(rank + 1, ranks) + 1]
+    end function neighbours
 
     !> Lists that do not fit the checkpoint.
     subroutine unfit(s)
@@ -154,12 +174,19 @@ contains
         call set()
         call scr_checkpoint(state, name="t7", output=.true., ierror=ierror)
         call check(ierror == 0, "a list of numbers that make up the whole")
-        do case = 1, 13
+        do case = 1, 15
             print "(a,i0)", "case ", case
             flush (output_unit)
             call scr_checkpoint(wrong, "bad", ierror=ierror)
             call check(ierror == 1, "a list that is wrong")
         end do
+        halo = neighbours()
+        call scr_checkpoint(list_halo, name="halo", output=.true., ierror=ierror)
+        call check(ierror == 0, "copies that are equal")
+        halo = 0
+        call scr_restore(list_halo, found)
+        call check(found .and. all(nint(halo) == neighbours()), "elements that several ranks have written")
+        call scr_delete("halo")
         call wipe()
         do case = 1, 3
             call scr_restore(unfit, found, ierror)

@@ -14,7 +14,7 @@ while read -r reason; do
     [[ $(grep -c "$reason" log) -eq 1 ]] || { cat log && echo "FAILED: not told once: $reason" && exit 1; }
 done <<'END'
 index list "outside": number 2 of this rank's list is the index 4; the whole has the indices 1 to 3
-index list "both": ranks 0 and 1 both list the index 1; .*leave ghost elements out
+index list "both": ranks 0 and 1 both list the index 1; .*leave ghost elements out, or say copies="equal" if all copies are equal
 index list "hole": no rank lists the index 54 of the whole of 54 elements, which begins with 1
 field "longer": its last dimension has 3 places, and "ones" has 1 elements on this rank
 index list "nowhere": no index list or bag has this name; list it before its fields, with s%index or s%bag
@@ -26,6 +26,8 @@ index list "from zero": number 1 of this rank's list is the index 3; the whole h
 field "some": is listed twice
 field "old": an old rank's part can only be read
 rank 2 .* as number 2 this rank lists "one rank's"
+field "option": "same" is no option; "equal" is
+field "heat": ranks 0 and 2 both have the element of index 1 of "halo", and their copies differ; with copies="equal"
 field "nodes": the program lists 29 indices of \[54\], and the checkpoint has 29 indices of \[53\]
 field "t": .* by index "others", and the checkpoint has .* of \[53\] by index "nodes"
 field "t": the program lists float64\[29\], of each rank's own, and the checkpoint has .* by index "nodes"

@@ -92,10 +92,39 @@ def sorts_of_integers():
             raise AssertionError(f"{ids!r} cannot be indices")
 
 
+def copies():
+    """Each rank has two elements, and copies of those of the next rank."""
+    rank, ranks = scr.rank(), scr.ranks()
+    ids = (2 * rank + numpy.arange(4 if ranks > 1 else 2)) % (2 * ranks)
+    heat = 1.5 * ids
+
+    def state(s):
+        s.index("halo", ids, 2 * ranks, shared=True)
+        s.field("heat", heat, index="halo")
+
+    def wrong(s):
+        s.index("halo", ids, 2 * ranks, shared=True)
+        s.field("heat", heat + 1e-9 * (rank == 0), index="halo")
+
+    scr.checkpoint({"halo": scr.index(ids, 2 * ranks, shared=True), "heat": scr.by_index(heat, "halo")}, "halo")
+    if ranks > 1:
+        try:
+            scr.checkpoint(wrong, "bad")
+        except scr.Error as error:
+            assert 'both have the element of index 0 of "halo", and their copies differ' in str(error), error
+        else:
+            raise AssertionError("copies that differ")
+    heat = numpy.zeros_like(heat)
+    assert scr.restore(state)
+    assert (heat == 1.5 * ids).all(), heat
+    scr.delete("halo")
+
+
 def main():
     with scr.session():
         if sys.argv[1] == "write":
             sorts_of_integers()
+            copies()
             scr.checkpoint(Mesh(False, True).as_dict(), "nodes")
         else:
             for is_reader in False, True:

@@ -224,15 +224,15 @@ impl<'a> Windows<'a> {
         Ok(Some(window))
     }
 
-    /// The first index of the range that not exactly one has.
+    /// The first index of the range that not exactly one has; if it may be `shared`, that nobody has.
     ///
     /// # Errors
     /// The indices do not ascend, or are damaged.
-    pub fn first_wrong(mut self) -> Result<Option<Wrong>> {
+    pub fn first_wrong(mut self, shared: bool) -> Result<Option<Wrong>> {
         let mut first: Option<Wrong> = None;
         loop {
             let window = self.next(|id, a, b| {
-                if first.is_none_or(|wrong| id < wrong.index()) {
+                if !shared && first.is_none_or(|wrong| id < wrong.index()) {
                     first = Some(Wrong::Twice(id, a, b));
                 }
             })?;
@@ -249,6 +249,16 @@ impl<'a> Windows<'a> {
                 return Ok(wrong);
             }
         }
+    }
+
+    /// Calls `twice` for each index that several have: the index, the number of the first one that has it, and that of
+    /// another. For each pair the indices ascend.
+    ///
+    /// # Errors
+    /// The indices do not ascend, or are damaged.
+    pub fn each_twice(mut self, mut twice: impl FnMut(u64, usize, usize)) -> Result<()> {
+        while self.next(&mut twice)?.is_some() {}
+        Ok(())
     }
 
     /// Calls `found` with the number of the one that has wanted indices, the number of the one that wants them, and
@@ -346,7 +356,7 @@ mod tests {
         let block = |from: u64, to: u64| ids(&(from..to).collect::<Vec<_>>());
         let wrong = |lists: &[Ids]| {
             let runs = lists.iter().map(|ids| ids.runs(whole)).collect();
-            Windows::new(10..whole, runs).first_wrong().unwrap()
+            Windows::new(10..whole, runs).first_wrong(false).unwrap()
         };
         let (a, b) = (block(10, 90_000), block(90_000, whole));
         assert_eq!(wrong(&[a.clone(), b.clone()]), None);

@@ -1,4 +1,4 @@
-//! Checks that the index lists of all ranks have each index of the whole once.
+//! Checks that the index lists of all ranks have each index of the whole once; of a shared list, at least once.
 
 use super::cells::{Cells, Parcels, Windows, Wrong};
 use super::ids::{Ids, Run, Runs};
@@ -18,13 +18,15 @@ pub struct OwnList {
     pub whole: u64,
     /// The number that the program gives the first element.
     pub first: i64,
+    /// When the state is written, several ranks may list an index.
+    pub shared: bool,
     /// The indices, from 0 on.
     pub ids: Ids,
 }
 
 impl OwnList {
     /// An index as the program has it.
-    fn named(&self, id: u64) -> i64 {
+    pub fn named(&self, id: u64) -> i64 {
         (id as i64).saturating_add(self.first)
     }
 
@@ -36,7 +38,12 @@ impl OwnList {
             format!("ranks {a} and {b} both list the index {index}")
         };
         let what = format!(
-            "{who}; when the state is written, each element belongs to one rank, so leave ghost elements out"
+            "{who}; when the state is written, each element belongs to one rank, so leave ghost elements out{}",
+            if a == b {
+                ""
+            } else {
+                ", or say SCR_SHARED if all copies are equal"
+            }
         );
         wrong_list(&self.name, what)
     }
@@ -53,7 +60,7 @@ impl OwnList {
     }
 }
 
-/// The first index of this rank's ranges that not exactly one rank has, or that this rank lists twice. The lists are
+/// The first index of this rank's ranges that not exactly one rank has (of a shared list: none), or that this rank lists twice. The lists are
 /// those of this rank, the same ones in the same order on all ranks. Collective; an exchange.
 ///
 /// # Errors
@@ -90,7 +97,7 @@ pub(in crate::fields) fn first_wrong_index(
             continue;
         };
         let runs = have.iter().map(|(_, ids)| Runs::new(ids, list.whole));
-        let wrong = Windows::new(range, runs.collect()).first_wrong();
+        let wrong = Windows::new(range, runs.collect()).first_wrong(list.shared);
         let Some(wrong) = wrong.map_err(|error| wrong_message(&error.to_string()))? else {
             continue;
         };

@@ -7,11 +7,13 @@ use scr::fields::{Element, List, Options, Place};
 const CONVERT: Options = Options {
     keep_if_missing: false,
     convert: true,
+    shared: false,
     from: None,
 };
 const KEEP: Options = Options {
     keep_if_missing: true,
     convert: false,
+    shared: false,
     from: None,
 };
 

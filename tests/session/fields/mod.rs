@@ -10,6 +10,7 @@ mod model;
 mod places;
 mod ranks;
 mod refused;
+mod shared;
 
 use crate::fields_on_ranks::save;
 use crate::site::{Rank, Site, nodes};
