@@ -45,7 +45,7 @@
 
 module scrf
     use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_f_pointer, c_funloc, c_funptr, &
-        c_int, c_int64_t, c_intptr_t, c_loc, c_null_char, c_null_ptr, c_ptr, c_size_t
+        c_int, c_int64_t, c_intptr_t, c_loc, c_null_char, c_null_funptr, c_null_ptr, c_ptr, c_size_t
     use, intrinsic :: iso_fortran_env, only: int8, int16, int32, int64, output_unit, real32, real64
     implicit none
     private
@@ -59,7 +59,7 @@ module scrf
     public :: scr_need_checkpoint, scr_start_checkpoint, scr_complete_checkpoint
     public :: scr_start_output, scr_complete_output, scr_should_exit
     public :: scr_current, scr_drop, scr_delete
-    public :: scr_checkpoint, scr_checkpoint_if_needed, scr_restore, scr_list
+    public :: scr_checkpoint, scr_checkpoint_if_needed, scr_restore, scr_list, scr_owner
     public :: scr_repair
 
     integer(int32), parameter, public :: SCR_SUCCESS = 0
@@ -133,9 +133,10 @@ module scrf
         !> s%count(name, number, missing): a number on which the rest of the list depends. When the state
         !> is read it becomes what was written, already in SCR_PASS_COMPARE.
         generic :: count => count_i32, count_i64
-        !> s%bag(name, number): elements without an index, such as particles, for the fields that follow with this
-        !> name as their index. When the state is read, number becomes how many this process gets, already in
-        !> SCR_PASS_COMPARE: on as many processes those that it wrote, on another number an equal share.
+        !> s%bag(name, number, key, owner): elements without an index, such as particles, for the fields that follow
+        !> with this name as their index. When the state is read, number becomes how many this process gets, already in
+        !> SCR_PASS_COMPARE: on as many processes those that it wrote, on another number an equal share; with the name
+        !> of a field as key, in its order, or those that the routine owner gives it (see scr_owner).
         generic :: bag => bag_i32, bag_i64
         !> s%begin_list(name, index): the names of fields get this one and a slash before them, until
         !> s%end_list; with an index "name(index)/", for an array of derived types.
@@ -678,6 +679,16 @@ module scrf
         end subroutine scr_list
     end interface
 
+    abstract interface
+        !> scr_owner(keys, ranks): tells which processes get elements of a bag, from their keys.
+        subroutine scr_owner(keys, ranks)
+            import :: int32, int64
+            implicit none
+            integer(int64), intent(in) :: keys(:)
+            integer(int32), intent(inout) :: ranks(:)
+        end subroutine scr_owner
+    end interface
+
     !> The list that C calls: the routine of a program, or the procedure of an object.
     type :: listing
         procedure(scr_list), pointer, nopass :: routine => null()
@@ -685,6 +696,9 @@ module scrf
     end type listing
 
     type(listing), save :: running
+
+    !> The routine that tells owners, while C asks for them.
+    procedure(scr_owner), pointer, save :: owners => null()
 
     !> The place of a field's elements.
     type :: field_memory
@@ -1418,6 +1432,19 @@ module scrf
             integer(c_int64_t), intent(inout) :: number
             integer(c_int) :: status
         end function c_bag
+
+        function c_bag_by_key(state, name, number, key, owner, context) &
+            bind(C, name="SCR_Bag_by_key") result(status)
+            import :: c_char, c_funptr, c_int, c_int64_t, c_ptr
+            implicit none
+            type(c_ptr), value, intent(in) :: state
+            character(kind=c_char), dimension(*), intent(in) :: name
+            integer(c_int64_t), intent(inout) :: number
+            character(kind=c_char), dimension(*), intent(in) :: key
+            type(c_funptr), value, intent(in) :: owner
+            type(c_ptr), value, intent(in) :: context
+            integer(c_int) :: status
+        end function c_bag_by_key
 
         function c_next_field(state, options) &
             bind(C, name="SCR_Next_field") result(status)
@@ -5309,15 +5336,16 @@ contains
         number = int(wide, kind(number))
     end subroutine count_i32
 
-    subroutine bag_i32(self, name, number)
+    subroutine bag_i32(self, name, number, key, owner)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int32), intent(inout) :: number
+        character(len=*), intent(in), optional :: key
+        procedure(scr_owner), optional :: owner
         integer(int64) :: wide
-        integer(int32) :: status
 
         wide = number
-        status = c_bag(self%handle, trim(name)//c_null_char, wide)
+        call put_bag(self, name, wide, key, owner)
         if (.not. are_narrow(self, name, [wide])) return
         number = int(wide, kind(number))
     end subroutine bag_i32
@@ -5372,15 +5400,16 @@ contains
         number = int(wide, kind(number))
     end subroutine count_i64
 
-    subroutine bag_i64(self, name, number)
+    subroutine bag_i64(self, name, number, key, owner)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int64), intent(inout) :: number
+        character(len=*), intent(in), optional :: key
+        procedure(scr_owner), optional :: owner
         integer(int64) :: wide
-        integer(int32) :: status
 
         wide = number
-        status = c_bag(self%handle, trim(name)//c_null_char, wide)
+        call put_bag(self, name, wide, key, owner)
         number = int(wide, kind(number))
     end subroutine bag_i64
 
@@ -5512,6 +5541,41 @@ contains
         status = c_index(self%handle, trim(name)//c_null_char, place, &
             WHOLE_NUMBER + storage_size(indices, c_int)/8_c_int, number, first, whole)
     end subroutine put_index_i64
+
+    subroutine put_bag(self, name, number, key, owner)
+        class(scr_state), intent(inout) :: self
+        character(len=*), intent(in) :: name
+        integer(int64), intent(inout) :: number
+        character(len=*), intent(in), optional :: key
+        procedure(scr_owner), optional :: owner
+        integer(int32) :: status
+
+        if (present(owner) .and. .not. present(key)) then
+            call refuse(self, name, "an owner needs the name of a key")
+        else if (present(owner)) then
+            owners => owner
+            status = c_bag_by_key(self%handle, trim(name)//c_null_char, number, trim(key)//c_null_char, &
+                c_funloc(tell_owners), c_null_ptr)
+            owners => null()
+        else if (present(key)) then
+            status = c_bag_by_key(self%handle, trim(name)//c_null_char, number, trim(key)//c_null_char, &
+                c_null_funptr, c_null_ptr)
+        else
+            status = c_bag(self%handle, trim(name)//c_null_char, number)
+        end if
+    end subroutine put_bag
+
+    !> C calls this for the owners of elements, with the NULL pointer that it was given.
+    function tell_owners(keys, number, ranks, context) bind(C, name="scr_fortran_owners") result(status)
+        integer(c_int64_t), value, intent(in) :: number
+        integer(c_int64_t), intent(in) :: keys(number)
+        integer(c_int), intent(inout) :: ranks(number)
+        type(c_ptr), value, intent(in) :: context
+        integer(c_int) :: status
+
+        call owners(keys, ranks)
+        status = merge(FAILURE, SCR_SUCCESS, c_associated(context))
+    end function tell_owners
 
     !> The stored extents of a field, those of its whole, and the place at which it begins there, from 1 on.
     !> The rank is -1 if the checkpoint has no such field.

@@ -152,6 +152,13 @@ typedef struct SCR_State SCR_State;
  */
 typedef int (*SCR_List_fn)(struct SCR_State *state, void *context);
 
+/*
+ The function of a program that tells which processes get elements of a bag (SCR_Bag_by_key): for each of `count`
+ `keys` it sets the process in `ranks`, and returns 0, or another number if it cannot. `context` is the pointer that
+ the program has given with it.
+ */
+typedef int (*SCR_Owner_fn)(const int64_t *keys, int64_t count, int *ranks, void *context);
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -399,7 +406,8 @@ int SCR_Checkpoint_if_needed(SCR_List_fn list,
  fields, and sets `found` to 1; to 0 if there is no checkpoint. Collective, after SCR_Init. Any number of
  processes may have written it. Not in SCR v3.1.0.
 
- The routine is called twice for each checkpoint that is tried. In the first call no field changes: names,
+ The routine is called twice for each checkpoint that is tried, and once more before if it has SCR_Bag_by_key and
+ another number of processes has written the bags. In the first call no field changes: names,
  types and extents are compared, on all processes, and all bytes that are needed are checked. In the
  second call the fields are read into memory. If a checkpoint is damaged or has other fields, the next
  older one is tried.
@@ -449,6 +457,28 @@ int SCR_Index(struct SCR_State *state,
 int SCR_Bag(struct SCR_State *state,
             const char *name,
             int64_t *count);
+
+/*
+ Lists a bag as SCR_Bag does. Another number of processes than has written the bag gets its elements by a key, which
+ is the field `key` of the bag, with one number for each element. Local, with a function on all processes or on none.
+ Not in SCR v3.1.0.
+
+ With `owner` the key is an integer of up to 64 bits, such as the number of a cell. The function is called with the
+ keys, once for some of them, and tells the process that gets each element. A process gets its elements in the order
+ in which they were written. If the function returns another number than 0, or a process that is not there, the
+ restart fails, and no field has changed. If `owner` is NULL, the bag is sorted: each process gets an equal share in
+ the order of the key, which is an integer or a real number, and equal keys are in the order in which they were
+ written.
+
+ When the state is read on another number of processes, the routine is called once more, before its other calls. In
+ that call, which asks for the owners, `count` is an equal share. In the others it is what the process gets.
+ */
+int SCR_Bag_by_key(struct SCR_State *state,
+                   const char *name,
+                   int64_t *count,
+                   const char *key,
+                   SCR_Owner_fn owner,
+                   void *context);
 
 /*
  Lists a field whose elements are those of `index`, an index list or a bag, which was listed before. Local. The other

@@ -156,6 +156,41 @@ public:
         return narrow<N>("SCR_Bag", name, wide);
     }
 
+    // Lists a bag that another number of processes gets in the order of a key: the name of a field of it, which has a
+    // number for each element. Each process gets an equal share.
+    template <typename N> N bag(const std::string& name, N number, const std::string& key)
+    {
+        return bag_by_key(name, number, key, nullptr, nullptr);
+    }
+
+    // Lists a bag whose elements on another number of processes go to those that `owner` tells: it gets the key of an
+    // element, an integer, and gives the rank. An exception of it makes the restart fail.
+    template <typename N, typename Owner>
+    N bag(const std::string& name, N number, const std::string& key, Owner&& owner)
+    {
+        static_assert(std::is_invocable_r_v<int, Owner&, std::int64_t>, "an owner is int(std::int64_t key)");
+        struct Asked {
+            std::remove_reference_t<Owner>* owner;
+            std::exception_ptr thrown;
+        } asked { &owner, nullptr };
+        const auto ask = [](const std::int64_t* keys, std::int64_t count, int* ranks, void* context) {
+            auto& by = *static_cast<Asked*>(context);
+            try {
+                for (std::int64_t i = 0; i < count; i++) ranks[i] = (*by.owner)(keys[i]);
+                return 0;
+            } catch (...) {
+                by.thrown = std::current_exception();
+                return 1;
+            }
+        };
+        try {
+            return bag_by_key(name, number, key, ask, &asked);
+        } catch (const Error&) {
+            if (asked.thrown) std::rethrow_exception(asked.thrown);
+            throw;
+        }
+    }
+
     // Lists a number on which the rest of the list depends, and gives what was written, when the state is read.
     template <typename N> N count(const std::string& name, N number, Options options = {})
     {
@@ -256,6 +291,17 @@ private:
             throw Error(call, 1, name + ": " + std::to_string(wide) + " does not fit its type");
         }
         return static_cast<N>(wide);
+    }
+
+    template <typename N>
+    N bag_by_key(const std::string& name, N number, const std::string& key, SCR_Owner_fn owner, void* context)
+    {
+        static_assert(std::is_integral_v<N>, "a count is an integer");
+        auto wide = static_cast<std::int64_t>(number);
+        detail::check("SCR_Bag_by_key",
+            SCR_Bag_by_key(state_, name.c_str(), &wide, key.c_str(), owner, context), name);
+        bags_.emplace_back(name, wide);
+        return narrow<N>("SCR_Bag_by_key", name, wide);
     }
 
     // The number of elements of a bag; nothing for an index list.

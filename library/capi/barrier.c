@@ -13,3 +13,12 @@ int scr_call_routine(SCR_List_fn routine, SCR_State* state, void* context)
     volatile int returned = routine(state, context);
     return returned;
 }
+
+int scr_call_owner(SCR_Owner_fn owner, const int64_t* keys, int64_t count, int* ranks, void* context);
+
+/* Calls a function of the program that tells the owners of elements, as above. */
+int scr_call_owner(SCR_Owner_fn owner, const int64_t* keys, int64_t count, int* ranks, void* context)
+{
+    volatile int returned = owner(keys, count, ranks, context);
+    return returned;
+}

@@ -8,7 +8,7 @@ static IN_FORTRAN: AtomicBool = AtomicBool::new(false);
 
 /// Names of the Fortran module that messages have in place of the names of C. Of two names with the same beginning,
 /// the longer comes first.
-const FORTRAN: [(&str, &str); 21] = [
+const FORTRAN: [(&str, &str); 22] = [
     (
         "set SCR_KEEP_IF_MISSING for it",
         "list it with missing=\"keep\"",
@@ -22,6 +22,7 @@ const FORTRAN: [(&str, &str); 21] = [
     ("SCR_Field_by_index", "s%field"),
     ("SCR_Field", "s%field"),
     ("SCR_Index", "s%index"),
+    ("SCR_Bag_by_key", "s%bag"),
     ("SCR_Bag", "s%bag"),
     ("SCR_Same", "s%same"),
     ("SCR_Count", "s%count"),

@@ -217,7 +217,8 @@ pub unsafe extern "C" fn SCR_Checkpoint_if_needed(
 /// fields, and sets `found` to 1; to 0 if there is no checkpoint. Collective, after SCR_Init. Any number of
 /// processes may have written it. Not in SCR v3.1.0.
 ///
-/// The routine is called twice for each checkpoint that is tried. In the first call no field changes: names,
+/// The routine is called twice for each checkpoint that is tried, and once more before if it has SCR_Bag_by_key and
+/// another number of processes has written the bags. In the first call no field changes: names,
 /// types and extents are compared, on all processes, and all bytes that are needed are checked. In the
 /// second call the fields are read into memory. If a checkpoint is damaged or has other fields, the next
 /// older one is tried.

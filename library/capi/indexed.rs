@@ -2,8 +2,8 @@
 
 use super::fields::{SCR_State, SCR_Type};
 use super::list::{failed, field, field_name, number, with_list};
-use crate::fields::entry::wrong_list;
-use crate::fields::{Given, Indices, List, Place};
+use crate::fields::entry::{wrong_bag, wrong_list};
+use crate::fields::{Given, Indices, Key, List, Owner, Place};
 use std::ffi::{c_char, c_int, c_void};
 use std::slice;
 
@@ -90,6 +90,85 @@ pub unsafe extern "C" fn SCR_Bag(
     unsafe {
         with_list(state, |list| {
             number(list, "SCR_Bag", (name, count), List::bag)
+        })
+    }
+}
+
+/// The function of a program that tells which processes get elements of a bag (SCR_Bag_by_key): for each of `count`
+/// `keys` it sets the process in `ranks`, and returns 0, or another number if it cannot. `context` is the pointer that
+/// the program has given with it.
+#[allow(non_camel_case_types)]
+pub type SCR_Owner_fn = Option<
+    unsafe extern "C" fn(
+        keys: *const i64,
+        count: i64,
+        ranks: *mut c_int,
+        context: *mut c_void,
+    ) -> c_int,
+>;
+
+unsafe extern "C" {
+    // Defined in `barrier.c`.
+    fn scr_call_owner(
+        owner: unsafe extern "C" fn(*const i64, i64, *mut c_int, *mut c_void) -> c_int,
+        keys: *const i64,
+        count: i64,
+        ranks: *mut c_int,
+        context: *mut c_void,
+    ) -> c_int;
+}
+
+/// Lists a bag as SCR_Bag does. Another number of processes than has written the bag gets its elements by a key, which
+/// is the field `key` of the bag, with one number for each element. Local, with a function on all processes or on none.
+/// Not in SCR v3.1.0.
+///
+/// With `owner` the key is an integer of up to 64 bits, such as the number of a cell. The function is called with the
+/// keys, once for some of them, and tells the process that gets each element. A process gets its elements in the order
+/// in which they were written. If the function returns another number than 0, or a process that is not there, the
+/// restart fails, and no field has changed. If `owner` is NULL, the bag is sorted: each process gets an equal share in
+/// the order of the key, which is an integer or a real number, and equal keys are in the order in which they were
+/// written.
+///
+/// When the state is read on another number of processes, the routine is called once more, before its other calls. In
+/// that call, which asks for the owners, `count` is an equal share. In the others it is what the process gets.
+///
+/// # Safety
+/// As for SCR_Bag; `key` is NULL or a NUL-terminated string, and `owner` is NULL or a function that takes `context`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn SCR_Bag_by_key(
+    state: *mut SCR_State,
+    name: *const c_char,
+    count: *mut i64,
+    key: *const c_char,
+    owner: SCR_Owner_fn,
+    context: *mut c_void,
+) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe {
+        with_list(state, |list| {
+            let field = field_name(list, key)?;
+            let work = |list: &mut List<'_>, name: &str, count: &mut i64| {
+                let bag = list.full(name);
+                let Some(owner) = owner else {
+                    return list.bag_by_key(name, count, Key { field, owner: None });
+                };
+                let mut ask = |keys: &[i64], ranks: &mut [c_int]| {
+                    let number = keys.len().min(ranks.len()) as i64;
+                    // SAFETY: by the caller's promise the function takes the context; the arrays have so many numbers.
+                    match scr_call_owner(owner, keys.as_ptr(), number, ranks.as_mut_ptr(), context)
+                    {
+                        0 => Ok(()),
+                        returned => {
+                            let what =
+                                format!("the function that tells the owners returned {returned}");
+                            Err(wrong_bag(&bag, what))
+                        }
+                    }
+                };
+                let owner: Option<&mut Owner<'_>> = Some(&mut ask);
+                list.bag_by_key(name, count, Key { field, owner })
+            };
+            number(list, "SCR_Bag_by_key", (name, count), work)
         })
     }
 }

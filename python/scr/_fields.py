@@ -54,7 +54,8 @@ def restore(state: Listed) -> bool:
 
     False if there is no checkpoint. ``state`` is what checkpoint() takes. Arrays are filled in place. Scalars in
     a dict are replaced, those in part(), same() and own() as their ``value``. A function is called twice for each
-    checkpoint that is tried: nothing changes in the first call, in which the list is compared.
+    checkpoint that is tried (once more with bags by a key): nothing changes before the last call, in which the state is
+    read.
 
     Raises what the function of this process raised, or Error if there are checkpoints, and none has these fields
     or one cannot be read now. Then no array has changed unless a message says so, and no scalar has. After an

@@ -6,7 +6,7 @@ import ctypes
 import operator
 from collections import abc
 from contextlib import contextmanager
-from typing import Any, Generic, Iterable, Iterator, List, NamedTuple, Optional, Sequence, TypeVar, Union, cast
+from typing import Any, Callable, Generic, Iterable, Iterator, List, NamedTuple, Optional, Sequence, TypeVar, Union, cast
 
 from ._library import Error, TextOut, call, function, text_in
 from ._memory import Memory, Stored, dtype_of, memory_of, memory_of_ids, scalar_of
@@ -22,6 +22,13 @@ _ORDERS = {"C": 16, "F": 17}
 
 #: The most dimensions of a field.
 _DIMENSIONS = 7
+
+
+#: Gives the rank of each key.
+Owner = Callable[[memoryview], Iterable[int]]
+
+#: SCR_Owner_fn of scr.h.
+_OWNER = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
 
 
 class Field(Generic[T]):
@@ -158,15 +165,43 @@ class State:
         self._call("SCR_Count", _name(name), ctypes.byref(count), about=self._full(name))
         return count.value
 
-    def bag(self, name: str, number: int) -> int:
+    def bag(self, name: str, number: int, key: Optional[str] = None, owner: Optional[Owner] = None) -> int:
         """Lists elements without an index, such as particles: ``number`` of them on this process, for the fields with
         ``index=name`` that follow.
 
         Returns it; when the state is read, how many this process gets, in both calls of the function, so that it can
         allocate arrays for them: on the same number of processes those that it wrote, on another an equal share.
+
+        With ``key``, the name of a field of the bag that has a number for each element, another number of processes
+        gets equal shares in the order of the key. With ``owner`` as well, it gets the elements that this function
+        tells: it is called with some of the keys, integers in a memoryview of int64, and gives the rank of each. If it
+        raises, so does restore().
         """
         count = _int64(f'bag "{self._full(name)}"', number)
-        self._call("SCR_Bag", _name(name), ctypes.byref(count), about=self._full(name))
+        if key is None:
+            if owner is not None:
+                raise TypeError(f'bag "{self._full(name)}": an owner needs a key')
+            self._call("SCR_Bag", _name(name), ctypes.byref(count), about=self._full(name))
+            return count.value
+        errors: List[BaseException] = []
+
+        def ask(keys: int, length: int, ranks: int, _context: Optional[int]) -> int:
+            try:
+                _tell_owners(cast(Owner, owner), keys, length, ranks)
+                return 0
+            except BaseException as error:
+                # It must not pass through C.
+                errors.append(error)
+                return 1
+
+        function_of_c = _OWNER() if owner is None else _OWNER(ask)
+        try:
+            arguments = _name(name), ctypes.byref(count), _name(key), function_of_c, None
+            self._call("SCR_Bag_by_key", *arguments, about=self._full(name))
+        except Error:
+            if errors:
+                raise errors[0]
+            raise
         return count.value
 
     def gone(self, name: str) -> None:
@@ -326,6 +361,16 @@ class State:
         if self._handle is None:
             raise Error(name, reason="the function that lists the state has returned; its State is over")
         call(name, self._handle, *arguments, about=about)
+
+
+def _tell_owners(owner: Owner, keys: int, length: int, ranks: int) -> None:
+    """Asks for the ranks of keys, which lie at an address of C as 64 bits each; the ranks are ints of C."""
+    given = (ctypes.c_int64 * length).from_address(keys)
+    told = [operator.index(rank) for rank in owner(memoryview(given).cast("B").cast("q"))]
+    if len(told) != length:
+        raise ValueError(f"the owner gives {len(told)} ranks for {length} keys")
+    place = (ctypes.c_int * length).from_address(ranks)
+    place[:] = [rank if 0 <= rank < 2**31 else -1 for rank in told]
 
 
 def _name(name: str) -> ctypes.c_char_p:

@@ -5,6 +5,7 @@ use super::entry::{
 };
 use super::finding::{Finding, Found};
 use super::index::cover::OwnList;
+use super::keyed::Keyed;
 use super::kind::{Class, Kind};
 use super::memory::{Memory, Slice};
 use super::reader::FieldReader;
@@ -44,6 +45,8 @@ pub(super) struct Comparison {
     pub listed: Vec<Listed>,
     /// The index lists of the program.
     pub indices: Vec<OwnList>,
+    /// What the keys of bags say; `None` if the ranks have looked at them before.
+    pub keyed: Option<Vec<Keyed>>,
     /// Names of counts, and of fields that the program no longer has.
     pub others: HashSet<String>,
 }
@@ -64,7 +67,7 @@ pub struct StoredField {
 
 /// The state of a program as it lists it. All methods are local.
 pub struct List<'a> {
-    session: &'a mut Session,
+    pub(super) session: &'a mut Session,
     pub(super) mode: Mode<'a>,
     /// The names of the lists that were begun and not ended.
     pub(super) inside: Vec<String>,

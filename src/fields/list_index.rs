@@ -6,6 +6,7 @@ use super::entry::{
 use super::finding::Found;
 use super::index::Given;
 use super::index::cover::OwnList;
+use super::keyed::{Key, Keyed};
 use super::kind::{Class, Kind};
 use super::list::{List, Mode};
 use crate::Result;
@@ -30,7 +31,18 @@ impl List<'_> {
     /// # Errors
     /// As [`List::field`]; or the number is negative.
     pub fn bag(&mut self, name: &str, count: &mut i64) -> Result<()> {
-        self.unless_failed(|list| list.try_bag(name, count))
+        self.unless_failed(|list| list.try_bag(name, count, None))
+    }
+
+    /// [`List::bag`] that is shared by a key on another number of ranks: `count` becomes the number of elements that the
+    /// owner function gives this rank, in the order of the ranks that wrote them, or that it gets of a sorted bag. In the
+    /// first call of the routine it is the number of an equal share; the routine is called once more then. The owner
+    /// function is called in the first call of the routine, with the keys of elements in this rank's files.
+    ///
+    /// # Errors
+    /// As [`List::bag`]; or the key is no field of the bag with one number for each element, or an owner is no rank.
+    pub fn bag_by_key(&mut self, name: &str, count: &mut i64, key: Key<'_, '_>) -> Result<()> {
+        self.unless_failed(|list| list.try_bag(name, count, Some(key)))
     }
 
     /// The index list, or the bag, of this name, which was listed before; in this list, or in one that it is in.
@@ -105,7 +117,7 @@ impl List<'_> {
         }
     }
 
-    fn try_bag(&mut self, name: &str, count: &mut i64) -> Found<()> {
+    fn try_bag(&mut self, name: &str, count: &mut i64, key: Option<Key<'_, '_>>) -> Found<()> {
         let name = self.full(name);
         check_name(&name)?;
         let options = self.begin_field(&name)?;
@@ -119,7 +131,10 @@ impl List<'_> {
             Mode::Read(reader) => reader.sources.bags.get(&name).cloned(),
         };
         if let Some(bag) = &bag {
-            *count = bag.own.1 as i64;
+            *count = bag.own.count as i64;
+        }
+        if let (Some(_), Some(key)) = (&bag, key) {
+            self.ask_for_owners(&name, key)?;
         }
         let Ok(number) = u64::try_from(*count) else {
             return Err(wrong_bag(&name, format!("a bag cannot have {count} elements")).into());
@@ -139,7 +154,7 @@ impl List<'_> {
             count: number,
             whole: 0,
         });
-        let (whole, ids) = bag.map_or_else(Default::default, |bag| (bag.whole, bag.own_ids()));
+        let (whole, ids) = bag.map_or_else(Default::default, |bag| (bag.whole, bag.own));
         match &mut self.mode {
             Mode::Write(writer) => Ok(writer.put(entry, &[1], None)?),
             Mode::Compare(comparison) => {
@@ -155,5 +170,22 @@ impl List<'_> {
             }
             Mode::Read(reader) => reader.skip_index(&Listed { entry, options }, &ids),
         }
+    }
+
+    /// Looks at the keys of a bag, if that was not done before. As many ranks get what they wrote.
+    fn ask_for_owners(&mut self, name: &str, key: Key<'_, '_>) -> Found<()> {
+        let field = self.full(key.field);
+        check_name(&field)?;
+        let size = self.session.comm().size();
+        let Mode::Compare(comparison) = &mut self.mode else {
+            return Ok(());
+        };
+        if let Some(keyed) = &mut comparison.keyed
+            && comparison.sources.ranks != size as u64
+        {
+            let sources = &mut comparison.sources;
+            keyed.push(Keyed::of(sources, name, &field, key.owner, size)?);
+        }
+        Ok(())
     }
 }

@@ -13,7 +13,7 @@
 //! | `copies` | elements that several ranks write: whether the copies are equal |
 //! | `checkpoint`, `restore`, `reader` | the two calls |
 //! | `spread`, `spread_index`, `messages` | who reads what for whom, if a restart has other boxes, and the messages |
-//! | `shares` | a restart of bags: how much each rank gets |
+//! | `shares`, `keyed` | a restart of bags: which elements each rank gets |
 //! | `finding` | what stands in the way of a restart, and what that says of the checkpoint |
 //! | `offline` | the fields of a dataset in a prefix directory, for commands |
 //! | `convert` | kinds of which nothing is lost |
@@ -31,6 +31,7 @@ pub mod entry;
 pub mod file;
 mod finding;
 pub mod index;
+mod keyed;
 pub mod kind;
 mod list;
 mod list_index;
@@ -49,6 +50,7 @@ pub mod write;
 pub use checkpoint::{checkpoint, checkpoint_if_needed};
 pub use entry::{KnownIndex, MAX_NAME, MAX_RANK, Options, Order, Place, Spec};
 pub use index::{Given, Indices};
+pub use keyed::{Key, Owner};
 pub use kind::{Class, Kind};
 pub use list::{List, Pass, StoredField};
 pub use memory::{Element, Memory, Slice};

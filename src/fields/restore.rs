@@ -5,6 +5,7 @@ use super::convert::is_lossless;
 use super::entry::{Entry, Link, Listed, Role, wrong};
 use super::finding::{Agreed, Finding, Found, Stop};
 use super::index::cover::OwnList;
+use super::keyed::{Keyed, settle};
 use super::kind::Kind;
 use super::list::{Comparison, List, Mode};
 use super::reader::{FieldReader, Part, Want, Wanted, fingerprint_of_ids};
@@ -126,7 +127,15 @@ fn try_restore(session: &mut Session, routine: &mut Routine<'_>, changed: &mut b
     let mut sources = Sources::new(name, ranks, (me, size), session.signs());
     let opened = sources.open_own(session);
     sources.bags = agree_on_bags(session.comm(), opened.is_ok().then_some(&sources))?;
-    let compared = opened.and_then(|()| compare_list(session, sources, routine));
+    // On all ranks or on none.
+    let has_bags = !sources.bags.0.is_empty();
+    let compared = opened.and_then(|()| compare_list(session, sources, Some(Vec::new()), routine));
+    let compared = if has_bags {
+        with_owners(session, compared, routine)?
+    } else {
+        compared
+    };
+    let compared = compared.and_then(|comparison| Plan::of(session, comparison));
     let plan = agree_on_list(session.comm(), compared)?;
     let mut reader = verify(session.comm(), plan)?;
     *changed = true;
@@ -141,9 +150,15 @@ fn try_restore(session: &mut Session, routine: &mut Routine<'_>, changed: &mut b
 }
 
 /// Calls the routine for the first time, and compares its list with the files. Local.
-fn compare_list(session: &mut Session, sources: Sources, routine: &mut Routine<'_>) -> Found<Plan> {
+fn compare_list(
+    session: &mut Session,
+    sources: Sources,
+    keyed: Option<Vec<Keyed>>,
+    routine: &mut Routine<'_>,
+) -> Found<Comparison> {
     let mut comparison = Comparison {
         sources,
+        keyed,
         listed: Vec::new(),
         indices: Vec::new(),
         others: HashSet::new(),
@@ -151,7 +166,45 @@ fn compare_list(session: &mut Session, sources: Sources, routine: &mut Routine<'
     let mut list = List::new(session, Mode::Compare(&mut comparison));
     let returned = routine(&mut list);
     list.end_of_list(returned)?;
-    Plan::of(session, comparison)
+    Ok(comparison)
+}
+
+/// If the program has given keys of bags, finds out which elements each rank gets, and calls the routine again, which
+/// hears how many they are. Collective; an allreduce, and with keys those of [`settle`].
+fn with_owners(
+    session: &mut Session,
+    compared: Found<Comparison>,
+    routine: &mut Routine<'_>,
+) -> Agreed<Found<Comparison>> {
+    let keyed = compared
+        .as_ref()
+        .ok()
+        .and_then(|compared| compared.keyed.as_ref());
+    let names = keyed.into_iter().flatten();
+    let names: Vec<String> = names
+        .map(|keyed| format!("{}\n{}", keyed.bag, keyed.is_owned()))
+        .collect();
+    let number = same(fingerprint_of(&names));
+    let terms = [
+        number[0],
+        number[1],
+        Term::any(!names.is_empty()),
+        Term::any(compared.is_err()),
+    ];
+    let [least, most, some, failed] = collective::combine(session.comm(), terms)?;
+    let mut comparison = match compared {
+        Ok(comparison) if some.on_any() && !failed.on_any() => comparison,
+        // The ranks agree later on how it goes on.
+        other => return Ok(other),
+    };
+    if !is_same([least, most]) {
+        let what =
+            "the ranks give other keys of bags, or some give an owner function and some do not";
+        return Ok(Err(Error::usage("SCR_Bag_by_key", what).into()));
+    }
+    let keyed = comparison.keyed.take().unwrap_or_default();
+    settle(session.comm(), &mut comparison.sources, keyed)?;
+    Ok(compare_list(session, comparison.sources, None, routine))
 }
 
 /// The ranks agree that all list the same fields, and that all files have them. After that, `other_boxes` in the
@@ -341,6 +394,7 @@ impl Plan {
             listed,
             indices,
             others,
+            keyed: _,
         } = comparison;
         let same_ranks = sources.ranks == session.comm().size() as u64;
         let mut other_boxes = false;

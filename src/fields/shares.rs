@@ -2,7 +2,7 @@
 
 use super::entry::Link;
 use super::index::MOST;
-use super::index::bags::{Bag, Bags};
+use super::index::bags::{Bag, Bags, as_ids};
 use super::sources::Sources;
 use crate::comm::{Communicator, Term, collective, is_same, same};
 use crate::{Error, Result};
@@ -80,7 +80,7 @@ pub fn agree_on_bags(comm: &dyn Communicator, sources: Option<&Sources>) -> Resu
             (*name).to_string(),
             Bag {
                 whole,
-                own,
+                own: as_ids(own),
                 writers,
             },
         );

@@ -1,6 +1,6 @@
 /* Fields by index from C, on any number of ranks: what the ranks of one run have written, those of another read, and
    each wrong list is an error on all ranks, which says what is wrong. tests/c/indexed.cpp and
-   tests/python/indexed.py list the same fields. Usage: indexed [write|read] */
+   tests/python/indexed.py list the same fields. Usage: indexed [write|read|write_bags|read_bags] */
 
 #include <mpi.h>
 #include <scr.h>
@@ -272,6 +272,85 @@ static void unlike_lists(void)
     check(SCR_Restore(unlike_state, &alike, &found) == SCR_SUCCESS && found, "one element");
 }
 
+/* Elements without a number: on another number of ranks those of `owned` go to the rank of their cell, and each rank
+   gets an equal share of `sorted` by height. */
+enum { PARTICLES = 40 };
+
+struct bags {
+    int64_t owned, sorted, writers;
+    int32_t cell[PARTICLES];
+    double height[PARTICLES];
+    int wrong;
+    int64_t asked;
+};
+
+static int owner(const int64_t* keys, int64_t count, int* to, void* context)
+{
+    struct bags* b = context;
+    for (int64_t i = 0; i < count; i++) to[i] = b->wrong == 1 && keys[i] == 7 ? ranks : (int)(keys[i] % ranks);
+    b->asked += count;
+    return b->wrong == 2;
+}
+
+static int bag_state(SCR_State* s, void* context)
+{
+    struct bags* b = context;
+    int64_t writers = 0;
+    SCR_Stored_ranks(s, &writers);
+    if (writers) b->writers = writers;
+    SCR_Bag_by_key(s, "owned", &b->owned, b->wrong == 3 ? "height" : "cell", owner, b);
+    SCR_Field_by_index(s, "cell", "owned", b->cell, SCR_INT32, 1, &b->owned, NULL);
+    SCR_Bag_by_key(s, "sorted", &b->sorted, "height", NULL, NULL);
+    SCR_Field_by_index(s, "height", "sorted", b->height, SCR_FLOAT64, 1, &b->sorted, NULL);
+    return 0;
+}
+
+static void write_bags(void)
+{
+    static struct bags b;
+    for (int id = rank; id < PARTICLES; id += ranks) {
+        b.cell[b.owned++] = 7 * id;
+        b.height[b.sorted++] = id * 17 % PARTICLES / 2.0;
+    }
+    check(SCR_Checkpoint("bags", SCR_FLAG_CHECKPOINT, bag_state, &b) == SCR_SUCCESS, "SCR_Checkpoint");
+    check(b.asked == 0, "nobody asks for owners when the state is written");
+}
+
+static void read_bags(void)
+{
+    static const char* const told[] = { "with the key 7, is said to be rank", "the function that tells the owners returned 1",
+        "its key \"height\" (float64[" };
+    static struct bags b;
+    int found;
+    int64_t count = 0, first = rank, end = 0;
+    check(SCR_Restore(bag_state, &b, &found) == SCR_SUCCESS && found, "SCR_Restore");
+    const int is_other = b.writers != ranks;
+    for (int writer = 0; writer < b.writers; writer++) {
+        for (int id = writer; id < PARTICLES; id += (int)b.writers) {
+            if (is_other ? 7 * id % ranks != rank : writer != rank) continue;
+            check(b.cell[count] == 7 * id, "an element of this rank, in its order");
+            if (!is_other) check(b.height[count] == id * 17 % PARTICLES / 2.0, "an element that this rank wrote");
+            count++;
+        }
+    }
+    check(count == b.owned, "no other element");
+    MPI_Allreduce(&b.asked, &count, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
+    check(count == (is_other ? PARTICLES : 0), "each element is asked for once");
+    if (is_other) {
+        first = PARTICLES * rank / ranks, end = PARTICLES * (rank + 1) / ranks;
+        check(b.sorted == end - first, "an equal share");
+        for (int64_t i = first; i < end; i++) check(b.height[i - first] == i / 2.0, "the order of the key");
+        for (b.wrong = 1; b.wrong <= 3; b.wrong++) {
+            memset(b.cell, 0xff, sizeof b.cell);
+            check(SCR_Restore(bag_state, &b, &found) != SCR_SUCCESS, told[b.wrong - 1]);
+            check(strstr(SCR_Reason(), told[b.wrong - 1]) != NULL, told[b.wrong - 1]);
+            check(b.wrong == 3 || strstr(SCR_Reason(), "bag \"owned\"") != NULL, "the bag is named");
+            for (int i = 0; i < PARTICLES; i++) check(b.cell[i] == -1, "nothing changes");
+            check(SCR_Current("bags") == SCR_SUCCESS, "SCR_Current");
+        }
+    }
+}
+
 int main(int argc, char** argv)
 {
     static struct program p, right;
@@ -287,6 +366,10 @@ int main(int argc, char** argv)
         choose(&p, 0);
         fill(&p);
         check(SCR_Checkpoint("nodes", SCR_FLAG_CHECKPOINT, state, &p) == SCR_SUCCESS, "SCR_Checkpoint");
+    } else if (strcmp(what, "write_bags") == 0) {
+        write_bags();
+    } else if (strcmp(what, "read_bags") == 0) {
+        read_bags();
     } else {
         for (int is_reader = 0; is_reader < 2; is_reader++) {
             choose(&p, is_reader);

@@ -1,5 +1,5 @@
 // Fields by index from C++: the fields of tests/c/indexed.c, from containers, views and structures; and each sort of
-// integers that can be an index. Usage: indexed write|read, on any number of ranks
+// integers that can be an index. Usage: indexed write|read|write_bags|read_bags, on any number of ranks
 
 #include "check.hpp"
 #include <algorithm>
@@ -194,6 +194,64 @@ void copies()
     scr::remove("halo");
 }
 
+// The bags of tests/c/indexed.c.
+struct Bags {
+    std::vector<int> cell;
+    std::vector<double> height;
+    std::int64_t writers = 0;
+    bool fails = false;
+
+    void list(scr::State& s)
+    {
+        if (s.stored_ranks() != 0) writers = s.stored_ranks();
+        s.bag("owned", cell.size(), "cell", [&](std::int64_t key) {
+            if (fails && key == 7) throw std::runtime_error("no owner");
+            return static_cast<int>(key % ranks);
+        });
+        s.field("cell", cell, scr::by("owned"));
+        s.bag("sorted", height.size(), "height");
+        s.field("height", height, scr::by("sorted"));
+    }
+};
+
+constexpr int particles = 40;
+
+void write_bags()
+{
+    Bags bags;
+    for (int id = rank; id < particles; id += ranks) {
+        bags.cell.push_back(7 * id);
+        bags.height.push_back(id * 17 % particles / 2.0);
+    }
+    scr::checkpoint(bags, "bags");
+}
+
+void read_bags()
+{
+    Bags bags, right;
+    CHECK(scr::restore(bags));
+    const bool is_other = bags.writers != ranks;
+    for (int writer = 0; writer < bags.writers; writer++) {
+        for (int id = writer; id < particles; id += int(bags.writers)) {
+            if (is_other ? 7 * id % ranks != rank : writer != rank) continue;
+            right.cell.push_back(7 * id);
+            if (!is_other) right.height.push_back(id * 17 % particles / 2.0);
+        }
+    }
+    for (int i = particles * rank / ranks; is_other && i < particles * (rank + 1) / ranks; i++) {
+        right.height.push_back(i / 2.0);
+    }
+    CHECK(bags.cell == right.cell && bags.height == right.height);
+    if (!is_other) return;
+    bags.fails = true;
+    const std::string thrown = thrown_by([&] { scr::restore(bags); });
+    CHECK(thrown == "no owner" || thrown == "SCR_Restore");
+    const int mine = thrown == "no owner";
+    int all = 0;
+    MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    CHECK(all == 1 && bags.cell == right.cell);
+}
+
 } // namespace
 
 int main(int argc, char** argv)
@@ -217,6 +275,10 @@ int main(int argc, char** argv)
             Mesh mesh(false);
             mesh.fill();
             scr::checkpoint(mesh, "nodes");
+        } else if (std::string(argv[1]) == "write_bags") {
+            write_bags();
+        } else if (std::string(argv[1]) == "read_bags") {
+            read_bags();
         } else {
             for (const bool is_reader : { false, true }) {
                 Mesh mesh(is_reader), right(is_reader);

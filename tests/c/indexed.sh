@@ -20,4 +20,9 @@ for writer in "${writers[@]}"; do
         # The next run writes a dataset of the same name.
         rm -rf nodes .scr
     done
+    "$@" 3 "${programs[writer]}" write_bags >log 2>&1
+    for readers in 3 1 2 5; do
+        "$@" $readers "${programs[1 - writer]}" read_bags >log 2>&1
+    done
+    rm -rf bags .scr
 done

@@ -1,5 +1,6 @@
 !> Checkpoints of fields by index: elements that have a number in a whole, and lists of numbers that are wrong. Usage:
-!> indexed write on two ranks or more, then indexed read on as many ranks or on others.
+!> indexed write on two ranks or more, then indexed read on as many ranks or on others; indexed bags on any ranks, first to
+!> write bags, and then to read them.
 program indexed
     use, intrinsic :: iso_fortran_env, only: int32, int64, output_unit, real32, real64
     use mpi
@@ -27,6 +28,10 @@ program indexed
     complex(real64), allocatable :: flux(:)
     integer(int64), allocatable :: seven(:, :, :, :, :, :, :)
     real(real64) :: some(3), one, halo(2)
+    !> The elements of bags, and how many ranks wrote them.
+    integer, allocatable :: cell(:)
+    real(real64), allocatable :: height(:)
+    integer :: writers = 0, asked = 0
 
     call MPI_Init(ierror)
     call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierror)
@@ -34,7 +39,9 @@ program indexed
     call get_command_argument(1, what)
     writes = what == "write"
     call scr_init()
-    if (writes) then
+    if (what == "bags") then
+        call bags_back()
+    else if (writes) then
         call write_all()
     else
         call read_all()
@@ -306,6 +313,87 @@ contains
         call check(all(flux_read == flux), "numbers of 8 bytes, from 0 on")
         call check(all(seven_read == seven), "seven dimensions, and a list outside of the one it is in")
     end subroutine compare
+
+    !> Reads bags, or writes them if there are none. On another number of ranks they are shared by a key.
+    subroutine bags_back()
+        integer :: id, writer, i, all
+        integer, allocatable :: right(:)
+
+        allocate (cell(0), height(0))
+        call scr_restore(bags, found)
+        if (.not. found) then
+            cell = [(7*id, id=rank, 39, ranks)]
+            height = [(mod(17*id, 40)/2.0_real64, id=rank, 39, ranks)]
+            call scr_checkpoint(bags, name="bags", output=.true.)
+            return
+        end if
+        if (writers == ranks) then
+            call check(all_equal(cell, [(7*id, id=rank, 39, ranks)]), "the elements of this rank")
+            return
+        end if
+        allocate (right(0))
+        do writer = 0, writers - 1
+            do id = writer, 39, writers
+                if (mod(7*id, ranks) == rank) right = [right, 7*id]
+            end do
+        end do
+        call check(all_equal(cell, right), "the elements that the owner gives")
+        call check(all_equal(nint(2*height), [(i, i=40*rank/ranks, 40*(rank + 1)/ranks - 1)]), "a sorted share")
+        do case = 1, 2
+            call scr_restore(bags, found, ierror)
+            call check(ierror == 1 .and. all_equal(cell, right), "owners that are wrong")
+            call scr_current("bags")
+        end do
+        call MPI_Allreduce(asked, all, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, ierror)
+        call check(all >= 40, "owners are asked for")
+    end subroutine bags_back
+
+    subroutine bags(s)
+        class(scr_state), intent(inout) :: s
+        integer :: owned
+        integer(int64) :: sorted
+        integer, allocatable :: new_cell(:)
+        real(real64), allocatable :: new_height(:)
+
+        if (s%stored_ranks() > 0) writers = s%stored_ranks()
+        owned = size(cell)
+        sorted = size(height)
+        if (case == 2) then
+            call s%bag("owned", owned, owner=owner_of)
+        else
+            call s%bag("owned", owned, "cell", owner_of)
+        end if
+        call s%bag("sorted", sorted, key="height")
+        if (s%pass() == SCR_PASS_WRITE) then
+            call s%field("cell", cell, index="owned")
+            call s%field("height", height, index="sorted")
+        else
+            allocate (new_cell(owned), new_height(sorted))
+            call s%field("cell", new_cell, index="owned")
+            call s%field("height", new_height, index="sorted")
+            if (s%pass() == SCR_PASS_READ) then
+                cell = new_cell
+                height = new_height
+            end if
+        end if
+    end subroutine bags
+
+    subroutine owner_of(keys, to)
+        integer(int64), intent(in) :: keys(:)
+        integer(int32), intent(inout) :: to(:)
+
+        to = int(mod(keys, int(ranks, int64)), int32)
+        if (case == 1 .and. size(to) > 0) to(1) = ranks
+        asked = asked + size(keys)
+    end subroutine owner_of
+
+    function all_equal(found, right)
+        integer, intent(in) :: found(:), right(:)
+        logical :: all_equal
+
+        all_equal = size(found) == size(right)
+        if (all_equal) all_equal = all(found == right)
+    end function all_equal
 
     subroutine check(holds, claim)
         logical, intent(in) :: holds

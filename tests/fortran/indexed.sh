@@ -37,3 +37,11 @@ for ranks in 3 4 1 2 6; do
     "$@" "$ranks" "$program" read >log 2>&1 || { cat log && exit 1; }
     grep -q 'field "t": a field by index is read by its indices, .*leave s%from_rank out' log
 done
+rm -rf .scr t7
+"$@" 3 "$program" bags >log 2>&1 || { cat log && exit 1; }
+for ranks in 3 1 2 5; do
+    "$@" "$ranks" "$program" bags >log 2>&1 || { cat log && exit 1; }
+    [[ $ranks -ne 3 ]] || continue
+    grep -q 'bag "owned": the owner of element 0 of rank 0 .* is said to be rank '"$ranks" log
+    grep -q 'field "owned": an owner needs the name of a key' log
+done

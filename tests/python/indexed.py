@@ -1,5 +1,5 @@
 """Fields by index with numpy: the fields of tests/c/indexed.c, in a dict and in a function; and each sort of integers that
-can be an index. Usage: indexed.py write|read, on any number of ranks."""
+can be an index. Usage: indexed.py write|read|write_bags|read_bags, on any number of ranks."""
 
 import sys
 import warnings
@@ -120,12 +120,74 @@ def copies():
     scr.delete("halo")
 
 
+PARTICLES = 40
+
+
+class Bags:
+    """The bags of tests/c/indexed.c."""
+
+    def __init__(self, ids=()):
+        ids = numpy.array(ids, "i4")
+        self.cell, self.height = 7 * ids, ids * 17 % PARTICLES / 2.0
+        self.writers, self.wrong = 0, None
+
+    def owner(self, keys):
+        numbers = numpy.asarray(keys)
+        assert numbers.dtype == "i8"
+        if self.wrong == "raises" and 7 in numbers:
+            raise KeyError("no owner")
+        if self.wrong == "large" and 7 in numbers:
+            return [2**40] * len(keys)
+        if self.wrong == "short":
+            return []
+        return [key % scr.ranks() for key in keys] if scr.rank() % 2 else numbers % scr.ranks()
+
+    def list(self, s):
+        self.writers = s.stored_ranks() or self.writers
+        owned = s.bag("owned", len(self.cell), key="cell", owner=self.owner)
+        sort = s.bag("sorted", len(self.height), key="height")
+        cell, height = self.cell, self.height
+        if not s.writing:
+            cell, height = numpy.empty(owned, "i4"), numpy.empty(sort, "f8")
+        s.field("cell", cell, index="owned")
+        s.field("height", height, index="sorted")
+        if s.reading:
+            self.cell, self.height = cell, height
+
+
+def read_bags():
+    rank, ranks = scr.rank(), scr.ranks()
+    bags = Bags()
+    assert scr.restore(bags.list)
+    written = [list(range(writer, PARTICLES, bags.writers)) for writer in range(bags.writers)]
+    if bags.writers == ranks:
+        right = Bags(written[rank])
+    else:
+        right = Bags([id for ids in written for id in ids if 7 * id % ranks == rank])
+        right.height = numpy.arange(PARTICLES * rank // ranks, PARTICLES * (rank + 1) // ranks) / 2.0
+        for wrong, words in [("raises", "no owner"), ("large", "is said to be rank -1"), ("short", "0 ranks for ")]:
+            bags.wrong = wrong
+            try:
+                scr.restore(bags.list)
+            except (KeyError, ValueError, scr.Error) as error:
+                assert words in str(error) or isinstance(error, scr.Error), error
+            else:
+                raise AssertionError(wrong)
+            scr.current("bags")
+    assert list(bags.cell) == list(right.cell), (bags.cell, right.cell)
+    assert list(bags.height) == list(right.height), (bags.height, right.height)
+
+
 def main():
     with scr.session():
         if sys.argv[1] == "write":
             sorts_of_integers()
             copies()
             scr.checkpoint(Mesh(False, True).as_dict(), "nodes")
+        elif sys.argv[1] == "write_bags":
+            scr.checkpoint(Bags(range(scr.rank(), PARTICLES, scr.ranks())).list, "bags")
+        elif sys.argv[1] == "read_bags":
+            read_bags()
         else:
             for is_reader in False, True:
                 for way in Mesh.as_dict, lambda mesh: mesh.list:

@@ -1,5 +1,5 @@
 //! Bags: elements without a number, such as particles. In a restart on another number of ranks each rank gets an
-//! equal share of them.
+//! equal share of them, or those that a key says.
 //!
 //! The elements of all ranks, in the order of the ranks that wrote them, make up a whole. So a restart reads a bag as
 //! it reads fields by index, where each list is one run.
@@ -12,8 +12,8 @@ use std::collections::{BTreeMap, HashMap};
 pub struct Bag {
     /// Number of elements of all ranks.
     pub whole: u64,
-    /// The elements that this rank gets: the first one, and how many.
-    pub own: (u64, u64),
+    /// The elements that this rank gets, in this order.
+    pub own: Ids,
     /// The elements in each file that this rank reads.
     pub writers: BTreeMap<u64, (u64, u64)>,
 }
@@ -22,7 +22,8 @@ pub struct Bag {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Bags(pub HashMap<String, Bag>);
 
-fn as_ids((first, count): (u64, u64)) -> Ids {
+/// Elements that follow each other: the first one, and how many.
+pub fn as_ids((first, count): (u64, u64)) -> Ids {
     let mut encoder = Encoder::default();
     if count > 0 {
         encoder.add(Run { first, count });
@@ -31,9 +32,9 @@ fn as_ids((first, count): (u64, u64)) -> Ids {
 }
 
 impl Bag {
-    /// The elements that this rank gets.
-    pub fn own_ids(&self) -> Ids {
-        as_ids(self.own)
+    /// The first element in the file of a rank.
+    pub fn first_of(&self, writer: u64) -> u64 {
+        self.writers.get(&writer).map_or(0, |(first, _)| *first)
     }
 
     /// The elements in the file of a rank.
@@ -46,5 +47,12 @@ impl Bags {
     /// A bag.
     pub fn get(&self, name: &str) -> Option<&Bag> {
         self.0.get(name)
+    }
+
+    /// Sets the elements of a bag that this rank gets.
+    pub fn set_own(&mut self, name: &str, own: Ids) {
+        if let Some(bag) = self.0.get_mut(name) {
+            bag.own = own;
+        }
     }
 }

@@ -5,6 +5,7 @@ mod damage;
 mod damaged_lists;
 mod indexed;
 mod input;
+mod keyed;
 mod kinds;
 mod model;
 mod places;
