@@ -6,8 +6,9 @@ use crate::job::PREFIX;
 use crate::oracle::{Answer, Excuse, Promise};
 use crate::places::Place as Where;
 use crate::program::{Go, Program, id_in};
+use scr::fields::Key as ByKey;
 use scr::fields::{
-    Element, Given, Indices, List, Options, Pass, Place, Slice, Spec, checkpoint, restore,
+    Element, Given, Indices, List, Options, Owner, Pass, Place, Slice, Spec, checkpoint, restore,
 };
 use scr::format::Name;
 use scr::session::{Session, Verdict};
@@ -33,7 +34,7 @@ struct State {
     /// Scattered elements of the same whole, and their numbers.
     ids: Vec<i64>,
     scattered: Vec<u8>,
-    /// This rank's share of the own fields of all ranks, as a bag.
+    /// The bytes of the own fields of all ranks that belong to this rank, as a bag.
     bag: Vec<u8>,
     place: Option<Where>,
 }
@@ -86,9 +87,11 @@ fn list_part(
     list_array(list, "whole", data, place)
 }
 
-/// The numbers of a rank's scattered elements of a whole, the last one first.
+/// The numbers of a rank's scattered elements of a whole, the last one first. Some are those of the rank before, too.
 fn scattered(whole: usize, rank: usize, size: usize) -> Vec<i64> {
-    let own = (0..whole).rev().filter(|id| id / 3 % size == rank);
+    let is_own =
+        |id: &usize| id / 3 % size == rank || id.is_multiple_of(5) && (id / 3 + 1) % size == rank;
+    let own = (0..whole).rev().filter(is_own);
     own.map(|id| id as i64).collect()
 }
 
@@ -108,6 +111,10 @@ fn list_scattered(
     ids: &[i64],
     whole: usize,
 ) -> scr::Result<()> {
+    list.next(Options {
+        shared: true,
+        ..Options::default()
+    });
     list.index(&Given {
         name: "ids",
         indices: Indices::Eight(ids),
@@ -115,6 +122,19 @@ fn list_scattered(
         whole: whole as i64,
     })?;
     list_by_index(list, "scattered", "ids", data)
+}
+
+/// Lists the bag, whose elements go to the rank of their byte.
+fn list_bag(list: &mut List<'_>, count: &mut i64, size: usize) -> scr::Result<()> {
+    let mut owner = |keys: &[i64], ranks: &mut [i32]| {
+        for (key, rank) in keys.iter().zip(ranks) {
+            *rank = (key % size as i64) as i32;
+        }
+        Ok(())
+    };
+    let owner: Option<&mut Owner<'_>> = Some(&mut owner);
+    let field = "of bag";
+    list.bag_by_key("bag", count, ByKey { field, owner })
 }
 
 impl Program {
@@ -142,7 +162,7 @@ impl Program {
             let ids = scattered(whole.len(), self.place(), self.size());
             let mut part = scattered_of(&whole, &ids);
             list_scattered(list, &mut part, &ids, whole.len())?;
-            list.bag("bag", &mut (own.len() as i64))?;
+            list_bag(list, &mut (own.len() as i64), self.size())?;
             list_by_index(list, "of bag", "bag", &mut own)?;
             if is_bad {
                 return Err(scr::Error::usage("the program", "this rank has no state"));
@@ -237,7 +257,7 @@ impl Program {
         list_part(list, &mut state.part, state.whole, &state.range)?;
         list_scattered(list, &mut state.scattered, &state.ids, state.whole)?;
         let mut count = 0;
-        list.bag("bag", &mut count)?;
+        list_bag(list, &mut count, size)?;
         if compares {
             state.bag = vec![POISON; count as usize];
         }
@@ -295,15 +315,12 @@ impl Program {
                 let bag = |key| {
                     let own = (0..state.writers).map(|old| content(key, &fields_of(&name, old)));
                     let own: Vec<Vec<u8>> = own.collect();
-                    let all = own.concat();
-                    let range = match own.get(self.rank).filter(|_| own.len() == self.size()) {
-                        Some(mine) => {
-                            let before = own.iter().take(self.rank).map(Vec::len).sum();
-                            before..before + mine.len()
-                        }
-                        None => share(all.len(), self.rank, self.size()),
-                    };
-                    all.get(range) == Some(&state.bag)
+                    if own.len() == self.size() {
+                        return own.get(self.rank) == Some(&state.bag);
+                    }
+                    let mut all = own.concat();
+                    all.retain(|byte| usize::from(*byte) % self.size() == self.rank);
+                    all == state.bag
                 };
                 oracle.has_read_field(call, self.rank, "bag", bag);
             }

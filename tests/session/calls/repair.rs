@@ -1,9 +1,11 @@
 //! A rank dies at any operation of its communicator. The others get an error, and a repair brings the newest
 //! checkpoint back: with a process in the place of the lost one, or on the ranks that are left.
 
+use crate::fields_on_ranks::{by_index, save};
 use crate::site::{Rank, Site, content};
 use scr::comm::{Communicator, Pending, Tag, Term};
 use scr::config::Config;
+use scr::fields::{Given, Indices, Key, List, Options, Owner, restore};
 use scr::session::{Member, Session, Setup};
 use scr::store::Files;
 use scr::store::posix::Posix;
@@ -139,6 +141,8 @@ fn take(members: &Members, rank: usize) -> Box<dyn Communicator> {
 struct Program<'a> {
     site: &'a Site,
     loss: Loss,
+    /// Its checkpoints are of fields: an index list with halos, and a bag.
+    fields: bool,
     /// The operations that are left to the rank that dies, and to the one that dies in the repair.
     fates: [Arc<AtomicU64>; 2],
     /// The ranks of the first run, of that after the repair, and of that after a second loss.
@@ -171,6 +175,7 @@ impl<'a> Program<'a> {
         Program {
             site,
             loss,
+            fields: false,
             fates,
             runs,
             next_size,
@@ -201,10 +206,27 @@ impl<'a> Program<'a> {
         let session = self.repair(rank, &mut process);
         let mut me = Rank { session, rank };
         let completed = self.outcome.lock().unwrap().completed;
-        restart(&mut me, completed, self.next_size);
-        me.checkpoint("e").unwrap();
-        assert_eq!(me.restart().as_deref(), Some("e"));
+        if self.fields {
+            let name = restore_fields(&mut me, self.next_size);
+            assert!(name.as_str() >= completed.unwrap_or("a"), "{name}");
+        } else {
+            restart(&mut me, completed, self.next_size);
+        }
+        self.checkpoint(&mut me, "e", self.next_size).unwrap();
+        if self.fields {
+            assert_eq!(restore_fields(&mut me, self.next_size), "e");
+        } else {
+            assert_eq!(me.restart().as_deref(), Some("e"));
+        }
         me.session.finalize(&mut process.config).unwrap();
+    }
+
+    fn checkpoint(&self, me: &mut Rank, name: &str, size: usize) -> Result<()> {
+        if !self.fields {
+            return me.checkpoint(name).map(drop);
+        }
+        let mut state = State::new(me.rank, size, name);
+        save(me, name, |list| state.list(list, size))
     }
 
     /// Until a rank has died, and the others have noticed.
@@ -220,7 +242,7 @@ impl<'a> Program<'a> {
         let setup = setup(self.site, &process, take(&self.runs[0], rank));
         let session = Session::init(setup, &mut process.config).unwrap().unwrap();
         let mut me = Rank { session, rank };
-        me.checkpoint("a").unwrap();
+        self.checkpoint(&mut me, "a", NODES.len()).unwrap();
         self.all.wait();
         let dies = rank == self.loss.rank;
         if dies {
@@ -228,7 +250,7 @@ impl<'a> Program<'a> {
         }
         self.all.wait();
         for name in NAMES {
-            if me.checkpoint(name).is_err() {
+            if self.checkpoint(&mut me, name, NODES.len()).is_err() {
                 break;
             }
             let mut outcome = self.outcome.lock().unwrap();
@@ -301,6 +323,76 @@ fn setup(site: &Site, process: &Process, comm: Box<dyn Communicator>) -> Setup {
     }
 }
 
+/// Elements of a whole with those of the next rank, and elements of a bag that belong to the rank of their number.
+struct State {
+    step: i64,
+    ids: Vec<i64>,
+    heat: Vec<i64>,
+    bag: Vec<i64>,
+}
+
+impl State {
+    const WHOLE: i64 = 23;
+
+    fn new(rank: usize, size: usize, name: &str) -> Self {
+        let step = i64::from(name.as_bytes()[0]);
+        let next = (rank + 1) % size;
+        let of = |rank: usize| (0..Self::WHOLE).filter(move |id| *id as usize % size == rank);
+        let mut ids: Vec<i64> = of(rank).collect();
+        ids.extend(of(next).filter(|_| next != rank));
+        State {
+            step,
+            heat: ids.iter().map(|id| 100 * step + id).collect(),
+            ids,
+            bag: of(rank).map(|id| id + 1000 * step).collect(),
+        }
+    }
+
+    fn list(&mut self, list: &mut List<'_>, size: usize) -> Result<()> {
+        list.count("step", &mut self.step)?;
+        list.next(Options {
+            shared: true,
+            ..Options::default()
+        });
+        list.index(&Given {
+            name: "nodes",
+            indices: Indices::Eight(&self.ids),
+            first: 0,
+            whole: Self::WHOLE,
+        })?;
+        by_index(
+            list,
+            ("heat", "nodes"),
+            &[self.ids.len() as i64],
+            &mut self.heat,
+        )?;
+        let mut count = self.bag.len() as i64;
+        let mut owner = |keys: &[i64], ranks: &mut [i32]| {
+            for (key, rank) in keys.iter().zip(ranks) {
+                *rank = (key % 1000 % size as i64) as i32;
+            }
+            Ok(())
+        };
+        let owner: Option<&mut Owner<'_>> = Some(&mut owner);
+        list.bag_by_key("all", &mut count, Key { field: "id", owner })?;
+        self.bag.resize(count as usize, -1);
+        by_index(list, ("id", "all"), &[count], &mut self.bag)
+    }
+}
+
+/// Restores fields, which must be right. The name of the checkpoint.
+fn restore_fields(me: &mut Rank, size: usize) -> String {
+    let mut state = State::new(me.rank, size, "?");
+    state.heat.fill(-1);
+    let found = restore(&mut me.session, &mut |list| state.list(list, size));
+    let name = found.unwrap().expect("a checkpoint").to_string();
+    let right = State::new(me.rank, size, &name);
+    state.bag.sort_unstable();
+    assert!(state.heat == right.heat, "{name}: {:?}", state.heat);
+    assert!(state.bag == right.bag, "{name}: {:?}", state.bag);
+    name
+}
+
 /// What is offered must be as new as what was complete on any rank, and right.
 fn restart(me: &mut Rank, completed: Option<&str>, size: usize) {
     me.session.allow_other_ranks(true).unwrap();
@@ -334,8 +426,12 @@ fn site(more: &[(&str, &str)]) -> Site {
         .fold(site, |site, (name, value)| site.set(name, value))
 }
 
-/// Each n-th operation of each rank, until it lives. `SCR_REPAIR_EACH=1`: each operation.
 fn all_operations(way: Way, step: usize, more: &[(&str, &str)]) {
+    all_operations_of(way, step, more, false);
+}
+
+/// Each n-th operation of each rank, until it lives. `SCR_REPAIR_EACH=1`: each operation.
+fn all_operations_of(way: Way, step: usize, more: &[(&str, &str)], fields: bool) {
     let step = std::env::var("SCR_REPAIR_EACH").map_or(step, |step| step.parse().unwrap());
     for rank in 0..NODES.len() {
         for at in (1..).step_by(step) {
@@ -345,7 +441,12 @@ fn all_operations(way: Way, step: usize, more: &[(&str, &str)]) {
                 at,
                 during: None,
             };
-            if !Program::new(&site(more), loss).run().died {
+            let site = site(more);
+            let program = Program {
+                fields,
+                ..Program::new(&site, loss)
+            };
+            if !program.run().died {
                 assert!(at > 30, "{at}");
                 break;
             }
@@ -367,6 +468,13 @@ fn a_process_on_another_node_takes_the_place_of_one_whose_node_is_lost() {
 #[test]
 fn the_ranks_that_are_left_go_on_without_a_lost_one() {
     all_operations(Way::Shrink, 5, &[("SCR_COPY_TYPE", "XOR")]);
+}
+
+/// Halos and bags by a key are restored by the ranks that are left.
+#[test]
+fn the_ranks_that_are_left_restore_fields_of_the_lost_one() {
+    all_operations_of(Way::Shrink, 9, &[("SCR_COPY_TYPE", "XOR")], true);
+    all_operations_of(Way::SameNode, 23, &[("SCR_COPY_TYPE", "XOR")], true);
 }
 
 #[test]
