@@ -9,8 +9,9 @@
  *   shuffled   the same, in any order
  *
  * write: prints checkpoint=, the median of the slowest process's TIMES checkpoints in seconds, after two that are not
- * counted. read: restores the state, compares each value, and prints restore=. Both print memory=, the KiB that the
- * largest resident size has grown by since the arrays were filled, in the process where that is most.
+ * counted. read: restores the state, compares each value, and prints restore=. Both print cpu=, the median of the
+ * processor time of all processes together, and memory=, the KiB that the largest resident size has grown by since the
+ * arrays were filled, in the process where that is most.
  */
 #define _GNU_SOURCE 1
 #include <mpi.h>
@@ -94,9 +95,9 @@ static int compare(const void* a, const void* b)
     return (x > y) - (x < y);
 }
 
-static double median(double* times, int number)
+static double median(double* times, int number, MPI_Op of_all)
 {
-    MPI_Allreduce(MPI_IN_PLACE, times, number, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, times, number, MPI_DOUBLE, of_all, MPI_COMM_WORLD);
     qsort(times, (size_t)number, sizeof *times, compare);
     return times[number / 2];
 }
@@ -108,9 +109,17 @@ static long resident(void)
     return usage.ru_maxrss;
 }
 
+static double processor(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec)
+        + 1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+}
+
 int main(int argc, char** argv)
 {
-    double times[MOST];
+    double times[MOST], used[MOST];
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
@@ -137,12 +146,13 @@ int main(int argc, char** argv)
     for (int turn = reads ? 0 : -2; turn < turns; turn++) {
         int found = 1;
         MPI_Barrier(MPI_COMM_WORLD);
-        double begin = MPI_Wtime();
+        double begin = MPI_Wtime(), cpu = processor();
         int status = reads ? SCR_Restore(list, NULL, &found)
                            : SCR_Checkpoint(NULL, SCR_FLAG_CHECKPOINT, list, NULL);
         double took = MPI_Wtime() - begin;
         stop_if(status != SCR_SUCCESS || !found, "the call failed, or there is no checkpoint");
         times[turn < 0 ? 0 : turn] = took;
+        used[turn < 0 ? 0 : turn] = processor() - cpu;
         if (reads) {
             turns = 1;
             break;
@@ -153,9 +163,9 @@ int main(int argc, char** argv)
         for (int64_t at = 0; at < count; at++)
             stop_if(data[i][at] != value(i, box ? whole * rank / ranks + at : ids[at]), "a value is wrong");
     MPI_Allreduce(MPI_IN_PLACE, &memory, 1, MPI_LONG, MPI_MAX, MPI_COMM_WORLD);
-    double took = median(times, turns);
+    double took = median(times, turns, MPI_MAX), cpu = median(used, turns, MPI_SUM);
     if (rank == 0)
-        printf(" %s=%.4f memory=%ld\n", reads ? "restore" : "checkpoint", took, memory);
+        printf(" %s=%.4f cpu=%.4f memory=%ld\n", reads ? "restore" : "checkpoint", took, cpu, memory);
     SCR_Finalize();
     MPI_Finalize();
     return 0;

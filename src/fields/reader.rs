@@ -4,7 +4,9 @@ use super::convert::convert;
 use super::entry::{Entry, Listed};
 use super::file::fingerprint;
 use super::finding::{Finding, Found};
-use super::index::{ids::Ids, positions::Positions};
+use super::index::ids::Ids;
+use super::index::places::{copy_in, each_place};
+use super::index::positions::Again;
 use super::kind::Kind;
 use super::memory::{Memory, gather, scatter};
 use super::messages::wrong_message;
@@ -89,49 +91,46 @@ impl Destination<'_> {
 }
 
 impl Destination<'_> {
-    /// Puts the elements of a message where their indices are in this rank's list. Their number.
-    fn put_indexed(&mut self, positions: &Positions, message: &[u8]) -> Result<u64> {
-        let (runs, bytes) = spread_index::open_message(message)?;
+    /// Puts the elements of a message to their places in memory. Their number.
+    fn put_indexed(
+        &mut self,
+        indices: &mut IndexSpread,
+        number: usize,
+        message: &[u8],
+    ) -> Result<u64> {
+        let (writer, bytes) = spread_index::open_message(message)?;
+        let (places, next) = indices
+            .places(number, writer)
+            .ok_or_else(|| wrong_message("it is of a file of which no element is needed"))?;
         let converted;
-        let mut left = if self.kind == self.entry.kind {
+        let elements = if self.kind == self.entry.kind {
             bytes
         } else {
             converted = convert(self.kind, self.entry.kind, bytes);
             &converted
         };
         let walk = self.entry.walk_in(&self.entry.region(), self.strides);
-        let (row, unit) = (self.entry.row(), self.entry.unit());
-        let mut put = 0;
-        for run in runs {
-            let run = run?;
-            let all = positions.each(run, |at, count| {
-                let length = usize::try_from(count * unit).unwrap_or(usize::MAX);
-                let (now, rest) = left
-                    .split_at_checked(length)
-                    .ok_or_else(|| wrong_message("it ends too early"))?;
-                left = rest;
-                scatter(self.memory, &walk, at * row, now)
+        let (row, unit) = (self.entry.row(), self.entry.unit() as usize);
+        let from = (elements, unit);
+        if walk.is_contiguous() {
+            let length = (walk.count() * walk.size()) as usize;
+            let memory = self.memory.bytes_mut(walk.base(), length)?;
+            copy_in(places, next, from, memory)?;
+        } else {
+            each_place(places, next, from, |at, bytes| {
+                scatter(self.memory, &walk, at * row, bytes)
             })?;
-            if !all {
-                return Err(wrong_message(
-                    "it has an index that is not in this rank's list",
-                ));
-            }
-            put += run.count;
         }
-        match left {
-            [] => Ok(put),
-            _ => Err(wrong_message("it has more bytes than elements")),
-        }
+        Ok((elements.len() / unit.max(1)) as u64)
     }
 
     /// Copies the elements of indices that this rank's list has more than once.
-    fn repeat(&mut self, positions: &Positions) -> Result<()> {
+    fn repeat(&mut self, all: &[Again]) -> Result<()> {
         const MOST: u64 = 1 << 20;
         let walk = self.entry.walk_in(&self.entry.region(), self.strides);
         let (row, unit) = (self.entry.row(), self.entry.unit().max(1));
         let mut bytes = Vec::new();
-        for again in positions.again() {
+        for again in all {
             let step = (MOST / unit).max(1);
             for from in (0..again.count).step_by(step as usize) {
                 let count = step.min(again.count - from);
@@ -274,10 +273,12 @@ impl FieldReader {
                 }
             };
             for (_, message) in received {
-                let done = match (&mut target, self.positions(what)) {
-                    (None, _) => Ok(0),
-                    (Some(target), Some(positions)) => target.put_indexed(positions, &message),
-                    (Some(target), None) => open_message(&message)
+                let done = match (&mut target, what, &mut self.indices) {
+                    (None, ..) => Ok(0),
+                    (Some(target), Some(Part::Indexed(number)), Some(indices)) => {
+                        target.put_indexed(indices, number, &message)
+                    }
+                    (Some(target), ..) => open_message(&message)
                         .and_then(|(head, bytes)| target.put(&head.region, head.from, bytes))
                         .map(|()| 0),
                 };
@@ -287,12 +288,12 @@ impl FieldReader {
                 }
             }
         }
-        match (target, self.positions(what)) {
-            (Some(target), Some(positions)) => {
-                let repeated: Found<()> = target.repeat(positions).map_err(Finding::from);
+        match (target, self.own(what)) {
+            (Some(target), Some((wanted, again))) => {
+                let repeated: Found<()> = target.repeat(again).map_err(Finding::from);
                 found
                     .and(repeated)
-                    .and_then(|()| complete(target, positions, put))
+                    .and_then(|()| complete(target, wanted, put))
             }
             _ => found,
         }
@@ -311,10 +312,10 @@ impl FieldReader {
         }
     }
 
-    /// The positions in this rank's memory, of a field by index.
-    fn positions(&self, part: Option<Part>) -> Option<&Positions> {
+    /// How many elements of a field by index come, and the positions of indices that the list has more than once.
+    fn own(&self, part: Option<Part>) -> Option<(u64, &[Again])> {
         match part {
-            Some(Part::Indexed(number)) => self.indices.as_ref()?.positions(number),
+            Some(Part::Indexed(number)) => self.indices.as_ref()?.own(number),
             _ => None,
         }
     }
@@ -349,8 +350,7 @@ pub(super) fn fingerprint_of_ids(ids: &Ids) -> u64 {
 }
 
 /// Checks that the elements of all indices of this rank have come.
-fn complete(target: &Destination<'_>, positions: &Positions, put: u64) -> Found<()> {
-    let wanted: u64 = positions.sorted().map(|run| run.count).sum();
+fn complete(target: &Destination<'_>, wanted: u64, put: u64) -> Found<()> {
     if put == wanted || target.entry.unit() == 0 {
         return Ok(());
     }

@@ -392,7 +392,7 @@ impl Plan {
         let Comparison {
             mut sources,
             listed,
-            indices,
+            mut indices,
             others,
             keyed: _,
         } = comparison;
@@ -452,7 +452,8 @@ impl Plan {
             };
             let number = used.iter().position(|list| list.name == *name);
             let number = number.unwrap_or_else(|| {
-                used.extend(indices.iter().find(|list| list.name == *name).cloned());
+                let listed = indices.iter().position(|list| list.name == *name);
+                used.extend(listed.map(|listed| indices.swap_remove(listed)));
                 used.len().saturating_sub(1)
             });
             indexed.push((entry, number));

@@ -62,6 +62,11 @@ impl Bits {
         }
     }
 
+    /// Bytes of memory.
+    pub fn in_memory(&self) -> usize {
+        size_of_val(&self.words[..]) + size_of_val(&self.before[..])
+    }
+
     /// How many are below an index.
     pub fn below(&self, index: u64) -> u64 {
         let (word, bit) = self.place(index);

@@ -6,16 +6,18 @@
 //! | `ids` | the bytes of an index list: runs and differences |
 //! | `given` | the indices that the program gives |
 //! | `bits`, `positions` | where each index stands in the list of a rank |
+//! | `places` | the places of elements in a file and in memory, and their copies |
 //! | `bags` | elements without a number, of which each rank gets a share |
 //! | `cells` | who has an index, and who needs it: each rank looks after one range of the whole |
 //! | `cover` | whether the lists of all ranks have each index once |
 
 pub mod bags;
-mod bits;
+pub mod bits;
 pub mod cells;
 pub mod cover;
 mod given;
 pub mod ids;
+pub mod places;
 pub mod positions;
 
 pub use given::{Given, Indices};

@@ -22,20 +22,31 @@ pub struct Again {
     pub count: u64,
 }
 
-/// The indices of a list, in the form that takes less memory.
+/// The indices of a list, in the form that takes less memory; or in a table, if that is small.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Known {
     /// Ascending, without an index that is there twice.
     Runs(Vec<Placed>),
     /// A bit for each index. `order` are the positions by the size of the index, if they do not ascend with it.
     Bits { bits: Bits, order: Vec<u32> },
+    /// The position of each index from `from` on, or [`NONE`]. So one place in memory is looked at for each index, while
+    /// bits take three.
+    Table { from: u64, places: Vec<u32> },
 }
+
+/// The mark of an index that is not in the list.
+const NONE: u32 = u32::MAX;
+
+/// The most bytes of a table.
+const TABLE: u64 = 1 << 24;
 
 /// The positions of all indices of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Positions {
     known: Known,
     again: Vec<Again>,
+    /// Number of indices in the list.
+    count: u64,
 }
 
 /// The runs of a list, counted.
@@ -56,15 +67,19 @@ impl Positions {
             from: u64::MAX,
             end: 0,
         };
-        for run in ids.runs(whole) {
-            let run = run?;
+        ids.runs(whole).each(|run| {
             size.runs += 1;
             size.from = size.from.min(run.first);
             size.end = size.end.max(run.end());
-        }
+            Ok(run.count)
+        })?;
         let as_runs = size.runs * size_of::<Placed>() as u64;
         let order = if ids.ascending { 0 } else { 4 * ids.count };
         let most = u64::from(u32::MAX);
+        let range = size.end.saturating_sub(size.from);
+        if !ids.ascending && 4 * range.min(most) <= TABLE && range / 16 <= ids.count {
+            return Positions::of_table(ids, whole, &size);
+        }
         if size.runs > 0 && Bits::bytes(size.from, size.end) + order < as_runs && ids.count < most {
             Positions::of_bits(ids, whole, &size)
         } else {
@@ -72,41 +87,72 @@ impl Positions {
         }
     }
 
+    fn of_table(ids: &Ids, whole: u64, size: &Size) -> Result<Self> {
+        let from = size.from.min(size.end);
+        let mut places = vec![NONE; (size.end - from) as usize];
+        let (mut at, mut again) = (0, Vec::new());
+        ids.runs(whole).each(|run| {
+            for id in run.first..run.end() {
+                match places.get_mut((id - from) as usize) {
+                    Some(place) if *place == NONE => *place = at as u32,
+                    first => again.push(Again {
+                        at,
+                        first: first.map_or(0, |first| u64::from(*first)),
+                        count: 1,
+                    }),
+                }
+                at += 1;
+            }
+            Ok(run.count)
+        })?;
+        let known = Known::Table { from, places };
+        let count = ids.count;
+        Ok(Positions {
+            known,
+            again,
+            count,
+        })
+    }
+
     fn of_runs(ids: &Ids, whole: u64) -> Result<Self> {
         let (mut runs, mut at) = (Vec::new(), 0);
-        for run in ids.runs(whole) {
-            let run = run?;
+        ids.runs(whole).each(|run| {
             runs.push(Placed { run, at });
             at += run.count;
-        }
+            Ok(run.count)
+        })?;
         let mut again = Vec::new();
         if !ids.ascending {
             runs.sort_unstable();
             runs = distinct(runs, &mut again)?;
         }
         let known = Known::Runs(runs);
-        Ok(Positions { known, again })
+        let count = ids.count;
+        Ok(Positions {
+            known,
+            again,
+            count,
+        })
     }
 
     fn of_bits(ids: &Ids, whole: u64, size: &Size) -> Result<Self> {
         let mut bits = Bits::new(size.from, size.end);
         let (mut at, mut twice) = (0, Vec::new());
-        for run in ids.runs(whole) {
-            let run = run?;
+        ids.runs(whole).each(|run| {
             for id in run.first..run.end() {
                 if !bits.insert(id) {
                     twice.push((at, id));
                 }
                 at += 1;
             }
-        }
+            Ok(run.count)
+        })?;
         bits.count();
         let (mut order, mut again) = (Vec::new(), Vec::new());
         if !ids.ascending {
             order = vec![0; ids.count as usize - twice.len()];
             let (mut at, mut twice) = (0, twice.into_iter().peekable());
-            for run in ids.runs(whole) {
-                let run = run?;
+            ids.runs(whole).each(|run| {
                 let below = bits.below(run.first);
                 for place in below..below + run.count {
                     let Some(position) = order.get_mut(place as usize) else {
@@ -124,10 +170,16 @@ impl Positions {
                     }
                     at += 1;
                 }
-            }
+                Ok(run.count)
+            })?;
         }
         let known = Known::Bits { bits, order };
-        Ok(Positions { known, again })
+        let count = ids.count;
+        Ok(Positions {
+            known,
+            again,
+            count,
+        })
     }
 
     /// Positions of indices that the list had before.
@@ -135,11 +187,33 @@ impl Positions {
         &self.again
     }
 
+    /// Positions of indices that the list had before, without the rest.
+    pub fn into_again(self) -> Vec<Again> {
+        self.again
+    }
+
+    /// Number of different indices.
+    pub fn distinct(&self) -> u64 {
+        let again = self.again.iter().map(|again| again.count);
+        self.count - again.sum::<u64>()
+    }
+
+    /// Bytes of memory.
+    pub fn bytes(&self) -> usize {
+        let known = match &self.known {
+            Known::Runs(runs) => size_of_val(&runs[..]),
+            Known::Bits { bits, order } => bits.in_memory() + size_of_val(&order[..]),
+            Known::Table { places, .. } => size_of_val(&places[..]),
+        };
+        known + size_of_val(&self.again[..])
+    }
+
     /// The indices, ascending, each once.
     pub fn sorted(&self) -> Box<dyn Iterator<Item = Run> + '_> {
         match &self.known {
             Known::Runs(runs) => Box::new(runs.iter().map(|placed| placed.run)),
             Known::Bits { bits, .. } => Box::new(bits.runs()),
+            Known::Table { from, places } => Box::new(runs_of_table(*from, places)),
         }
     }
 
@@ -152,6 +226,7 @@ impl Positions {
         match &self.known {
             Known::Runs(runs) => each_of_runs(runs, run, visit),
             Known::Bits { bits, order } => each_of_bits(bits, order, run, visit),
+            Known::Table { from, places } => each_of_table(*from, places, run, visit),
         }
     }
 }
@@ -214,24 +289,71 @@ fn each_of_bits(
         return Ok(false);
     }
     let below = bits.below(run.first);
+    if run.count == 1 {
+        let at = order.get(below as usize).copied();
+        visit(at.map_or(below, u64::from), 1)?;
+        return Ok(true);
+    }
     if order.is_empty() {
         visit(below, run.count)?;
         return Ok(true);
     }
     let order = order.get(below as usize..(below + run.count) as usize);
-    for next in order
-        .unwrap_or_default()
-        .chunk_by(|a, b| a.checked_add(1) == Some(*b))
-    {
+    each_in_order(order.unwrap_or_default(), visit)?;
+    Ok(true)
+}
+
+/// Visits positions, those together that follow each other.
+fn each_in_order(positions: &[u32], mut visit: impl FnMut(u64, u64) -> Result<()>) -> Result<()> {
+    for next in positions.chunk_by(|a, b| a.checked_add(1) == Some(*b)) {
         let first = next.first().copied().unwrap_or(0);
         visit(first.into(), next.len() as u64)?;
     }
-    Ok(true)
+    Ok(())
+}
+
+#[inline]
+fn each_of_table(
+    from: u64,
+    places: &[u32],
+    run: Run,
+    mut visit: impl FnMut(u64, u64) -> Result<()>,
+) -> Result<bool> {
+    let Some(first) = run.first.checked_sub(from) else {
+        return Ok(false);
+    };
+    if run.count == 1 {
+        return match places.get(first as usize) {
+            None | Some(&NONE) => Ok(false),
+            Some(place) => visit(u64::from(*place), 1).map(|()| true),
+        };
+    }
+    let places = places.get(first as usize..(first + run.count) as usize);
+    match places {
+        Some(places) if !places.contains(&NONE) => each_in_order(places, visit).map(|()| true),
+        _ => Ok(false),
+    }
+}
+
+/// The indices of a table as runs, ascending.
+fn runs_of_table(from: u64, places: &[u32]) -> impl Iterator<Item = Run> {
+    let mut next = 0;
+    std::iter::from_fn(move || {
+        let rest = places.get(next..)?;
+        let first = next + rest.iter().position(|place| *place != NONE)?;
+        let run = places.get(first..)?.iter();
+        let count = run.take_while(|place| **place != NONE).count();
+        next = first + count;
+        Some(Run {
+            first: from + first as u64,
+            count: count as u64,
+        })
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Again, Known, Positions};
+    use super::{Again, Known, Positions, Size};
     use crate::fields::index::ids::{Encoder, Ids, Run};
 
     fn ids(indices: &[u64]) -> Ids {
@@ -289,7 +411,7 @@ mod tests {
     #[test]
     fn each_index_is_found_where_it_stands() {
         let mut random = random();
-        let mut in_bits = 0;
+        let (mut in_bits, mut in_table) = (0, 0);
         for case in 0..1000 {
             let whole = 1 + random(150);
             let mut list: Vec<u64> = (0..random(60)).map(|_| random(whole)).collect();
@@ -305,9 +427,23 @@ mod tests {
             check(&list, whole, &Positions::of_runs(&ids, whole).unwrap());
             let chosen = Positions::of(&ids, whole).unwrap();
             in_bits += u32::from(matches!(chosen.known, Known::Bits { .. }));
+            in_table += u32::from(matches!(chosen.known, Known::Table { .. }));
             check(&list, whole, &chosen);
+            let (from, end) = (list.iter().min(), list.iter().max());
+            let size = Size {
+                runs: list.len() as u64,
+                from: from.copied().unwrap_or(u64::MAX),
+                end: end.map_or(0, |last| last + 1),
+            };
+            if from.is_some() {
+                check(
+                    &list,
+                    whole,
+                    &Positions::of_bits(&ids, whole, &size).unwrap(),
+                );
+            }
         }
-        assert!(in_bits > 200, "{in_bits}");
+        assert!(in_bits > 100 && in_table > 200, "{in_bits} {in_table}");
     }
 
     #[test]
@@ -318,9 +454,12 @@ mod tests {
         let odd: Vec<u64> = (0..50_000).map(|i| 2 * i + 1).collect();
         let positions = Positions::of(&ids(&odd), 100_000).unwrap();
         assert!(matches!(&positions.known, Known::Bits { order, .. } if order.is_empty()));
+        let back: Vec<u64> = odd.iter().map(|id| 99 * id).rev().collect();
+        let positions = Positions::of(&ids(&back), 9_900_000).unwrap();
+        assert!(matches!(&positions.known, Known::Runs(_)));
         let back: Vec<u64> = odd.into_iter().rev().collect();
         let positions = Positions::of(&ids(&back), 100_000).unwrap();
-        assert!(matches!(&positions.known, Known::Bits { order, .. } if order.len() == 50_000));
+        assert!(matches!(&positions.known, Known::Table { places, .. } if places.len() == 99_999));
         let run = Run { first: 7, count: 1 };
         let mut found = 0;
         positions
@@ -329,6 +468,6 @@ mod tests {
                 Ok(())
             })
             .unwrap();
-        assert_eq!(found, 49_996);
+        assert_eq!((found, positions.distinct()), (49_996, 50_000));
     }
 }
