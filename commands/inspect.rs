@@ -35,9 +35,9 @@ use std::process::ExitCode;
 ///
 /// With --fields, lists the fields of a complete dataset in the prefix directory: type and extents, in
 /// the order in which the program names the dimensions; whose the values are: "own" of each rank, "part"
-/// of a whole, "same" on all ranks, or a count; how many ranks have elements; bytes, of the same values
-/// once, and the name. If a part goes by an index list, INDEX is the name of the list; that of a list is
-/// the indices of its whole.
+/// of a whole, "same" on all ranks, a count, an "index" list, or a "bag"; how many ranks have elements; bytes, of
+/// the same values once, and the name. If a part goes by an index list or a bag, INDEX is its name; that of a list
+/// is the indices of its whole. A bag has a number of elements, and no type and no bytes: those are of its fields.
 ///
 /// Exit status: 0 there is a dataset or, with --id, it can be completed; 1 not, and the message says
 /// where it was looked for.

@@ -145,7 +145,8 @@ module scrf
         generic :: from_rank => from_rank_i32, from_rank_i64
         !> s%stored(name, extents, whole, at): extents of a field in the checkpoint that is read, so that the
         !> program can allocate it. They are not allocated if the checkpoint has no such field, or if the
-        !> state is written. whole and at are optional.
+        !> state is written. whole and at are optional. at is the place of the first element, from 1 on; 0 in
+        !> the dimension of the indices if the field goes by index, as its elements have no one place.
         generic :: stored => stored_i32, stored_i64
         !> s%index(name, indices, whole, first, copies): element i of this process is element indices(i) of a whole with
         !> so many elements, which are counted from first on, else from 1. For the fields that follow, with this
@@ -5577,7 +5578,8 @@ contains
         status = merge(FAILURE, SCR_SUCCESS, c_associated(context))
     end function tell_owners
 
-    !> The stored extents of a field, those of its whole, and the place at which it begins there, from 1 on.
+    !> The stored extents of a field, those of its whole, and the place at which it begins there, from 1 on; 0 in the
+    !> dimension of the indices if it goes by index.
     !> The rank is -1 if the checkpoint has no such field.
     subroutine look_up(self, name, rank, found)
         class(scr_state), intent(inout) :: self
@@ -5592,7 +5594,7 @@ contains
         found = 0
         status = c_stored(self%handle, trim(name)//c_null_char, kind, rank, found(:, 1), found(:, 2), &
             found(:, 3))
-        if (any(found(:, 2) > 0)) found(:, 3) = found(:, 3) + 1
+        if (any(found(:, 2) > 0 .or. found(:, 3) < 0)) found(:, 3) = found(:, 3) + 1
     end subroutine look_up
 
     !> True if the program's variables of the kind int32 have room for these numbers.

@@ -596,7 +596,9 @@ int SCR_Order(struct SCR_State *state,
 
  `extents`, `whole` and `at` are NULL or have space for 7 numbers. `extents` become the extents of this
  process's array. If the field is a part of a whole and another number of processes wrote it, `extents` become
- the extents of the whole. `whole` and `at` become 0 for a field that has no whole.
+ the extents of the whole. `whole` and `at` become 0 for a field that has no whole. The elements of a field that
+ goes by an index list or a bag, and of such a list, need not follow each other in the whole: `at` becomes -1 in the
+ dimension of the indices, which is the slowest one.
  */
 int SCR_Stored(struct SCR_State *state,
                const char *name,

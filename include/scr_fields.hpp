@@ -239,7 +239,8 @@ public:
         return *this;
     }
 
-    // What the checkpoint that is read has of a field; nothing if there is none, or if the state is written.
+    // What the checkpoint that is read has of a field; nothing if there is none, or if the state is written. `at` is -1
+    // in the dimension of the indices if the field goes by index, as its elements have no one place.
     std::optional<Stored> stored(const std::string& name)
     {
         int type = 0, rank = -1;

@@ -70,7 +70,7 @@ fn row(field: &FieldSummary, by_index: bool) -> Vec<String> {
         }
     };
     let mut row = vec![
-        field.array.kind.to_string(),
+        kind(field).unwrap_or_else(|| "-".to_string()),
         shape,
         whose(field).to_string(),
         field.ranks.to_string(),
@@ -98,10 +98,16 @@ fn index(index: Option<&IndexSummary>) -> String {
     }
 }
 
+/// The type of the elements. A bag has none.
+fn kind(field: &FieldSummary) -> Option<String> {
+    (!field.is_bag).then(|| field.array.kind.to_string())
+}
+
 /// The owner of the values, in a word.
 fn whose(field: &FieldSummary) -> &'static str {
     match (field.is_count, field.owner) {
         (true, _) => "count",
+        _ if field.is_bag => "bag",
         (false, Owner::EachRank) => "own",
         (false, Owner::Whole) => "part",
         (false, Owner::All) => "same",
@@ -113,7 +119,7 @@ fn field_json(field: &FieldSummary) -> impl Serialize {
     object! {
         name: &field.name,
         #[serde(rename = "type")]
-        kind: field.array.kind.to_string(),
+        kind: kind(field),
         shape: field.same_extents.then(|| field.array.shape()),
         order: match field.array.order {
             scr_engine::fields::Order::Row => "row",

@@ -75,6 +75,8 @@ pub struct FieldSummary {
     pub owner: Owner,
     /// True for a number on which the list depends.
     pub is_count: bool,
+    /// True for a bag: the array is the number of its elements on all ranks, and has no type and no bytes.
+    pub is_bag: bool,
     /// The whole, or the value that all ranks have, or the array of rank 0.
     pub array: Array,
     /// True if the arrays of all ranks have the same extents, or are parts of one whole.
@@ -322,7 +324,11 @@ impl<'a> SavedFields<'a> {
                 if summary.ranks == 0 || summary.owner != Owner::All {
                     summary.bytes = summary.bytes.saturating_add(entry.bytes());
                 }
-                summary.ranks += u64::from(entry.count() > 0);
+                let elements = match entry.link {
+                    Link::Bag { count } => count,
+                    _ => entry.count(),
+                };
+                summary.ranks += u64::from(elements > 0);
             }
             Ok(())
         })?;
@@ -522,6 +528,7 @@ fn first_summary(Stored { entry, .. }: &Stored, table: &Table) -> FieldSummary {
         name: entry.name.clone(),
         owner,
         is_count: entry.role == Role::Count,
+        is_bag: entry.role == Role::Bag,
         array: match owner {
             Owner::Index => array_of_indices(0),
             _ if entry.role == Role::Bag => array_of_indices(0),

@@ -355,7 +355,9 @@ pub extern "C" fn SCR_Order(state: *mut SCR_State, order: c_int) -> c_int {
 ///
 /// `extents`, `whole` and `at` are NULL or have space for 7 numbers. `extents` become the extents of this
 /// process's array. If the field is a part of a whole and another number of processes wrote it, `extents` become
-/// the extents of the whole. `whole` and `at` become 0 for a field that has no whole.
+/// the extents of the whole. `whole` and `at` become 0 for a field that has no whole. The elements of a field that
+/// goes by an index list or a bag, and of such a list, need not follow each other in the whole: `at` becomes -1 in the
+/// dimension of the indices, which is the slowest one.
 ///
 /// # Safety
 /// `state` was given to the routine that runs now, `name` is NULL or a NUL-terminated string, and each other pointer

@@ -62,6 +62,7 @@ class Stored(NamedTuple):
     shape: Tuple[int, ...]
     #: None if the field has no whole.
     whole: Optional[Tuple[int, ...]]
+    #: The place of the first element; -1 in the dimension of the indices if the field goes by index.
     at: Optional[Tuple[int, ...]]
 
 

@@ -61,7 +61,8 @@ pub struct StoredField {
     pub extents: Vec<i64>,
     /// Extents of the whole. Empty if the field has no whole.
     pub whole: Vec<i64>,
-    /// Index of the first element in the whole; empty if the field has no whole.
+    /// Index of the first element in the whole; empty if the field has no whole. -1 in the slowest dimension if the
+    /// elements go by an index list or a bag, as then they need not follow each other in the whole.
     pub at: Vec<i64>,
 }
 
@@ -406,10 +407,14 @@ impl<'a> List<'a> {
                 kind,
                 extents: turned(if all { &entry.whole } else { &own }),
                 whole: turned(&entry.whole),
-                at: if all {
-                    vec![0; entry.at.len()]
-                } else {
-                    turned(&entry.at)
+                at: match entry.role {
+                    // The elements have no one place in the whole.
+                    Role::Index | Role::Indexed | Role::Bag => {
+                        let places = (0..own.len()).map(|dim| if dim == 0 { -1 } else { 0 });
+                        order.turned(&places.collect::<Vec<i64>>())
+                    }
+                    _ if all => vec![0; entry.at.len()],
+                    _ => turned(&entry.at),
                 },
             }
         }))

@@ -357,6 +357,16 @@ fn a_bag_is_extracted_in_the_order_of_the_ranks() {
     assert!(extracted(&site, "ck.1", "place", &["--rank", "2"]) == right);
     let listed = scr(&site, &["inspect", "--fields", "ck.1"]).out();
     assert!(listed.contains("float64 7x2   part  particles"), "{listed}");
+    let words = listed.lines().map(|line| line.split_whitespace());
+    let words: Vec<Vec<&str>> = words.map(Iterator::collect).collect();
+    let bag = ["-", "7", "bag", "-", "2", "0", "particles"];
+    assert!(words.contains(&bag.to_vec()), "{listed}");
+    let document = parsed(&scr(&site, &["inspect", "--fields", "ck.1", "--json"]).out());
+    let bag = &document["dataset"]["fields"][0];
+    assert_eq!(
+        (&bag["type"], &bag["whose"], &bag["ranks"], &bag["shape"]),
+        (&Value::Null, &json!("bag"), &json!(2), &json!([7]))
+    );
     let same = scr(&site, &["diff", "ck.1", "ck.1"]);
     assert_eq!(same.code, 0, "{}", same.err);
 }

@@ -53,7 +53,7 @@ contains
 
     subroutine state(s)
         class(scr_state), intent(inout) :: s
-        integer(int64), allocatable :: extents(:), whole(:)
+        integer(int64), allocatable :: extents(:), whole(:), at(:)
 
         call s%same("step", step)
         call s%index("nodes", pair(2, :), NODES)
@@ -75,7 +75,8 @@ contains
         call s%field("narrow", wide, kind="convert", index="nodes")
         call s%index("cells", [rank + 1], ranks)
         call s%field("new", new, missing="keep", index="cells")
-        call s%stored("profile", extents, whole)
+        call s%stored("profile", extents, whole, at)
+        call check(all(at == [1, 0]), "a field by index has no one place")
         call check(all(whole == [LEVELS, NODES]), "the whole is told")
         call s%stored("nodes", extents, whole)
         call check(all(whole == NODES), "the elements that the list counts are told")

@@ -42,6 +42,10 @@ impl Mesh {
             first: self.first,
             whole: self.whole,
         })?;
+        if let Some(stored) = list.stored("pairs")? {
+            assert_eq!(stored.at, [-1, 0, 0], "its elements have no one place");
+            assert_eq!(stored.whole, [self.whole, 2, 1]);
+        }
         by_index(list, ("scalar", "nodes"), &[own.len() as i64], scalar)?;
         by_index(list, ("pairs", "nodes"), &[own.len() as i64, 2, 1], pairs)
     }
