@@ -139,6 +139,8 @@ pub struct Settings {
     pub crc_on_copy: bool,
     /// Compare files with their checksums before they are deleted from the cache.
     pub crc_on_delete: bool,
+    /// Keep files that the library writes over open and mapped.
+    pub cache_mapped: bool,
     pub checkpoint_interval: IntervalSetting,
     pub checkpoint_seconds: u64,
     /// Percent.
@@ -217,6 +219,7 @@ impl Settings {
             crc_on_flush: read.bool("SCR_CRC_ON_FLUSH"),
             crc_on_copy: read.bool("SCR_CRC_ON_COPY"),
             crc_on_delete: read.bool("SCR_CRC_ON_DELETE"),
+            cache_mapped: read.bool("SCR_CACHE_MAPPED"),
             checkpoint_interval: read
                 .count_or_word("SCR_CHECKPOINT_INTERVAL")
                 .map_or(IntervalSetting::Auto, IntervalSetting::Calls),

@@ -74,6 +74,16 @@ fn mapped(site: &Site) -> usize {
     maps.lines().filter(is_fields).count()
 }
 
+/// Files of fields of this site that this process has open.
+fn open_files(site: &Site) -> usize {
+    let here = site.node("n0").display().to_string();
+    let open = std::fs::read_dir("/proc/self/fd").unwrap().flatten();
+    let open = open.filter_map(|fd| std::fs::read_link(fd.path()).ok());
+    let open = open.map(|path| path.display().to_string());
+    let is_fields = |path: &String| path.contains(&here) && path.contains(".fields");
+    open.filter(is_fields).count()
+}
+
 /// In a store on tmpfs. What removes the files meanwhile costs nothing but those files.
 #[test]
 fn files_that_are_written_over_stay_mapped_as_long_as_they_are_in_the_cache() {
@@ -108,6 +118,26 @@ fn files_that_are_written_over_stay_mapped_as_long_as_they_are_in_the_cache() {
         assert_eq!(restored(rank, 330_000).as_deref(), Some("ck.6"));
         rank.finalize().unwrap();
         assert_eq!(mapped(&site), 0);
+    });
+}
+
+/// Where resident memory is limited, the pages of the store must not count to it.
+#[test]
+fn no_file_stays_mapped_where_that_is_turned_off() {
+    let site = Site::in_memory()
+        .set("SCR_CACHE_SIZE", "1")
+        .set("SCR_COPY_TYPE", "SINGLE")
+        .set("SCR_FLUSH", "0");
+    let site = site.set("SCR_CACHE_MAPPED", "0");
+    site.run(&nodes(1), |rank| {
+        let count = 300_000;
+        let inodes: Vec<u64> = (0..4)
+            .map(|at| inode_of(rank, &format!("ck.{at}"), count))
+            .collect();
+        assert_eq!((mapped(&site), open_files(&site)), (0, 0));
+        // The space is used again all the same.
+        assert!(inodes.iter().all(|inode| *inode == inodes[0]));
+        assert_eq!(restored(rank, count).as_deref(), Some("ck.3"));
     });
 }
 
