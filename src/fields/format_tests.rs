@@ -408,3 +408,42 @@ fn a_table_at_another_place_is_told_and_no_size() {
     assert!(error.contains("does not end at the trailer"), "{error}");
     assert!(!error.contains("should have"), "{error}");
 }
+
+/// Between two small fields, so that the file has pieces of all kinds.
+#[test]
+fn a_large_field_with_strides_is_packed_in_whole_blocks() {
+    const COUNT: usize = (3 << 20) / 4 + 12_345;
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("rank_0.fields");
+    let file = Posix.create(&path, 0o666).unwrap();
+    let mut writer = Writer::new(file, 0, 1, Box::new(()));
+    let mut data: Vec<i32> = (0..3 * COUNT as i32).collect();
+    let mut put = |name: &str, extents: &[i64], first: usize| {
+        let spec = Spec {
+            name,
+            kind: I32,
+            extents,
+            strides: Some(&[-12]),
+            place: Place::Own,
+        };
+        let (entry, strides) = check(name.to_string(), &spec, Order::Row, true).unwrap();
+        let memory = Slice::from(&mut data, first);
+        writer.put(entry, &strides, Some(&memory)).unwrap();
+    };
+    put("before", &[3], 6);
+    put("large", &[COUNT as i64], 3 * COUNT - 1);
+    put("behind", &[2], 5);
+    let written = writer.finish((0, 1), 0, true).unwrap();
+    let content = std::fs::read(&path).unwrap();
+    assert_eq!(crc32fast::hash(&content), written.crc);
+    let firsts = [(6, 3), (3 * COUNT - 1, COUNT), (5, 2)];
+    for (stored, (first, count)) in written.fields.iter().zip(firsts) {
+        let section = &stored.section;
+        let bytes = &content[section.offset as usize..][..4 * count];
+        let numbers = (0..count).flat_map(|i| (first as i32 - 3 * i as i32).to_le_bytes());
+        assert!(numbers.eq(bytes.iter().copied()), "{}", stored.entry.name);
+        let blocks = bytes.chunks(section.block as usize).map(crc32fast::hash);
+        assert!(blocks.eq(section.blocks.iter().copied()));
+        assert_eq!(section.crc, crc32fast::hash(bytes));
+    }
+}

@@ -17,28 +17,103 @@ pub trait Memory {
     /// # Errors
     /// These bytes are not part of the memory.
     fn bytes_mut(&mut self, offset: i64, length: usize) -> Result<&mut [u8]>;
+
+    /// Fills `out` with elements of `size` bytes, the first at `offset`, each `stride` bytes after the one before. The
+    /// method is here, and not beside the trait, so that each kind of memory has loops of its own.
+    ///
+    /// # Errors
+    /// An element is not part of the memory.
+    fn copy_out(&self, offset: i64, stride: i64, size: usize, out: &mut [u8]) -> Result<()> {
+        match size {
+            1 => copy_sized::<1, _>(self, offset, stride, out),
+            2 => copy_sized::<2, _>(self, offset, stride, out),
+            4 => copy_sized::<4, _>(self, offset, stride, out),
+            8 => copy_sized::<8, _>(self, offset, stride, out),
+            16 => copy_sized::<16, _>(self, offset, stride, out),
+            _ => {
+                let mut at = offset;
+                for place in out.chunks_exact_mut(size.max(1)) {
+                    place.copy_from_slice(self.bytes(at, size)?);
+                    at = at.wrapping_add(stride);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Writes `data` to elements, as [`Memory::copy_out`] reads them.
+    ///
+    /// # Errors
+    /// An element is not part of the memory.
+    fn copy_in(&mut self, offset: i64, stride: i64, size: usize, data: &[u8]) -> Result<()> {
+        match size {
+            1 => store_sized::<1, _>(self, offset, stride, data),
+            2 => store_sized::<2, _>(self, offset, stride, data),
+            4 => store_sized::<4, _>(self, offset, stride, data),
+            8 => store_sized::<8, _>(self, offset, stride, data),
+            16 => store_sized::<16, _>(self, offset, stride, data),
+            _ => {
+                let mut at = offset;
+                for now in data.chunks_exact(size.max(1)) {
+                    self.bytes_mut(at, size)?.copy_from_slice(now);
+                    at = at.wrapping_add(stride);
+                }
+                Ok(())
+            }
+        }
+    }
 }
 
-/// Adds the elements `from` to `to` of a walk through memory to `out`.
+/// [`Memory::copy_out`] for elements of `N` bytes. An array is moved, where a slice would be copied by a call.
+#[inline]
+fn copy_sized<const N: usize, M: Memory + ?Sized>(
+    memory: &M,
+    offset: i64,
+    stride: i64,
+    out: &mut [u8],
+) -> Result<()> {
+    let mut at = offset;
+    for place in out.as_chunks_mut::<N>().0 {
+        let element = memory.bytes(at, N)?.first_chunk::<N>();
+        *place = *element.ok_or_else(|| outside(at, N))?;
+        at = at.wrapping_add(stride);
+    }
+    Ok(())
+}
+
+/// [`Memory::copy_in`] for elements of `N` bytes.
+#[inline]
+fn store_sized<const N: usize, M: Memory + ?Sized>(
+    memory: &mut M,
+    offset: i64,
+    stride: i64,
+    data: &[u8],
+) -> Result<()> {
+    let mut at = offset;
+    for now in data.as_chunks::<N>().0 {
+        let place = memory.bytes_mut(at, N)?.first_chunk_mut::<N>();
+        *place.ok_or_else(|| outside(at, N))? = *now;
+        at = at.wrapping_add(stride);
+    }
+    Ok(())
+}
+
+/// Fills `out` with the elements of a walk through memory, from element `from` on.
 ///
 /// # Errors
 /// An element is not in the memory.
-pub fn gather(
-    memory: &dyn Memory,
-    walk: &Walk,
-    (from, to): (u64, u64),
-    out: &mut Vec<u8>,
-) -> Result<()> {
+pub fn gather(memory: &dyn Memory, walk: &Walk, from: u64, out: &mut [u8]) -> Result<()> {
     let size = walk.size() as usize;
-    walk.runs(from, to, |run| {
+    let count = out.len().checked_div(size).unwrap_or(0);
+    let mut left = out;
+    walk.runs(from, from + count as u64, |run| {
+        let (now, rest) = std::mem::take(&mut left).split_at_mut(run.count as usize * size);
+        left = rest;
         if is_dense(&run, walk) {
-            out.extend_from_slice(memory.bytes(run.offset, run.count as usize * size)?);
+            now.copy_from_slice(memory.bytes(run.offset, now.len())?);
             return Ok(());
         }
-        for i in 0..run.count as i64 {
-            out.extend_from_slice(memory.bytes(run.offset + i * run.stride, size)?);
-        }
-        Ok(())
+        memory.copy_out(run.offset, run.stride, size, now)
     })
 }
 
@@ -51,21 +126,14 @@ pub fn scatter(memory: &mut dyn Memory, walk: &Walk, from: u64, data: &[u8]) -> 
     let count = data.len().checked_div(size).unwrap_or(0);
     let mut left = data;
     walk.runs(from, from + count as u64, |run| {
+        let (now, rest) = left.split_at(run.count as usize * size);
+        left = rest;
         if is_dense(&run, walk) {
-            let (now, rest) = left.split_at(run.count as usize * size);
-            memory
-                .bytes_mut(run.offset, now.len())?
-                .copy_from_slice(now);
-            left = rest;
+            let place = memory.bytes_mut(run.offset, now.len())?;
+            place.copy_from_slice(now);
             return Ok(());
         }
-        for i in 0..run.count as i64 {
-            let (now, rest) = left.split_at(size);
-            let place = memory.bytes_mut(run.offset + i * run.stride, size)?;
-            place.copy_from_slice(now);
-            left = rest;
-        }
-        Ok(())
+        memory.copy_in(run.offset, run.stride, size, now)
     })
 }
 
@@ -182,8 +250,10 @@ mod tests {
         // Every second column of the rows of a 4 x 6 array, the last row first.
         let mut array: Vec<i32> = (0..24).collect();
         let walk = Walk::new(&[4, 3], &[-24, 8], 0, 4);
-        let mut out = Vec::new();
-        gather(&Slice::from(&mut array, 18), &walk, (0, 12), &mut out).unwrap();
+        let mut out = vec![0; 48];
+        let (first, rest) = out.split_at_mut(20);
+        gather(&Slice::from(&mut array, 18), &walk, 0, first).unwrap();
+        gather(&Slice::from(&mut array, 18), &walk, 5, rest).unwrap();
         let found: Vec<i32> = out
             .chunks(4)
             .map(|b| i32::from_le_bytes(b.try_into().unwrap()))
@@ -200,11 +270,33 @@ mod tests {
     }
 
     #[test]
+    fn elements_of_all_sizes_go_out_and_come_back() {
+        for size in 1..=17usize {
+            for stride in [size as i64 + 1, 40, -(size as i64) - 3] {
+                let mut bytes: Vec<u8> = (0..200).collect();
+                let first = if stride < 0 { 150 } else { 0 };
+                let walk = Walk::new(&[4], &[stride], 0, size as u64);
+                let mut out = vec![0; 4 * size];
+                gather(&Slice::of_bytes(&mut bytes, first), &walk, 0, &mut out).unwrap();
+                let mut other = vec![0xff; 200];
+                scatter(&mut Slice::of_bytes(&mut other, first), &walk, 0, &out).unwrap();
+                let mut expected = vec![0xff; 200];
+                for i in 0..4 {
+                    let at = (first as i64 + i * stride) as usize;
+                    expected[at..at + size].copy_from_slice(&bytes[at..at + size]);
+                    assert_eq!(out[i as usize * size..][..size], bytes[at..at + size]);
+                }
+                assert_eq!(other, expected, "{size} {stride}");
+            }
+        }
+    }
+
+    #[test]
     fn what_is_not_in_the_slice_is_not_touched() {
         let mut array = [1u8; 4];
         let walk = Walk::new(&[3], &[2], 0, 1);
         let mut slice = Slice::new(&mut array);
-        assert!(gather(&slice, &walk, (0, 3), &mut Vec::new()).is_err());
+        assert!(gather(&slice, &walk, 0, &mut [0; 3]).is_err());
         let error = scatter(&mut slice, &walk, 0, &[7, 7, 7]).unwrap_err();
         assert!(error.to_string().contains("bytes 4 to 5"), "{error}");
     }

@@ -135,13 +135,8 @@ impl Destination<'_> {
             for from in (0..again.count).step_by(step as usize) {
                 let count = step.min(again.count - from);
                 let (source, target) = ((again.first + from) * row, (again.at + from) * row);
-                bytes.clear();
-                gather(
-                    self.memory,
-                    &walk,
-                    (source, source + count * row),
-                    &mut bytes,
-                )?;
+                bytes.resize((count * row * walk.size()) as usize, 0);
+                gather(self.memory, &walk, source, &mut bytes)?;
                 scatter(self.memory, &walk, target, &bytes)?;
             }
         }

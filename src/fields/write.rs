@@ -8,10 +8,14 @@ use super::memory::{Memory, Slice, gather};
 use super::walk::Walk;
 use crate::Result;
 use crate::store::{File, Watch, retry};
+use crate::system::size::scaled;
 use crc32fast::Hasher;
 
-/// Bytes that are packed before they are written.
+/// Bytes of small fields that are packed before they are written.
 const BUFFER: usize = 1 << 20;
+
+/// Bytes that are packed at a time, for the second-level cache, and written.
+const PACKED: usize = 512 << 10;
 
 /// Bytes that are written at a time if they lie in memory as they go to the file.
 const PIECE: u64 = 4 << 20;
@@ -107,7 +111,9 @@ impl Writer {
         if let Some(memory) = memory.filter(|_| bytes > 0) {
             let walk = entry.walk_in(&entry.region(), strides);
             let as_it_is = walk.is_contiguous() && !entry.kind.has_padding();
-            if as_it_is && bytes >= LARGE {
+            if bytes < LARGE {
+                self.put_small(entry.kind, memory, &walk, &mut sums)?
+            } else if as_it_is {
                 self.put_direct(memory, walk.base(), bytes, &mut sums)?
             } else {
                 self.put_packed(entry.kind, memory, &walk, &mut sums)?
@@ -165,6 +171,8 @@ impl Writer {
         Ok(())
     }
 
+    /// Packs elements that do not lie in memory as in the file. Checksum and file take each piece from the processor's
+    /// cache.
     fn put_packed(
         &mut self,
         kind: Kind,
@@ -172,20 +180,48 @@ impl Writer {
         walk: &Walk,
         sums: &mut Sums,
     ) -> Result<()> {
-        let step = sums.section.block / walk.size();
+        self.flush()?;
+        let each = walk.size();
+        // Whole blocks; one may be larger than the buffer.
+        let block = sums.section.block;
+        let step = (scaled(PACKED) as u64 / block).max(1) * block / each;
+        self.buffer
+            .resize((step.min(walk.count()) * each) as usize, 0);
         let mut from = 0;
         while from < walk.count() {
-            let to = (from + step).min(walk.count());
-            let length = ((to - from) * walk.size()) as usize;
-            if self.buffer.len() + length > BUFFER {
-                self.flush()?;
-            }
-            let begin = self.buffer.len();
-            gather(memory, walk, (from, to), &mut self.buffer)?;
-            kind.clear_padding(&mut self.buffer[begin..]);
-            sums.add(&self.buffer[begin..]);
-            from = to;
+            let count = step.min(walk.count() - from);
+            let piece = &mut self.buffer[..(count * each) as usize];
+            gather(memory, walk, from, piece)?;
+            kind.clear_padding(piece);
+            sums.add(piece);
+            self.file.write_at(self.begin, piece)?;
+            self.watch.moved(piece.len() as u64);
+            self.begin += piece.len() as u64;
+            from += count;
         }
+        self.buffer.clear();
+        self.crc.combine(&sums.all);
+        Ok(())
+    }
+
+    /// Packs a field that is written together with others.
+    fn put_small(
+        &mut self,
+        kind: Kind,
+        memory: &dyn Memory,
+        walk: &Walk,
+        sums: &mut Sums,
+    ) -> Result<()> {
+        let bytes = (walk.count() * walk.size()) as usize;
+        if self.buffer.len() + bytes > BUFFER {
+            self.flush()?;
+        }
+        let begin = self.buffer.len();
+        self.buffer.resize(begin + bytes, 0);
+        let place = &mut self.buffer[begin..];
+        gather(memory, walk, 0, place)?;
+        kind.clear_padding(place);
+        sums.add(place);
         Ok(())
     }
 
