@@ -210,7 +210,7 @@ pub const PARAMETERS: &[Parameter] = &[
     row("SCR_CACHE_CHECK", Bool, "1", "", Library, Works,
         "1: a dataset is not started if a node's store has less space, also after evictions, than the last one of its descriptor took there. 0: space is not checked. Not in SCR v3.1.0."),
     row("SCR_CACHE_MAPPED", Bool, "1", "", Library, Works,
-        "1: on tmpfs, files of fields that are written over stay open and mapped, which is faster. Their pages count to the resident memory of the process. 0: they are closed, and written by system calls. Not in SCR v3.1.0."),
+        "1: on tmpfs, files of fields and of redundancy that are written over stay open and mapped, which is faster. Their pages count to the resident memory of the process. 0: they are closed, and written by system calls. Not in SCR v3.1.0."),
     row("SCR_CACHE_BYPASS", Bool, "1", "", Library, Works,
         "1: files are written straight to the prefix directory. Default BYPASS of CKPT lines."),
     row("SCR_COPY_TYPE", Text, "XOR", "", Both, Works,

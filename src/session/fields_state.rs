@@ -4,7 +4,7 @@ use super::run::Run;
 use super::state::Call;
 use crate::format::Name;
 use crate::messages::{AFTER_REFUSED_RESTART, WOULD_OVERWRITE};
-use crate::store::KeptFiles;
+use crate::store::{Files, KeptFiles};
 use crate::{Error, Result};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -43,11 +43,21 @@ pub struct FieldsState {
     /// Names of checkpoints whose fields differ from those that the program has listed. They are
     /// good.
     unfit: BTreeSet<Name>,
-    /// This rank's files of the checkpoints that are in the cache.
+    /// This rank's files of fields, and its redundancy files, of the datasets that are in the cache.
     pub(super) kept: KeptFiles,
 }
 
 impl FieldsState {
+    /// The file system in which a dataset gets its redundancy. A file of fields that is mapped is read through its
+    /// mapping, and redundancy files are kept for the next dataset. Local.
+    pub(super) fn files_to_protect(&self, run: &Run) -> Arc<dyn Files> {
+        let files = run.files.clone();
+        match run.settings.cache_mapped {
+            true => self.kept.used_by(files),
+            false => files,
+        }
+    }
+
     /// Refuses a dataset that could take the place of a checkpoint that was not restored. Local; the same on all
     /// ranks.
     pub(super) fn check_start(&self, run: &Run, call: Call, name: &Name) -> Result<()> {

@@ -92,6 +92,10 @@ impl File for PosixFile {
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
         self.check()?;
+        let mapping = self.mapping.as_ref();
+        if mapping.is_some_and(|mapping| mapping.load(self.fd.as_fd(), offset, buffer)) {
+            return Ok(());
+        }
         let wanted = buffer.len();
         let mut done = 0;
         while let Some(rest) = buffer.get_mut(done..).filter(|rest| !rest.is_empty()) {

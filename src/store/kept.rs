@@ -2,8 +2,10 @@
 
 use super::File;
 use super::mapping::Mapping;
+use crate::system::sync::{Mutex, MutexGuard};
 use rustix::fd::OwnedFd;
 use rustix::fs::fstat;
+use std::sync::{Arc, PoisonError};
 
 /// An open file, and its mapping if it has been written over before.
 pub struct KeptFile {
@@ -18,29 +20,52 @@ impl KeptFile {
     }
 }
 
-/// Files that were kept.
-#[derive(Default)]
-pub struct KeptFiles(Vec<KeptFile>);
+/// Files that were kept. Clones share them.
+#[derive(Clone, Default)]
+pub struct KeptFiles(Arc<Mutex<Vec<KeptFile>>>);
 
 impl KeptFiles {
     /// Keeps a file that was written, if that helps.
-    pub fn add(&mut self, file: Box<dyn File>) {
-        self.0.extend(file.keep());
+    pub fn add(&self, file: Box<dyn File>) {
+        let kept = file.keep();
+        self.lock().extend(kept);
     }
 
     /// Hands what was kept over to `file`, which was opened again to write over it.
-    pub fn hand_over(&mut self, file: &mut dyn File) {
-        let kept = std::mem::take(&mut self.0).into_iter();
-        self.0 = kept.filter_map(|kept| file.take_over(kept)).collect();
+    pub fn hand_over(&self, file: &mut dyn File) {
+        self.hand_over_if(file, |_| true);
+    }
+
+    /// Hands what was kept over to `file`, which was opened to be read, if it is mapped already: to map it would take
+    /// as long as to read it.
+    /// True if that was so.
+    pub(super) fn hand_over_mapped(&self, file: &mut dyn File) -> bool {
+        self.hand_over_if(file, |kept| kept.mapping.is_some())
+    }
+
+    fn hand_over_if(&self, file: &mut dyn File, wanted: impl Fn(&KeptFile) -> bool) -> bool {
+        let mut all = self.lock();
+        let before = all.len();
+        let kept = std::mem::take(&mut *all).into_iter();
+        let left = kept.filter_map(|kept| match wanted(&kept) {
+            true => file.take_over(kept),
+            false => Some(kept),
+        });
+        *all = left.collect();
+        all.len() < before
     }
 
     /// Gives up the files that have no name any more.
-    pub fn drop_removed(&mut self) {
-        self.0.retain(|kept| !kept.is_removed());
+    pub fn drop_removed(&self) {
+        self.lock().retain(|kept| !kept.is_removed());
     }
 
     /// Gives up all.
-    pub fn clear(&mut self) {
-        self.0.clear();
+    pub fn clear(&self) {
+        self.lock().clear();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<KeptFile>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,4 @@
-//! Writing over a file of tmpfs through a mapping.
+//! Writing over a file of tmpfs, and reading it, through a mapping.
 //!
 //! `pwrite` looks up, locks and marks each page. Through a mapping that was made once, with stores that do not read
 //! what they overwrite, the same takes less than half the time. A store to a page that is not in the file would end
@@ -16,8 +16,8 @@ use rustix::process::{Resource, getrlimit};
 use std::ffi::c_void;
 use std::ops::Range;
 
-/// Fewer bytes are written faster without a lease.
-const LEAST: usize = 256 << 10;
+/// Fewer bytes are written and read faster without a lease.
+const LEAST: usize = 64 << 10;
 
 /// Files below this size are not mapped.
 const LEAST_FILE: u64 = 1 << 20;
@@ -102,25 +102,46 @@ impl Mapping {
     /// may not have been done.
     pub(super) fn store(&self, fd: BorrowedFd<'_>, offset: u64, data: &[u8]) -> bool {
         let end = offset.saturating_add(data.len() as u64);
-        if !offset.is_multiple_of(LINE)
-            || !data.len().is_multiple_of(LINE as usize)
-            || end > self.length()
-        {
+        if !offset.is_multiple_of(LINE) || !data.len().is_multiple_of(LINE as usize) {
             return false;
         }
-        let Ok(lease) = Lease::take(fd, &self.signals) else {
+        let Some(lease) = self.lease_to(fd, end) else {
             return false;
         };
-        // Only now can nobody else change it.
-        let stat = fstat(fd);
-        let there = |stat: &rustix::fs::Stat| is_whole(stat) && stat.st_size as u64 >= end;
-        if !stat.is_ok_and(|stat| there(&stat)) {
-            return false;
-        }
         // SAFETY: the range is in the mapping, which this value owns, and its pages are in the file as long as the lease
         // is held. The data is not in the mapping, as nobody has a reference to that.
         unsafe { copy_past_caches(self.address.cast::<u8>().add(offset as usize), data) };
         lease.give_back()
+    }
+
+    /// Fills `buffer` from `offset` of the file `fd`, which is the mapped one. False if that cannot be done now, or may
+    /// not have been done, or is slower than a call.
+    pub(super) fn load(&self, fd: BorrowedFd<'_>, offset: u64, buffer: &mut [u8]) -> bool {
+        let end = offset.saturating_add(buffer.len() as u64);
+        if buffer.len() < LEAST {
+            return false;
+        }
+        let Some(lease) = self.lease_to(fd, end) else {
+            return false;
+        };
+        // SAFETY: the range is in the mapping, which this value owns, and its pages are in the file as long as the lease
+        // is held. The buffer is not in the mapping, as nobody has a reference to that.
+        unsafe {
+            let from = self.address.cast::<u8>().add(offset as usize);
+            std::ptr::copy_nonoverlapping(from, buffer.as_mut_ptr(), buffer.len());
+        }
+        lease.give_back()
+    }
+
+    /// The lease of the file, if it has all bytes up to `end`, and the mapping has them.
+    fn lease_to<'a>(&self, fd: BorrowedFd<'a>, end: u64) -> Option<Lease<'a>> {
+        if end > self.length() {
+            return None;
+        }
+        let lease = Lease::take(fd, &self.signals).ok()?;
+        // Only now can nobody else change it.
+        let stat = fstat(fd).ok()?;
+        (is_whole(&stat) && stat.st_size as u64 >= end).then_some(lease)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::file::PosixFile;
 use super::lease::{Lease, SignalTaker};
-use super::mapping::TMPFS;
+use super::mapping::{Mapping, TMPFS};
 use super::posix::Posix;
 use super::{File, Files};
 use rustix::fd::{AsFd, OwnedFd};
@@ -322,4 +322,72 @@ fn a_kept_file_that_is_removed_is_given_up() {
     assert!(is_mapped(&path));
     kept.clear();
     assert!(!is_mapped(&path));
+}
+
+#[test]
+fn a_mapped_file_is_read_through_its_mapping_unless_somebody_has_it_open() {
+    let Some(dir) = memory() else { return };
+    let (file, path) = written_over(dir.path());
+    let data = content(10, SIZE);
+    file.write_at(0, &data).unwrap();
+    let mapping = Mapping::new(file.descriptor().unwrap()).unwrap();
+    let read = |place: usize, length: usize| {
+        let mut found = vec![0; length];
+        let loaded = mapping.load(file.descriptor().unwrap(), place as u64, &mut found);
+        assert!(!loaded || found == data[place..place + length]);
+        loaded
+    };
+    for place in [0, 1, 4097, SIZE - (256 << 10)] {
+        assert!(read(place, 256 << 10), "{place}");
+        let mut found = vec![0; 256 << 10];
+        file.read_at(place as u64, &mut found).unwrap();
+        assert!(found == data[place..place + found.len()]);
+    }
+    let beyond = &mut vec![0; 256 << 10];
+    assert!(!mapping.load(
+        file.descriptor().unwrap(),
+        (SIZE - beyond.len() + 1) as u64,
+        beyond
+    ));
+    let reader = std::fs::File::open(&path).unwrap();
+    assert!(!read(0, SIZE));
+    drop(reader);
+    assert!(read(0, SIZE));
+    // Without the look at the size this test ends by SIGBUS.
+    ftruncate(file.descriptor().unwrap(), 1 << 20).unwrap();
+    assert!(!mapping.load(file.descriptor().unwrap(), 1 << 20, beyond));
+    assert!(file.read_at(1 << 20, beyond).is_err());
+}
+
+#[test]
+fn a_file_system_that_keeps_files_goes_on_with_them() {
+    let Some(dir) = memory() else { return };
+    let kept = super::KeptFiles::default();
+    let files = kept.used_by(std::sync::Arc::new(Posix));
+    let mapped = || {
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        let here = dir.path().display().to_string();
+        maps.lines().filter(|line| line.contains(&here)).count()
+    };
+    let (old, new) = (dir.path().join("old"), dir.path().join("new"));
+    let read = |path: &Path| {
+        let mut found = vec![0; SIZE];
+        files.open(path).unwrap().read_at(0, &mut found).unwrap();
+        found
+    };
+    let write = |path: &Path, seed| {
+        let file = files.rewrite(path, 0o600).unwrap();
+        file.write_at(0, &content(seed, SIZE)).unwrap();
+    };
+    write(&old, 11);
+    assert!(read(&old) == content(11, SIZE));
+    assert_eq!(mapped(), 0, "to map it takes as long as to read it once");
+    std::fs::rename(&old, &new).unwrap();
+    write(&new, 12);
+    assert_eq!(mapped(), 1);
+    assert!(read(&new) == content(12, SIZE));
+    assert_eq!(mapped(), 1, "it is kept again");
+    std::fs::remove_file(&new).unwrap();
+    kept.drop_removed();
+    assert_eq!(mapped(), 0);
 }

@@ -11,6 +11,7 @@ mod failure;
 mod file;
 mod forward;
 mod holes;
+mod keeping;
 mod kept;
 mod lease;
 mod lock;

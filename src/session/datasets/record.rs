@@ -77,9 +77,10 @@ pub(in crate::session) fn filemap(
 }
 
 /// Makes the redundancy data and checksums of this rank's files, which lie by `layout` in a store, then writes its
-/// record. Collective over the redundancy set; the result is local.
+/// record. The redundancy goes through `files`. Collective over the redundancy set; the result is local.
 pub(in crate::session) fn protect(
     run: &Run,
+    files: &dyn Files,
     store: usize,
     layout: &Layout,
     filemap: &mut Filemap,
@@ -93,7 +94,7 @@ pub(in crate::session) fn protect(
         .ok_or_else(|| Error::format(0, "no redundancy set"))?;
     let context = Context {
         comm: &*run.comm,
-        files: &*run.files,
+        files,
         set: &set,
         data_dir: &data_dir,
         common: layout.is_common(),

@@ -171,7 +171,8 @@ impl Session {
     ) -> Result<()> {
         let (run, begun) = (&self.run, Instant::now());
         let layout = &run.stores[store].layout;
-        let done = protect(run, store, layout, &mut own.filemap).and(names.result());
+        let files = self.fields.files_to_protect(run);
+        let done = protect(run, &*files, store, layout, &mut own.filemap).and(names.result());
         let location = open.target.location;
         let done = done.map_err(|error| self.cached.explain_full(run, location, error));
         let report = send_size(run, store, own.level, &own.filemap)?;

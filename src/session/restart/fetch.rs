@@ -502,7 +502,7 @@ impl Restart<'_> {
             Fitted::Done(()) => {}
             failed => return Ok(failed),
         }
-        let done = protect(run, store, layout, &mut own.filemap);
+        let done = protect(run, &*run.files, store, layout, &mut own.filemap);
         let report = send_size(run, store, own.level, &own.filemap)?;
         let done = agree_on_room(run, done)?;
         let size = receive_sizes(run, store, report, &dataset)?;

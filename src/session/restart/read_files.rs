@@ -261,7 +261,9 @@ impl Renewal<'_> {
         let filemap = &mut own.filemap;
         filemap.dataset.grow(grown.count());
         let layout = run.stores[store].layout.at(own.level);
-        let done = run.agree(protect(run, store, &layout, filemap)).verdict()?;
+        let done = run
+            .agree(protect(run, &*run.files, store, &layout, filemap))
+            .verdict()?;
         if done.is_ok() {
             self.cached.set_filemap(filemap.clone());
             self.cached.grow(filemap.dataset.id, grown.count());

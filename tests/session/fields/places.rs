@@ -121,6 +121,39 @@ fn files_that_are_written_over_stay_mapped_as_long_as_they_are_in_the_cache() {
     });
 }
 
+/// Written over and mapped as the fields are, the redundancy files protect as before.
+#[test]
+fn redundancy_files_stay_mapped_and_protect() {
+    for scheme in ["XOR", "PARTNER"] {
+        let site = Site::in_memory()
+            .set("SCR_CACHE_SIZE", "2")
+            .set("SCR_COPY_TYPE", scheme)
+            .set("SCR_FLUSH", "0");
+        if !site.node("n0").starts_with("/dev/shm") || !cfg!(target_arch = "x86_64") {
+            println!("skipped: files are mapped on tmpfs and x86-64 only");
+            return;
+        }
+        let of_scheme = format!(".{}", scheme.to_lowercase());
+        site.run(&nodes(2), |rank| {
+            for at in 0..5 {
+                inode_of(rank, &format!("ck.{at}"), 300_000);
+            }
+            let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+            let here = site.node(["n0", "n1"][rank.rank]).display().to_string();
+            let own = maps.lines().filter(|line| line.contains(&here));
+            assert_eq!(
+                own.filter(|line| line.contains(&of_scheme)).count(),
+                2,
+                "{scheme}"
+            );
+        });
+        site.lose("n1");
+        site.run(&nodes(2), |rank| {
+            assert_eq!(restored(rank, 300_000).as_deref(), Some("ck.4"), "{scheme}");
+        });
+    }
+}
+
 /// Where resident memory is limited, the pages of the store must not count to it.
 #[test]
 fn no_file_stays_mapped_where_that_is_turned_off() {
