@@ -52,10 +52,10 @@ impl FieldsState {
     /// mapping, and redundancy files are kept for the next dataset. Local.
     pub(super) fn files_to_protect(&self, run: &Run) -> Arc<dyn Files> {
         let files = run.files.clone();
-        match run.settings.cache_mapped {
-            true => self.kept.used_by(files),
-            false => files,
+        if run.settings.cache_mapped {
+            return self.kept.used_by(files);
         }
+        files
     }
 
     /// Refuses a dataset that could take the place of a checkpoint that was not restored. Local; the same on all

@@ -45,10 +45,10 @@ impl Files for KeepingFiles {
     /// A file that was kept with its mapping is read through that, and kept again.
     fn open(&self, path: &Path) -> Result<Box<dyn File>> {
         let mut file = self.inner.open(path)?;
-        Ok(match self.kept.hand_over_mapped(&mut *file) {
-            true => self.wrap(file),
-            false => file,
-        })
+        if self.kept.hand_over_mapped(&mut *file) {
+            return Ok(self.wrap(file));
+        }
+        Ok(file)
     }
 
     fn create(&self, path: &Path, mode: u32) -> Result<Box<dyn File>> {

@@ -47,9 +47,12 @@ impl KeptFiles {
         let mut all = self.lock();
         let before = all.len();
         let kept = std::mem::take(&mut *all).into_iter();
-        let left = kept.filter_map(|kept| match wanted(&kept) {
-            true => file.take_over(kept),
-            false => Some(kept),
+        let left = kept.filter_map(|kept| {
+            if wanted(&kept) {
+                file.take_over(kept)
+            } else {
+                Some(kept)
+            }
         });
         *all = left.collect();
         all.len() < before
