@@ -48,6 +48,9 @@ pub mod counting;
 #[path = "../testing/faulty/mod.rs"]
 pub mod faulty;
 #[cfg(test)]
+#[path = "../testing/flipping.rs"]
+pub mod flipping;
+#[cfg(test)]
 #[path = "../testing/programs.rs"]
 pub mod programs;
 #[cfg(test)]

@@ -1,5 +1,5 @@
 //! Test doubles, which stand in for a real part, or between it and the engine: [`threads`] are ranks without MPI,
-//! [`counting::CountingComm`] counts what a communicator does, [`file_log::FileLog`] notes what is done with files,
+//! [`counting::CountingComm`] counts what a communicator does, [`flipping::FlippingComm`] changes bits of messages, [`file_log::FileLog`] notes what is done with files,
 //! [`faulty::Faulty`] makes a file system fail, [`programs::Programs`] are those of a scheduler, and [`by_index`] writes
 //! datasets.
 //!
@@ -14,6 +14,7 @@ pub mod by_index;
 pub mod counting;
 pub mod faulty;
 pub mod file_log;
+pub mod flipping;
 pub mod programs;
 #[path = "simulated/random.rs"]
 pub mod random;

@@ -155,6 +155,14 @@ explained! {
         remedy: "Remove that cause while the job runs: the next flush saves the dataset. A link to another file \
          system does not serve; mount that directory there, or set `SCR_PREFIX` to it.",
     }
+    REDUNDANCY_WRONG {
+        title: "Redundancy is made again",
+        text: "the redundancy of ... is made again, as it is wrong on node ...: ...",
+        cause: "What was written to a redundancy file is not what follows from the checksums of the data: a bit changed in a \
+         message, in memory, or in the file. The data themselves are not concerned, and the redundancy is made again, at most \
+         twice. After that the dataset is dropped.",
+        remedy: "None for this dataset. If it comes again on one node, have its memory and its network tested.",
+    }
     TOO_MANY_FILES {
         title: "Too many open files",
         text: "...: this process may have ... of them (ulimit -n); raise that limit",

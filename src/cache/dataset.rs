@@ -105,8 +105,8 @@ pub fn remove_directories(
     Ok(())
 }
 
-/// Writes one rank's completion record, after which its part counts. All files and the redundancy
-/// file must be complete. Local.
+/// Writes one rank's completion record, after which its files count: all ranks have theirs, and these have the recorded
+/// checksums if there are any. The redundancy file may be missing: a restart makes it again. Local.
 pub fn write_record(files: &dyn Files, layout: &Layout, filemap: &Filemap) -> Result<()> {
     let path = layout.filemap(filemap.dataset.id, filemap.rank);
     format::write(files, &path, filemap, Durability::Synced)

@@ -116,6 +116,22 @@ impl Code {
         }
     }
 
+    /// True if each block of redundancy is the sum (XOR) of its blocks of data, or a copy.
+    pub fn is_sum(&self) -> bool {
+        match self.kind {
+            CodeKind::Copies | CodeKind::Sum => true,
+            CodeKind::Products => false,
+        }
+    }
+
+    /// Number of blocks of data of a member.
+    pub fn blocks_of_data(&self) -> usize {
+        match self.kind {
+            CodeKind::Copies => 1,
+            CodeKind::Sum | CodeKind::Products => self.members - self.parities,
+        }
+    }
+
     /// The number of a member's chunk in a column. A member has no chunk in columns whose
     /// redundancy it keeps.
     fn chunk_number(&self, column: usize, member: usize) -> usize {
@@ -186,6 +202,12 @@ impl Code {
             }
         }
         Some(coefficients)
+    }
+
+    /// The coefficients of a column's blocks of data in its block of redundancy `number`, as many as
+    /// [`Code::column`] has blocks of data.
+    pub fn coefficients(&self, column: usize, number: usize) -> Vec<u8> {
+        self.in_data(&self.column(column), self.data() + number)
     }
 
     /// The coefficients of block `position` over the blocks of data.

@@ -1,9 +1,13 @@
 //! Writes the redundancy of a set.
 //!
 //! The members exchange small messages twice: sizes and lists of files before the data, checksums
-//! and failures after it.
+//! and failures after it. With the checksums each member proves that its redundancy file is right ([`proof`]).
 
+mod proof;
+
+use self::proof::{BlockSums, Proof};
 use super::code::Code;
+use super::fold::Fold;
 use super::logical::{LogicalReader, same_crc, total_size};
 use super::member_io::{MemberIo, places};
 use super::parity_file::{Blocks, ParityWriter, header};
@@ -20,6 +24,30 @@ use std::path::PathBuf;
 /// data.
 const NUMBERS: usize = 4;
 
+/// The redundancy of a rank, once it is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use]
+pub enum Encoded {
+    /// It is what follows from the data of the set.
+    Right,
+    /// It is not, for this reason: something was changed in a message, in memory or in the file. It does not count, and
+    /// can be made again.
+    Wrong(Error),
+}
+
+impl Encoded {
+    /// For a caller that does not make it again: redundancy that is not right is an error.
+    pub fn right(self) -> Result<()> {
+        match self {
+            Encoded::Right => Ok(()),
+            Encoded::Wrong(error) => Err(error),
+        }
+    }
+}
+
+/// Notes the files of this rank, whose checksums are known. Local.
+pub type NoteFiles<'a> = &'a mut dyn FnMut(&RankFiles) -> Result<()>;
+
 /// Encodes a set of two or more. Once the members know each other's sizes, only a failure of
 /// communication stops the exchange: a rank that fails sends zeros.
 pub fn encode(
@@ -27,7 +55,8 @@ pub fn encode(
     code: &Code,
     path: PathBuf,
     record: &mut RankRecord,
-) -> Result<()> {
+    note: NoteFiles,
+) -> Result<Encoded> {
     let mut local = MemberIo::default();
     let Announced { sizes, partners } = exchange_lists(context, code, record, &mut local)?;
     local.chunk = code.chunk(&sizes);
@@ -37,17 +66,34 @@ pub fn encode(
         let own = list.as_ref().map_or(&[][..], Vec::as_slice);
         let blocks = Blocks::of(context.files, own);
         let output = ParityWriter::create_over(context.files, path, header, blocks);
+        let output = output.map(|output| {
+            if code.is_sum() {
+                output
+            } else {
+                output.with_folds()
+            }
+        });
         local.output = local.error.keep(output.map(WriteBehind::direct));
     }
     let reader = list.and_then(|list| LogicalReader::new(context.files, list, true));
-    local.own.reader = local.error.keep(reader);
+    let reader = local.error.keep(reader);
+    local.own.reader = reader.map(|reader| reader.with_blocks(local.chunk));
+    if !code.is_sum() {
+        local.own.folds = vec![Fold::default(); code.blocks_of_data()];
+    }
+    let known = record.files.files.iter().all(|file| file.crc.is_some());
+    if known && !local.error.failed() {
+        local.error.keep(note(&record.files));
+    }
 
     let routes = routes(code)?;
     local.own.places = places(code, 0..code.members(), context.set.index);
     let (piece, window) = pipeline::shape(context.piece, code.members());
     let tasks = tasks(code, &routes, &sizes, piece);
     pipeline::run(context, &routes, tasks, window, &mut local)?;
-    finish(context, code, local, header, record)
+    let proof = Proof::new(code, &sizes, context.set.index);
+    let note = (!known).then_some(note);
+    finish(context, &proof, local, header, record, note)
 }
 
 /// The announcement of a member before the data are exchanged.
@@ -101,14 +147,15 @@ fn exchange_lists(
 }
 
 /// Ends the files after the exchange: enters the checksums in `record` and in the header, and gives the
-/// redundancy file its name. One round of messages.
+/// redundancy file its name if it is right. One round of messages.
 fn finish(
     context: &Context,
-    code: &Code,
+    proof: &Proof,
     local: MemberIo,
     header: Option<ParityHeader>,
     record: &mut RankRecord,
-) -> Result<()> {
+    note: Option<NoteFiles>,
+) -> Result<Encoded> {
     let MemberIo {
         own,
         output,
@@ -117,17 +164,43 @@ fn finish(
     } = local;
     error.keep(own.errors.data.result(()));
     let output = output.and_then(|output| error.keep(output.finish()));
-    if let Some(reader) = own.reader.filter(|_| !error.failed()) {
+    let mut blocks = BlockSums::default();
+    if let Some(mut reader) = own.reader.filter(|_| !error.failed()) {
+        blocks = if proof.code.is_sum() {
+            BlockSums::Crcs(reader.block_sums(proof.code.blocks_of_data()))
+        } else {
+            BlockSums::Folds(own.folds.into_iter().map(Fold::finish).collect())
+        };
         let sums = error.keep(reader.finish());
         sums.and_then(|sums| error.keep(record_checksums(context, &mut record.files, &sums)));
+        if let Some(note) = note.filter(|_| !error.failed()) {
+            error.keep(note(&record.files));
+        }
     }
-    let parities = code.parities();
-    let theirs = exchange_checksums(context, &mut error, parities, header.as_ref(), record)?;
+    let theirs = exchange_checksums(context, &mut error, proof, &blocks, header.as_ref(), record)?;
     if let (Some(header), Some(output), false) = (header, output, error.failed()) {
-        let header = complete(header, record, &theirs);
-        error.keep(header.and_then(|header| output.finish(context.files, header, context.sync)));
+        if let Err(wrong) = proof.check(context, &theirs, &output) {
+            return Ok(Encoded::Wrong(wrong));
+        }
+        let (lefts, nothing) = (context.set.left_indices(), SentSums::default());
+        let sent = |index| theirs.get(index).and_then(Option::as_ref);
+        let lefts = lefts.map(|index| sent(index).unwrap_or(&nothing));
+        let header = complete(header, record, lefts);
+        match header.and_then(|header| output.finish(context.files, header, context.sync)) {
+            Err(wrong @ Error::Corrupt { .. }) => return Ok(Encoded::Wrong(wrong)),
+            finished => error.keep(finished),
+        };
     }
-    error.result(())
+    error.result(Encoded::Right)
+}
+
+/// The checksums that a member has sent.
+#[derive(Debug, Clone, Default)]
+struct SentSums {
+    /// Of its files, 4 bytes each, if it is a left neighbour.
+    files: Vec<u8>,
+    /// Of its blocks that this rank's redundancy file protects.
+    blocks: Vec<u8>,
 }
 
 /// One route for each column. The first member that keeps redundancy of the column computes it,
@@ -172,47 +245,59 @@ fn tasks<'a>(
     })
 }
 
-/// Tells all members whether this one has failed, and sends its checksums to its right neighbours.
-/// Afterwards the call has failed on all members or on none. Returns the checksums of the left
-/// neighbours' files, nearest first. One round of messages.
+/// Tells all members whether this one has failed, and sends its checksums: those of its files to its right
+/// neighbours, those of its blocks to the members whose redundancy protects them. Afterwards the call has failed on all
+/// members or on none. Returns what each member has sent, in set order. One round of messages.
 fn exchange_checksums(
     context: &Context,
     error: &mut FirstError,
-    parities: usize,
+    proof: &Proof,
+    blocks: &BlockSums,
     header: Option<&ParityHeader>,
     record: &RankRecord,
-) -> Result<Vec<Vec<u8>>> {
-    let sums = record
-        .files
-        .files
-        .iter()
-        .flat_map(|f| f.crc.unwrap_or(0).to_le_bytes());
+) -> Result<Vec<Option<SentSums>>> {
+    let parities = proof.code.parities();
+    let files = record.files.files.iter();
+    let sums = files.flat_map(|f| f.crc.unwrap_or(0).to_le_bytes());
     let sums: Vec<u8> = sums.collect();
     let text = error.text(FAILURE_LIMIT).into_bytes();
     let messages = context.exchange(|steps| {
         let own = if steps <= parities { &sums[..] } else { &[] };
-        [own, &text].concat()
+        let message = [own, &proof.message(steps, blocks), &text].concat();
+        let crc = crc32fast::hash(&message).to_le_bytes();
+        [&message[..], &crc].concat()
     })?;
     let mut lengths = vec![0; messages.len()];
-    for (index, partner) in context
-        .set
-        .left_indices()
-        .zip(header.into_iter().flat_map(|h| h.partners()))
-    {
+    let partners = header.into_iter().flat_map(|h| h.partners());
+    for (index, partner) in context.set.left_indices().zip(partners) {
         if let Some(length) = lengths.get_mut(index) {
             *length = 4 * partner.files.len();
         }
     }
-    let mut sums = vec![Vec::new(); messages.len()];
+    let mut sums = vec![None; messages.len()];
     for (index, (message, length)) in messages.into_iter().zip(lengths).enumerate() {
         if index == context.set.index {
             continue;
         }
-        match message.split_at_checked(length) {
-            Some((theirs, failure)) => {
+        let whole = message.split_last_chunk::<4>();
+        let whole = whole.filter(|(message, crc)| crc32fast::hash(message).to_le_bytes() == **crc);
+        let Some((message, _)) = whole else {
+            // A failure of that rank is told by itself.
+            continue;
+        };
+        let split = message.split_at_checked(length);
+        let split = split.and_then(|(files, rest)| {
+            let (blocks, failure) = rest.split_at_checked(proof.length(index))?;
+            Some((files, blocks, failure))
+        });
+        match split {
+            Some((files, blocks, failure)) => {
                 error.take_over(context.member(index), failure, &record.dataset);
                 if let Some(place) = sums.get_mut(index) {
-                    *place = theirs.to_vec();
+                    *place = Some(SentSums {
+                        files: files.to_vec(),
+                        blocks: blocks.to_vec(),
+                    });
                 }
             }
             None => error.take_over(
@@ -222,20 +307,18 @@ fn exchange_checksums(
             ),
         }
     }
-    let lefts = context.set.left_indices().take(parities);
-    Ok(lefts
-        .map(|index| sums.get_mut(index).map(std::mem::take).unwrap_or_default())
-        .collect())
+    Ok(sums)
 }
 
 /// The header with the checksums of this rank's and its left neighbours' files.
-fn complete(
+fn complete<'a>(
     mut header: ParityHeader,
     record: &RankRecord,
-    theirs: &[Vec<u8>],
+    theirs: impl Iterator<Item = &'a SentSums>,
 ) -> Result<ParityHeader> {
     let partners = std::iter::once(&mut header.partner).chain(&mut header.further);
-    for (partner, bytes) in partners.zip(theirs) {
+    for (partner, sent) in partners.zip(theirs) {
+        let bytes = &sent.files;
         let (sums, rest) = bytes.as_chunks::<4>();
         if sums.len() != partner.files.len() || !rest.is_empty() {
             let (files, bytes) = (partner.files.len(), bytes.len());
@@ -300,12 +383,16 @@ mod tests {
         };
         let stat = Posix.stat(std::path::Path::new("/")).unwrap().unwrap();
         header.partner.files = vec![FileMeta::new("f".into(), "f".into(), &stat); 2];
-        let sums = |bytes: u8| vec![(0..bytes).collect::<Vec<u8>>()];
-        let done = complete(header.clone(), &record, &sums(8)).unwrap();
+        let sent = |bytes: u8| SentSums {
+            files: (0..bytes).collect(),
+            blocks: Vec::new(),
+        };
+        let with = |bytes: u8| complete(header.clone(), &record, [sent(bytes)].iter());
+        let done = with(8).unwrap();
         let found: Vec<_> = done.partner.files.iter().map(|file| file.crc).collect();
         assert_eq!(found, [Some(0x0302_0100), Some(0x0706_0504)]);
         for bytes in [0, 4, 7, 9, 12] {
-            let error = complete(header.clone(), &record, &sums(bytes)).unwrap_err();
+            let error = with(bytes).unwrap_err();
             let told = format!("2 files, {bytes} bytes of checksums");
             assert!(error.to_string().contains(&told), "{error}");
         }

@@ -2,7 +2,7 @@
 //! developer guide, "XOR algorithm"). Checksums of the files are taken while they are read.
 
 use super::pipeline;
-use super::sums::{BLOCK, Checksums};
+use super::sums::{BLOCK, Checksums, zeros};
 use crate::store::{File, Files, Stat, reach, write_with_holes};
 use crate::system::limits::share_of_open_files;
 use crate::system::size::scaled;
@@ -55,6 +55,8 @@ pub struct LogicalReader<'a> {
     size: u64,
     checksum: bool,
     most_open: usize,
+    /// Bytes of each block for [`LogicalReader::block_sums`]; 0 if all files are one block.
+    chunk: u64,
 }
 
 impl<'a> LogicalReader<'a> {
@@ -81,7 +83,15 @@ impl<'a> LogicalReader<'a> {
             size,
             checksum,
             most_open: share_of_open_files(scaled(MAX_OPEN)),
+            chunk: 0,
         })
+    }
+
+    /// The reader of a member whose blocks have `chunk` bytes, or which is one block (0). No read may go over the end of
+    /// a block.
+    pub fn with_blocks(mut self, chunk: u64) -> Self {
+        self.chunk = chunk;
+        self
     }
 
     /// Limits the number of files that stay open between two reads, for a process with many readers.
@@ -110,8 +120,9 @@ impl<'a> LogicalReader<'a> {
             if here > 0 {
                 let inside = offset - part.start;
                 self.handle(index)?.read_at(inside, bytes)?;
+                let begins = offset.checked_rem(self.chunk) == Some(0);
                 if let Some(part) = self.parts.get_mut(index).filter(|_| self.checksum) {
-                    part.sums.add(inside, bytes);
+                    part.sums.add_to_block(inside, bytes, begins);
                 }
             }
             offset += here as u64;
@@ -153,6 +164,26 @@ impl<'a> LogicalReader<'a> {
             Some((_, file)) => Ok(file.as_ref()),
             None => Err(Error::format(0, "no file is open")),
         }
+    }
+
+    /// CRC32 of each of the `count` blocks, of the bytes as they were read, with zeros after the end. All must have been
+    /// read.
+    pub fn block_sums(&mut self, count: usize) -> Vec<u32> {
+        let mut sums = vec![(Hasher::new(), 0); count];
+        for part in &mut self.parts {
+            for (from, length, hasher) in part.sums.segments() {
+                let block = (part.start + from).checked_div(self.chunk).unwrap_or(0);
+                if let Some((sum, read)) = sums.get_mut(block as usize) {
+                    sum.combine(hasher);
+                    *read += length;
+                }
+            }
+        }
+        let ended = |(mut sum, read): (Hasher, u64)| {
+            sum.combine(&zeros(self.chunk.saturating_sub(read)));
+            sum.finalize()
+        };
+        sums.into_iter().map(ended).collect()
     }
 
     /// CRC32 of each file, after each byte was read exactly once. Also checks that files of size 0

@@ -1,6 +1,7 @@
 //! The files that one member reads and writes while blocks are exchanged.
 
 use super::code::{BlockPlace, Code};
+use super::fold::Fold;
 use super::logical::{LogicalReader, LogicalWriter};
 use super::parity_file::{ParityReader, ParityWriter};
 use super::pipeline::MemberBlocks;
@@ -41,6 +42,9 @@ pub struct PartReader<'a> {
     pub reader: Option<LogicalReader<'a>>,
     /// The redundancy.
     pub input: Option<ParityReader<'a>>,
+    /// For each block of data, a checksum of the bytes as they were read, with zeros after the end. Empty if they are not
+    /// taken. The bytes of each block must be read in order.
+    pub folds: Vec<Fold>,
     /// The files that cannot be read, or are wrong.
     pub errors: PartErrors,
 }
@@ -225,6 +229,9 @@ impl PartReader<'_> {
                 (Some(BlockPlace::Data(number)), Some(reader), _) => {
                     let start = (number as u64).saturating_mul(chunk);
                     reader.read_at(start.saturating_add(offset), block)?;
+                    if let Some(fold) = self.folds.get_mut(number) {
+                        fold.update(block);
+                    }
                 }
                 (Some(BlockPlace::Parity(number)), _, Some(input)) => {
                     input.read_at(number, offset, block)?;

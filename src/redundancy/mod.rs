@@ -7,6 +7,7 @@
 
 pub mod code;
 mod encode;
+mod fold;
 pub mod kernel;
 pub mod logical;
 mod member_io;
@@ -21,6 +22,8 @@ mod sums;
 pub mod topology;
 
 #[cfg(test)]
+mod proof_tests;
+#[cfg(test)]
 mod relocated_tests;
 #[cfg(test)]
 mod scheme_tests;
@@ -32,6 +35,7 @@ mod xor_tests;
 use self::logical::{FileToWrite, LogicalWriter};
 use self::scheme::known_scheme;
 pub use code::MAX_BLOCKS;
+pub use encode::{Encoded, NoteFiles};
 pub use parity_file::{ParityFileName, final_name, temporary_name};
 pub use rebuild::offline;
 pub use relocate::{HeldPart, move_parts};

@@ -2,6 +2,7 @@
 //! for each left neighbour listed in the header.
 
 use super::code::Code;
+use super::fold::{Digest, Fold};
 use super::logical::{same_crc, total_size};
 use super::pipeline::pieces;
 use super::sums::{BLOCK, Checksums};
@@ -157,8 +158,20 @@ pub struct ParityWriter {
     /// Bytes of the header.
     start: u64,
     bounds: Vec<u64>,
-    /// For each block, the bytes written so far and their checksum.
-    blocks: Vec<(u64, Hasher)>,
+    blocks: Vec<WrittenBlock>,
+    /// True if the file ends before the blocks do, as long as holes follow.
+    may_be_short: bool,
+    /// What was read back.
+    back: Vec<u8>,
+}
+
+/// A block as it lies in the file so far.
+#[derive(Default)]
+struct WrittenBlock {
+    bytes: u64,
+    crc: Hasher,
+    /// Only if it is asked for.
+    fold: Option<Fold>,
 }
 
 impl ParityWriter {
@@ -209,7 +222,8 @@ impl ParityWriter {
                 }
             }
         }
-        let blocks = header.partners().map(|_| (0, Hasher::new())).collect();
+        let may_be_short = blocks == Blocks::MayBeHoles;
+        let blocks = header.partners().map(|_| WrittenBlock::default()).collect();
         Ok(ParityWriter {
             path,
             temporary,
@@ -217,23 +231,49 @@ impl ParityWriter {
             start,
             bounds,
             blocks,
+            may_be_short,
+            back: Vec::new(),
         })
     }
 
-    /// Writes the next bytes of a block.
+    /// Also takes the checksum [`Fold`] of each block.
+    pub fn with_folds(mut self) -> Self {
+        let blocks = self.blocks.iter_mut();
+        blocks.for_each(|block| block.fold = Some(Fold::default()));
+        self
+    }
+
+    /// Writes the next bytes of a block. Checksums are taken of what then lies in the file: it is read back at once, from
+    /// the processor's cache.
     pub fn append(&mut self, block: usize, data: &[u8]) -> Result<()> {
-        let (Some((at, hasher)), Some(from)) = (self.blocks.get_mut(block), self.bounds.get(block))
+        let (Some(written), Some(from)) = (self.blocks.get_mut(block), self.bounds.get(block))
         else {
             return Err(self.unplanned_block());
         };
-        write_with_holes(&*self.file, self.start + from + *at, data)?;
-        hasher.update(data);
-        *at += data.len() as u64;
+        for piece in data.chunks(BLOCK) {
+            let place = self.start + from + written.bytes;
+            write_with_holes(&*self.file, place, piece)?;
+            self.back.resize(piece.len(), 0);
+            let there = if self.may_be_short {
+                self.file.size()?.saturating_sub(place)
+            } else {
+                u64::MAX
+            };
+            let there = there.min(piece.len() as u64) as usize;
+            let (back, holes) = self.back.split_at_mut(there);
+            self.file.read_at(place, back)?;
+            holes.fill(0);
+            written.crc.update(&self.back);
+            if let Some(fold) = &mut written.fold {
+                fold.update(&self.back);
+            }
+            written.bytes += piece.len() as u64;
+        }
         Ok(())
     }
 
     /// Writes the header with all checksums, syncs the file if `sync` is set, and renames it to its
-    /// final name. Does not sync the directory.
+    /// final name. Does not sync the directory. [`Error::Corrupt`] if the header is not in the file as it was written.
     pub fn finish(self, files: &dyn Files, mut header: ParityHeader, sync: bool) -> Result<()> {
         header.crc = Some(self.crc()?);
         let bytes = encode_record(&header)?;
@@ -241,6 +281,12 @@ impl ParityWriter {
             return Err(self.unplanned_block());
         }
         self.file.write_at(0, &bytes)?;
+        let mut back = vec![0; bytes.len()];
+        self.file.read_at(0, &mut back)?;
+        if back != bytes {
+            let what = "its header is not what was written: memory or the file was changed";
+            return Err(Error::corrupt(self.path, what));
+        }
         let end = self.bounds.last().copied().unwrap_or(0);
         reach(&*self.file, self.start.saturating_add(end))?;
         if sync {
@@ -252,13 +298,30 @@ impl ParityWriter {
     /// Checksum of all blocks. An error if one is incomplete.
     fn crc(&self) -> Result<u32> {
         let mut sum = Hasher::new();
-        for ((at, hasher), ends) in self.blocks.iter().zip(self.bounds.windows(2)) {
-            if ends.first().map(|from| from + at) != ends.last().copied() {
+        for (block, ends) in self.blocks.iter().zip(self.bounds.windows(2)) {
+            if ends.first().map(|from| from + block.bytes) != ends.last().copied() {
                 return Err(self.unplanned_block());
             }
-            sum.combine(hasher);
+            sum.combine(&block.crc);
         }
         Ok(sum.finalize())
+    }
+
+    /// The path that the file will have.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// CRC32 of a block as it lies in the file.
+    pub fn block_crc(&self, block: usize) -> u32 {
+        let block = self.blocks.get(block);
+        block.map_or(0, |block| block.crc.clone().finalize())
+    }
+
+    /// The checksum of a block as it lies in the file, if [folds](Self::with_folds) are taken.
+    pub fn block_fold(&self, block: usize) -> Option<Digest> {
+        let fold = self.blocks.get(block)?.fold.clone();
+        fold.map(Fold::finish)
     }
 
     /// Compares the blocks with the checksum in `header`.

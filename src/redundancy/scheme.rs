@@ -1,6 +1,7 @@
 //! The work of the schemes, which differ only in their rows of the table in `format/scheme.rs`.
 
 use super::code::Code;
+use super::encode::{Encoded, NoteFiles};
 use super::parity_file::{self, ParityReader};
 use super::single::{self, check_data};
 use super::{
@@ -105,18 +106,24 @@ impl RedundancyScheme {
     }
 
     /// Writes the redundancy file. If the application files are read for that, their checksums are
-    /// entered in `record`. Checksums that `record` already has must agree.
+    /// entered in `record`. Checksums that `record` already has must agree. `note` gets the files as soon as their
+    /// checksums are known, before their redundancy is complete; files of a scheme without redundancy come without.
     ///
     /// Collective over the members of the set. A rank that fails takes part in all messages to the
     /// end. Then every member returns an error that names the cause, and no redundancy file is
-    /// valid. Only an error in the last write is seen by one rank alone, so the caller must agree
-    /// on the result over all ranks. A failure of communication returns at once.
-    pub fn encode(&self, context: &Context, record: &mut RankRecord) -> Result<()> {
+    /// valid. Only an error in the last write, and [`Encoded::Wrong`], are seen by one rank alone, so the caller must
+    /// agree on the result over all ranks. A failure of communication returns at once.
+    pub fn encode(
+        &self,
+        context: &Context,
+        record: &mut RankRecord,
+        note: NoteFiles,
+    ) -> Result<Encoded> {
         context.members()?;
         match self.code(context.set.size())? {
-            Some(code) => encode::encode(context, &code, self.path(context), record),
+            Some(code) => encode::encode(context, &code, self.path(context), record, note),
             // This scheme makes no file, and nobody waits for checksums.
-            None => Ok(()),
+            None => note(&record.files).map(|()| Encoded::Right),
         }
     }
 

@@ -459,7 +459,7 @@ fn an_encode_moves_each_byte_once_and_what_the_others_need() {
             let tally = comm.tally();
             cluster.with(&Posix, &comm, |context, rank| {
                 scheme(kind, k)
-                    .encode(context, &mut cluster.record(rank))
+                    .encode_right(context, &mut cluster.record(rank))
                     .unwrap();
             });
             tally.counts()
@@ -489,7 +489,10 @@ fn a_failing_disk_hangs_nobody() {
             bench.cluster.run(files, |context, rank| {
                 let mut record = bench.records[rank].clone();
                 if encode {
-                    return bench.scheme.encode(context, &mut record).map(|()| record);
+                    return bench
+                        .scheme
+                        .encode_right(context, &mut record)
+                        .map(|()| record);
                 }
                 let found =
                     || LocalPart::new(&bench.scheme, context, record, Verification::SizesOnly);

@@ -22,8 +22,15 @@ impl Checksums {
     /// Adds bytes at `offset` to the segment that ends there. There are few streams, so there are
     /// few segments to search.
     pub fn add(&mut self, offset: u64, bytes: &[u8]) {
+        self.add_to_block(offset, bytes, false);
+    }
+
+    /// Adds bytes as [`Checksums::add`] does. With `begins`, a block begins at `offset`: a new segment begins, so that
+    /// no segment belongs to two blocks.
+    pub fn add_to_block(&mut self, offset: u64, bytes: &[u8], begins: bool) {
         let end = offset + bytes.len() as u64;
-        if let Some(segment) = self.segments.iter_mut().find(|s| s.end == offset) {
+        let mut segments = self.segments.iter_mut().filter(|_| !begins);
+        if let Some(segment) = segments.find(|s| s.end == offset) {
             segment.hasher.update(bytes);
             segment.end = end;
         } else {
@@ -51,6 +58,13 @@ impl Checksums {
         gaps
     }
 
+    /// Offset, length and checksum of each segment, in ascending order.
+    pub fn segments(&mut self) -> impl Iterator<Item = (u64, u64, &Hasher)> {
+        self.segments.sort_by_key(|s| s.start);
+        let segments = self.segments.iter();
+        segments.map(|s| (s.start, s.end - s.start, &s.hasher))
+    }
+
     /// CRC32 of the first `size` bytes, each of which must have been added exactly once. The error
     /// is the number of bytes up to the first gap or overlap.
     pub fn crc(&mut self, size: u64) -> Result<u32, u64> {
@@ -70,9 +84,53 @@ impl Checksums {
     }
 }
 
+/// The checksum of `length` zeros.
+pub fn zeros(mut length: u64) -> Hasher {
+    let (mut all, mut power) = (Hasher::new(), Hasher::new());
+    power.update(&[0]);
+    while length > 0 {
+        if length & 1 == 1 {
+            all.combine(&power);
+        }
+        let half = power.clone();
+        power.combine(&half);
+        length >>= 1;
+    }
+    all
+}
+
+/// CRC32 of the sum (XOR) of blocks of `length` bytes with these checksums. CRC32 is linear but for a constant, which is
+/// that of zeros.
+pub fn sum_of_blocks(sums: impl IntoIterator<Item = u32>, length: u64) -> u32 {
+    let constant = zeros(length).finalize();
+    let sums = sums.into_iter();
+    sums.fold(constant, |all, sum| all ^ sum ^ constant)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_checksum_of_a_sum_follows_from_those_of_its_blocks() {
+        for length in [0usize, 1, 5, 64, 1000] {
+            assert_eq!(
+                zeros(length as u64).finalize(),
+                crc32fast::hash(&vec![0; length])
+            );
+            let mut sum = vec![0u8; length];
+            let mut sums = Vec::new();
+            for block in 1..6u64 {
+                let bytes: Vec<u8> = (0..length as u64)
+                    .map(|at| (at * 37 * block + block + at / 256) as u8)
+                    .collect();
+                sum.iter_mut().zip(&bytes).for_each(|(a, b)| *a ^= b);
+                sums.push(crc32fast::hash(&bytes));
+                let found = sum_of_blocks(sums.iter().copied(), length as u64);
+                assert_eq!(found, crc32fast::hash(&sum), "{block} of {length}");
+            }
+        }
+    }
 
     #[test]
     fn gaps_are_the_bytes_that_are_missing() {

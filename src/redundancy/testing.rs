@@ -43,6 +43,13 @@ pub fn empty_header() -> ParityHeader {
     }
 }
 
+impl RedundancyScheme {
+    /// Encodes. Redundancy that is not right is an error.
+    pub fn encode_right(&self, context: &Context, record: &mut RankRecord) -> Result<()> {
+        self.encode(context, record, &mut |_| Ok(()))?.right()
+    }
+}
+
 /// One set of ranks, each with its own directories.
 pub struct Cluster {
     dir: tempfile::TempDir,
@@ -205,7 +212,7 @@ impl Cluster {
             let mut record = self.record(rank);
             record.reddesc.scheme = scheme.scheme().into();
             record.reddesc.set_failures = scheme.failures;
-            scheme.encode(context, &mut record).map(|()| record)
+            scheme.encode_right(context, &mut record).map(|()| record)
         });
         records.into_iter().map(|r| r.unwrap()).collect()
     }

@@ -346,7 +346,7 @@ fn checksums_that_are_known_are_never_replaced() {
     let results = cluster.run(&Posix, |context, rank| {
         let mut record = cluster.record(rank);
         record.files.files[0].crc = (rank == 1).then_some(0x1234_5678);
-        xor().encode(context, &mut record)
+        xor().encode_right(context, &mut record)
     });
     assert!(
         results[1]
@@ -380,7 +380,9 @@ fn a_failing_disk_hangs_nobody_and_leaves_no_false_redundancy() {
             cluster.run(files, |context, rank| {
                 let record = records[rank].clone();
                 if job == "encode" {
-                    return xor().encode(context, &mut record.clone()).map(|()| record);
+                    return xor()
+                        .encode_right(context, &mut record.clone())
+                        .map(|()| record);
                 }
                 let found = || LocalPart::new(&xor(), context, record, Verification::SizesOnly);
                 let mut mine = (rank != 1).then(found);
@@ -471,7 +473,7 @@ fn a_missing_or_changed_file_fails_its_rank_and_hangs_nobody() {
                 } else {
                     cluster.record(rank)
                 };
-                xor().encode(context, &mut own)
+                xor().encode_right(context, &mut own)
             });
             let text = results[0].clone().unwrap_err().to_string();
             assert!(text.contains("d1/f1"), "{text}");
@@ -494,7 +496,9 @@ fn an_encode_costs_the_messages_it_must() {
             let comm = CountingComm::new(comm);
             let tally = comm.tally();
             cluster.with(&Posix, &comm, |context, rank| {
-                xor().encode(context, &mut cluster.record(rank)).unwrap();
+                xor()
+                    .encode_right(context, &mut cluster.record(rank))
+                    .unwrap();
             });
             tally.counts()
         });

@@ -61,6 +61,17 @@ impl FaultyFile {
         Ok((growth, self.faults.take_space(growth)))
     }
 
+    /// Flips a bit in the middle of what was written, if this write is one of those.
+    fn flip(&self, offset: u64, data: &[u8]) -> Result<()> {
+        let middle = data.len() / 2;
+        match data.get(middle) {
+            Some(byte) if self.faults.flips(&self.path) => {
+                self.inner.write_at(offset + middle as u64, &[byte ^ 0x10])
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn full(&self, action: &'static str) -> Error {
         injected(action, &self.path, libc::ENOSPC)
     }
@@ -88,7 +99,8 @@ impl File for FaultyFile {
             let length = data.len() as u64;
             let (growth, taken) = self.grow(offset.saturating_add(length))?;
             if taken == growth {
-                return self.inner.write_at(offset, data);
+                self.inner.write_at(offset, data)?;
+                return self.flip(offset, data);
             }
             // Writes as much as fits, as a real disk does.
             let fits = length.saturating_sub(growth - taken);

@@ -19,6 +19,8 @@
 //! Operations at some paths may wait until one begins at another path, so that a copy in the background
 //! lasts as long as a test wants.
 //!
+//! Writes may leave a wrong bit in the file, without an error.
+//!
 //! A limit of space simulates a full disk: file content counts, directories are free. Removed and
 //! replaced content is given back. A disk can also be completely full, so that nothing that needs
 //! space succeeds, not even a new file or directory.
@@ -53,6 +55,20 @@ struct FaultState {
     refused: Option<Refusal>,
     /// An operation has failed whose failure changes nothing else.
     optional_failed: bool,
+    flips: Option<WriteFlips>,
+    /// Writes whose bit was flipped.
+    flipped: u64,
+}
+
+/// Writes that leave a wrong bit in the file.
+#[derive(Debug, Clone, Copy)]
+struct WriteFlips {
+    /// Returns true for paths of such files.
+    at: fn(&Path) -> bool,
+    /// Writes to pass before the first.
+    before: u64,
+    /// Number of such writes.
+    times: u64,
 }
 
 /// A kind of operation that fails each time.
@@ -135,6 +151,32 @@ impl Faults {
     /// without the system call.
     pub fn refuse(&self, action: &'static str, errno: i32, at: fn(&Path) -> bool) {
         self.state().refused = Some(Refusal { action, errno, at });
+    }
+
+    /// Flips a bit of the file after `times` writes at these paths, the first after `before` others.
+    pub fn flip_writes(&self, at: fn(&Path) -> bool, before: u64, times: u64) {
+        self.state().flips = Some(WriteFlips { at, before, times });
+    }
+
+    /// Number of writes whose bit was flipped.
+    pub fn flipped(&self) -> u64 {
+        self.state().flipped
+    }
+
+    /// Counts a write, and returns true if its bit is to be flipped.
+    fn flips(&self, path: &Path) -> bool {
+        let mut state = self.state();
+        let Some(flips) = state.flips.as_mut().filter(|flips| (flips.at)(path)) else {
+            return false;
+        };
+        if flips.before > 0 {
+            flips.before -= 1;
+            return false;
+        }
+        let flip = flips.times > 0;
+        flips.times = flips.times.saturating_sub(1);
+        state.flipped += u64::from(flip);
+        flip
     }
 
     /// Refuses nothing any more.

@@ -7,6 +7,7 @@ use scr::job::Environment;
 use scr::session::{Session, Setup};
 use scr::store::Files;
 use scr::store::posix::Posix;
+use scr_testing::flipping::{FlippingComm, Flips};
 use scr_testing::threads;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,6 +25,8 @@ pub struct Site {
     pub files: Arc<dyn Files>,
     /// File systems of single ranks.
     pub by_rank: Vec<Option<Arc<dyn Files>>>,
+    /// Changes messages of all ranks.
+    pub flips: Option<Flips>,
 }
 
 /// The directory of the only run in a job's cache directory. If there is none, a path with a valid
@@ -52,6 +55,7 @@ impl Site {
             events: Arc::new(Memory::default()),
             files: Arc::new(Posix),
             by_rank: Vec::new(),
+            flips: None,
         };
         site.set("SCR_CACHE_BYPASS", "0")
             .set("SCR_JOB_ID", "1001")
@@ -122,6 +126,10 @@ impl Site {
     ) -> Vec<R> {
         threads::run(nodes.len(), |comm| {
             let rank = comm.rank();
+            let comm = match &self.flips {
+                Some(flips) => Box::new(FlippingComm::new(comm, flips)),
+                None => comm,
+            };
             let setup = Setup {
                 comm,
                 files: self.files_of(rank),

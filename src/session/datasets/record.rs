@@ -6,7 +6,7 @@ use crate::comm::Tag;
 use crate::config::descriptors::SchemeDescriptor;
 use crate::format::filemap::Filemap;
 use crate::format::{Dataset, Name, RankFiles, Reddesc, Scheme};
-use crate::redundancy::{self, Context, RankRecord, RedundancyScheme};
+use crate::redundancy::{self, Context, Encoded, RankRecord, RedundancyScheme};
 use crate::session::calls::CallSigns;
 use crate::session::datasets::location::Location;
 use crate::session::run::Run;
@@ -76,15 +76,16 @@ pub(in crate::session) fn filemap(
     }
 }
 
-/// Makes the redundancy data and checksums of this rank's files, which lie by `layout` in a store, then writes its
-/// record. The redundancy goes through `files`. Collective over the redundancy set; the result is local.
+/// Makes the redundancy data and checksums of this rank's files, which lie by `layout` in a store. Its record is written
+/// once the checksums are known, so that the next run can protect the files if this one is killed before that is done.
+/// All ranks have their files. The redundancy goes through `files`. Collective over the redundancy set; the result is local.
 pub(in crate::session) fn protect(
     run: &Run,
     files: &dyn Files,
     store: usize,
     layout: &Layout,
     filemap: &mut Filemap,
-) -> Result<()> {
+) -> Result<Encoded> {
     let id = filemap.dataset.id;
     let (data_dir, meta_dir) = (layout.data(id, run.rank()), layout.meta(id));
     let reddesc = &filemap.reddesc;
@@ -117,10 +118,12 @@ pub(in crate::session) fn protect(
     } else {
         Ok(())
     };
-    let encoded = scheme.encode(&context, &mut record);
-    synced.and(encoded)?;
-    filemap.files = record.files;
-    dataset::write_record(&*run.files, layout, filemap)
+    let mut write = |files: &RankFiles| {
+        synced.clone()?;
+        filemap.files = files.clone();
+        dataset::write_record(&*run.files, layout, filemap)
+    };
+    scheme.encode(&context, &mut record, &mut write)
 }
 
 /// Brings a rank's files below `dir` to stable storage. Local.

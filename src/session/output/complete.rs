@@ -4,10 +4,11 @@ use super::{shared_names, ways};
 use crate::comm::{Agreement, Local, Term, VerdictExt};
 use crate::events::{Event, Severity};
 use crate::format::{Dataset, FileMeta, Name, RankFiles};
-use crate::messages::{DIRECTORY_ROUTED, DROPPED, NOT_WRITTEN};
+use crate::messages::{DIRECTORY_ROUTED, DROPPED, NOT_WRITTEN, REDUNDANCY_WRONG};
 use crate::policy::flush;
 use crate::prefix::names::owners;
 use crate::prefix::paths::seen_by_program;
+use crate::redundancy::Encoded;
 use crate::session::Session;
 use crate::session::datasets::cached::{CachedDataset, OwnPart, moved, title};
 use crate::session::datasets::location::{Location, Writers};
@@ -23,6 +24,9 @@ use crate::store::FileKind;
 use crate::system::time::Instant;
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
+
+/// How often redundancy is made that turns out to be wrong.
+const ATTEMPTS: usize = 3;
 
 impl Session {
     /// Completes a dataset (`SCR_Complete_output`): makes its redundancy data, and flushes it if that
@@ -171,16 +175,33 @@ impl Session {
     ) -> Result<()> {
         let (run, begun) = (&self.run, Instant::now());
         let layout = &run.stores[store].layout;
+        let (location, names) = (open.target.location, names.result());
         let files = self.fields.files_to_protect(run);
-        let done = protect(run, &*files, store, layout, &mut own.filemap).and(names.result());
-        let location = open.target.location;
-        let done = done.map_err(|error| self.cached.explain_full(run, location, error));
-        let report = send_size(run, store, own.level, &own.filemap)?;
-        let done = run.agree(done);
-        let size = receive_sizes(run, store, report, &open.dataset)?;
-        if let Err(error) = done {
-            return Err(self.give_up(open, error, Ok(())));
-        }
+        let mut attempts = ATTEMPTS;
+        let size = loop {
+            attempts -= 1;
+            let made = protect(run, &*files, store, layout, &mut own.filemap);
+            let (done, wrong) = match made {
+                Ok(Encoded::Right) => (Ok(()), false),
+                Ok(Encoded::Wrong(error)) if attempts > 0 => {
+                    run.tell(Severity::Warning, made_again(run, open, &error));
+                    (Ok(()), true)
+                }
+                Ok(Encoded::Wrong(error)) | Err(error) => (Err(error), false),
+            };
+            let done = done.and(names.clone());
+            let done = done.map_err(|error| self.cached.explain_full(run, location, error));
+            let report = send_size(run, store, own.level, &own.filemap)?;
+            let agreed = run.agree_with(done, [Term::Max(wrong.into())])?;
+            let size = receive_sizes(run, store, report, &open.dataset)?;
+            if let Err(error) = agreed.verdict {
+                return Err(self.give_up(open, error, Ok(())));
+            }
+            let [wrong] = agreed.terms;
+            if !wrong.on_any() {
+                break size;
+            }
+        };
         self.name_forms.know(open);
         let seconds = begun.elapsed().as_secs_f64();
         let word = own.filemap.reddesc.scheme.word();
@@ -299,6 +320,14 @@ impl Session {
         log_failed(&self.run, dataset, error);
         self.cached.disown(&self.run, dataset.id);
     }
+}
+
+/// The warning about redundancy that is not right.
+fn made_again(run: &Run, open: &OpenDataset, error: &Error) -> String {
+    let (named, node) = (title(&open.dataset), run.node());
+    format!(
+        "the redundancy of {named} is made again, as it is wrong on node {node}: {error} ({REDUNDANCY_WRONG})"
+    )
 }
 
 /// Removes this rank's files of a dataset in the prefix directory, and its directory with the last file of all ranks.

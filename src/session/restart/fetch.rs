@@ -8,6 +8,7 @@ use crate::messages::{CANNOT_FETCH_NOW, FETCH_FAILED, MENDED, NO_CHECKSUMS, READ
 use crate::prefix::access::PrefixAccess;
 use crate::prefix::fetch::{FetchRequest, FetchTarget, Fetched, RefusalReason, Refused, fetch};
 use crate::prefix::index;
+use crate::redundancy::Encoded;
 use crate::session::datasets::cached::{CachedDataset, OwnPart, moved, note, title};
 use crate::session::datasets::location::{Location, Writers};
 use crate::session::datasets::other_ranks::{self, OtherRanksFound};
@@ -502,7 +503,8 @@ impl Restart<'_> {
             Fitted::Done(()) => {}
             failed => return Ok(failed),
         }
-        let done = protect(run, &*run.files, store, layout, &mut own.filemap);
+        let done =
+            protect(run, &*run.files, store, layout, &mut own.filemap).and_then(Encoded::right);
         let report = send_size(run, store, own.level, &own.filemap)?;
         let done = agree_on_room(run, done)?;
         let size = receive_sizes(run, store, report, &dataset)?;

@@ -10,6 +10,7 @@ use crate::messages::CHANGED_IN_RESTART;
 use crate::prefix::containers::{ContainerReader, Restored};
 use crate::prefix::paths::seen_by_program;
 use crate::prefix::{finish, index, rank2file};
+use crate::redundancy::Encoded;
 use crate::session::datasets::cached::{CachedDatasets, OwnPart, title};
 use crate::session::datasets::location::{Location, Writers};
 use crate::session::datasets::record::protect;
@@ -261,9 +262,8 @@ impl Renewal<'_> {
         let filemap = &mut own.filemap;
         filemap.dataset.grow(grown.count());
         let layout = run.stores[store].layout.at(own.level);
-        let done = run
-            .agree(protect(run, &*run.files, store, &layout, filemap))
-            .verdict()?;
+        let done = protect(run, &*run.files, store, &layout, filemap).and_then(Encoded::right);
+        let done = run.agree(done).verdict()?;
         if done.is_ok() {
             self.cached.set_filemap(filemap.clone());
             self.cached.grow(filemap.dataset.id, grown.count());

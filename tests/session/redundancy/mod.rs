@@ -6,6 +6,7 @@ mod holes;
 mod lost_record;
 mod offline;
 mod open_files;
+mod proven;
 mod reuse;
 mod scavenge;
 mod scavenge_containers;

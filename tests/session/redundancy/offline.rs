@@ -115,7 +115,8 @@ impl Site {
                 watch: &(),
             };
             let scheme = RedundancyScheme::new(Scheme::from_word(scheme).unwrap(), failures);
-            scheme.encode(&context, &mut record).unwrap();
+            let encoded = scheme.encode(&context, &mut record, &mut |_| Ok(()));
+            encoded.unwrap().right().unwrap();
             let map = Filemap {
                 rank,
                 ranks,
