@@ -300,7 +300,7 @@ fn children_and_dumps_do_not_get_the_mapping() {
 #[test]
 fn a_kept_file_that_is_removed_is_given_up() {
     let Some(dir) = memory() else { return };
-    let mut kept = super::KeptFiles::default();
+    let kept = super::KeptFiles::default();
     let is_mapped = |path: &Path| {
         let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
         maps.contains(&path.display().to_string())
