@@ -250,7 +250,7 @@ mod tests {
         // Every second column of the rows of a 4 x 6 array, the last row first.
         let mut array: Vec<i32> = (0..24).collect();
         let walk = Walk::new(&[4, 3], &[-24, 8], 0, 4);
-        let mut out = vec![0; 48];
+        let mut out = [0; 48];
         let (first, rest) = out.split_at_mut(20);
         gather(&Slice::from(&mut array, 18), &walk, 0, first).unwrap();
         gather(&Slice::from(&mut array, 18), &walk, 5, rest).unwrap();
