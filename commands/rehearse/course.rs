@@ -166,11 +166,7 @@ impl Course {
                 0 => return None,
                 1 => (Awaited::Restarted, gap(0)),
                 _ => {
-                    // The last kill comes late: some state changes late, and less is computed again.
-                    let after = match more {
-                        0 => usual - draw.below(usual.div_ceil(2)),
-                        _ => 1 + draw.below(usual),
-                    };
+                    let after = 1 + draw.below(usual);
                     (Awaited::Complete(after), gap(after))
                 }
             },
@@ -258,15 +254,15 @@ mod tests {
         ] {
             let kills = drawn(&course, Moment::Between(None), &launches, 0);
             assert_eq!(kills.len(), 100);
-            let (mut least, mut most) = (left, 0);
+            let mut most = 0;
             for kill in kills {
                 let Awaited::Complete(after) = kill.awaited else {
                     panic!("{kill}");
                 };
-                (least, most) = (least.min(after), most.max(after));
+                most = most.max(after);
                 delays.push(kill.delay);
             }
-            assert_eq!((least, most), (left / 2, left - 1));
+            assert_eq!(most, left - 1);
         }
         // From the begin of the interval to its end.
         assert!(delays.iter().all(|delay| (0.0..0.9).contains(delay)));
