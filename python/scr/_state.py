@@ -194,7 +194,7 @@ class State:
                 errors.append(error)
                 return 1
 
-        function_of_c = _OWNER() if owner is None else _OWNER(ask)
+        function_of_c = _OWNER(0) if owner is None else _OWNER(ask)
         try:
             arguments = _name(name), ctypes.byref(count), _name(key), function_of_c, None
             self._call("SCR_Bag_by_key", *arguments, about=self._full(name))
