@@ -98,7 +98,7 @@ fn index(index: Option<&IndexSummary>) -> String {
     }
 }
 
-/// The type of the elements. A bag has none.
+/// The type of the elements; `None` for a bag, whose fields have types.
 fn kind(field: &FieldSummary) -> Option<String> {
     (!field.is_bag).then(|| field.array.kind.to_string())
 }

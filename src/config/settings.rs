@@ -139,7 +139,7 @@ pub struct Settings {
     pub crc_on_copy: bool,
     /// Compare files with their checksums before they are deleted from the cache.
     pub crc_on_delete: bool,
-    /// Keep files that the library writes over open and mapped.
+    /// Keep files that the library writes over open and mapped. Not where files are read before they are deleted.
     pub cache_mapped: bool,
     pub checkpoint_interval: IntervalSetting,
     pub checkpoint_seconds: u64,
@@ -219,7 +219,7 @@ impl Settings {
             crc_on_flush: read.bool("SCR_CRC_ON_FLUSH"),
             crc_on_copy: read.bool("SCR_CRC_ON_COPY"),
             crc_on_delete: read.bool("SCR_CRC_ON_DELETE"),
-            cache_mapped: read.bool("SCR_CACHE_MAPPED"),
+            cache_mapped: read.bool("SCR_CACHE_MAPPED") && !read.bool("SCR_CRC_ON_DELETE"),
             checkpoint_interval: read
                 .count_or_word("SCR_CHECKPOINT_INTERVAL")
                 .map_or(IntervalSetting::Auto, IntervalSetting::Calls),

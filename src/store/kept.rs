@@ -36,9 +36,8 @@ impl KeptFiles {
         self.hand_over_if(file, |_| true);
     }
 
-    /// Hands what was kept over to `file`, which was opened to be read, if it is mapped already: to map it would take
-    /// as long as to read it.
-    /// True if that was so.
+    /// Hands what was kept over to `file`, which was opened to be read. Only if it is mapped already, and returns whether it
+    /// is: to map it would take as long as to read it.
     pub(super) fn hand_over_mapped(&self, file: &mut dyn File) -> bool {
         self.hand_over_if(file, |kept| kept.mapping.is_some())
     }

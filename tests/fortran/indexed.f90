@@ -315,7 +315,7 @@ contains
         call check(all(seven_read == seven), "seven dimensions, and a list outside of the one it is in")
     end subroutine compare
 
-    !> Reads bags, or writes them if there are none. On another number of ranks they are shared by a key.
+    !> Reads two bags, or writes them if there is no checkpoint. Another number of ranks shares them by a key.
     subroutine bags_back()
         integer :: id, writer, i, all
         integer, allocatable :: right(:)

@@ -83,7 +83,7 @@ impl Session {
         if let Ok(relative) = self.run.prefix.relative(&path, &self.cwd) {
             open.checksums.insert(relative, crc);
         }
-        if self.run.settings.cache_mapped && !self.run.settings.crc_on_delete {
+        if self.run.settings.cache_mapped {
             self.fields.kept.add(file);
         }
     }
