@@ -144,11 +144,12 @@ fn a_full_store_waits_for_a_flush_that_makes_room() {
     let (site, faults) = site("2", "SINGLE");
     site.run(&NODES, |rank| {
         rank.write("ck.1", true, true).unwrap();
-        // It has ended, but the ranks have not agreed on that.
+        // It is complete, but the ranks have not agreed on that. The last leaders may still write its records.
         while !is_complete(&site, 1) {
             std::thread::yield_now();
         }
-        faults[rank.rank].limit_space(Some(1));
+        // Too little for another dataset, enough for the last records of a flush.
+        faults[rank.rank].limit_space(Some(8191));
         rank.session
             .start_output(Some("ck.2".into()), true, false)
             .unwrap();
