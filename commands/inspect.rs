@@ -37,7 +37,8 @@ use std::process::ExitCode;
 /// the order in which the program names the dimensions; whose the values are: "own" of each rank, "part"
 /// of a whole, "same" on all ranks, a count, an "index" list, or a "bag"; how many ranks have elements; bytes, of
 /// the same values once, and the name. If a part goes by an index list or a bag, INDEX is its name; that of a list
-/// is the indices of its whole. A bag has a number of elements, and no type and no bytes: those are of its fields.
+/// is the indices of its whole, and "shared" if several ranks may have equal copies. A bag has a number of
+/// elements, and no type and no bytes: those are of its fields.
 ///
 /// Exit status: 0 there is a dataset or, with --id, it can be completed; 1 not, and the message says
 /// where it was looked for.

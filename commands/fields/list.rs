@@ -91,9 +91,15 @@ fn index(index: Option<&IndexSummary>) -> String {
             list: Some(list), ..
         }) => list.clone(),
         Some(IndexSummary { whole: 0, .. }) => "none".to_string(),
-        Some(IndexSummary { first, whole, .. }) => {
+        Some(IndexSummary {
+            first,
+            whole,
+            shared,
+            ..
+        }) => {
             let last = first.saturating_add_unsigned(whole - 1);
-            format!("{first} to {last}")
+            let shared = if *shared { ", shared" } else { "" };
+            format!("{first} to {last}{shared}")
         }
     }
 }
@@ -132,6 +138,7 @@ fn field_json(field: &FieldSummary) -> impl Serialize {
             list: &index.list,
             first: index.first,
             whole: index.whole,
+            shared: index.shared,
         }),
     }
 }

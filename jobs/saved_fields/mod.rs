@@ -100,6 +100,8 @@ pub struct IndexSummary {
     pub first: i64,
     /// Number of indices of the whole.
     pub whole: u64,
+    /// Several ranks may have an index, with equal copies of its elements.
+    pub shared: bool,
 }
 
 /// A field, with the place of each rank's part.
@@ -523,6 +525,7 @@ fn first_summary(Stored { entry, .. }: &Stored, table: &Table) -> FieldSummary {
         list: (owner != Owner::Index).then(|| list.name.clone()),
         first: first_of(list).unwrap_or(0),
         whole: list.of_index().map_or(0, |(whole, _)| whole),
+        shared: list.is_shared(),
     });
     FieldSummary {
         name: entry.name.clone(),

@@ -98,13 +98,13 @@ float64 2x7    part  mesh/nodes 2     112   u
     assert_eq!(squeezed(&out), squeezed(expected), "{out}");
     let document = listed();
     let fields = &document["dataset"]["fields"];
-    let list = json!({"list": null, "first": 5, "whole": 7});
+    let list = json!({"list": null, "first": 5, "whole": 7, "shared": false});
     assert_eq!(
         (&fields[0]["index"], &fields[0]["shape"]),
         (&list, &json!([7]))
     );
     assert_eq!(fields[0]["whose"], "index");
-    let by = json!({"list": "mesh/nodes", "first": 5, "whole": 7});
+    let by = json!({"list": "mesh/nodes", "first": 5, "whole": 7, "shared": false});
     assert_eq!(
         (&fields[3]["index"], &fields[3]["shape"]),
         (&by, &json!([2, 7]))
@@ -296,7 +296,9 @@ fn a_shared_element_is_extracted_once() {
             assert!(out.contains(line), "{out}");
         }
         let listed = scr(&site, &["inspect", "--fields", "ck"]).out();
-        assert!(listed.contains("float64 60"), "{listed}");
+        for part in ["float64 60", "index 5 to 64, shared"] {
+            assert!(listed.contains(part), "{listed}");
+        }
     }
 }
 
