@@ -44,6 +44,12 @@ fn plain(text: &str) -> String {
     first + &rest.collect::<String>()
 }
 
+/// With a 0 for each digit: `scr doctor` shows the free space, which other tests change.
+fn still(text: &str) -> String {
+    let digit = |letter: char| if letter.is_ascii_digit() { '0' } else { letter };
+    text.chars().map(digit).collect()
+}
+
 #[test]
 fn tables_fit_the_terminal_and_are_whole_elsewhere() {
     let sandbox = Sandbox::of("output");
@@ -76,7 +82,7 @@ fn tables_fit_the_terminal_and_are_whole_elsewhere() {
         assert!(coloured.contains("\x1b["), "{args}: {coloured}");
         let fitted = on_terminal(&sandbox, true, args).unwrap();
         assert!(!fitted.contains('\x1b'), "{args}: {fitted}");
-        assert_eq!(plain(&coloured), fitted, "{args}");
+        assert_eq!(still(&plain(&coloured)), still(&fitted), "{args}");
         let wide = fitted.lines().find(|line| line.chars().count() > 50);
         // clap does not cut words.
         let cut = wide.is_none_or(|line| !line.trim().contains(' '));
