@@ -105,7 +105,12 @@ fn own_verdict(rehearsal: &Rehearsal) -> Verdict {
         // The only problem is that nothing was seen.
         (Proof::NothingSeen | Proof::NothingThere, 1) if ended => Verdict::NotProven,
         (Proof::WentOn, 1) if rehearsal.is_not_reproducible() => Verdict::NotProven,
-        (Proof::WentOn, 1) if ended && rehearsal.compares_nothing() => Verdict::NotProven,
+        (Proof::WentOn, 1)
+            if ended
+                && (rehearsal.compares_nothing() || rehearsal.restarts_from_the_last_only()) =>
+        {
+            Verdict::NotProven
+        }
         _ => Verdict::NotRecovered,
     }
 }
@@ -244,6 +249,17 @@ fn own_problems(rehearsal: &Rehearsal) -> Vec<Finding> {
         found.push(Finding {
             what: "nothing was compared, so it is not known whether the restart computes the same".into(),
             remedy: "Name files with results (--compare), or keep the checkpoints for a comparison (SCR_FLUSH=1).",
+        });
+    }
+    if found.is_empty()
+        && proof(rehearsal) == Proof::WentOn
+        && rehearsal.restarts_from_the_last_only()
+    {
+        found.push(Finding {
+            what: "no checkpoint was written after a restart: the program was killed after its last one, so little was computed \
+                again"
+                .into(),
+            remedy: "Kill earlier (--kill rank@1), or make the run longer.",
         });
     }
     found

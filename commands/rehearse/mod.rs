@@ -208,7 +208,16 @@ impl Options {
         let seconds = found.undisturbed.seconds;
         let limit = limit.unwrap_or(Duration::from_secs_f64(60.0 + 10.0 * seconds));
         let mut struck = new_stage("struck")?;
-        if !self.strike(call, &mut struck, &mut found, (limit, &mut signals))? {
+        let mut ended = self.strike(call, &mut struck, &mut found, (limit, &mut signals))?;
+        if ended && self.kill.is_empty() && found.restarts_from_the_last_only() {
+            let why = "the kill came after the last checkpoint, since this machine is busy: all launches are made again";
+            say(call, format_args!("{why}"))?;
+            struck.set_aside("struck-late")?;
+            struck = new_stage("struck")?;
+            found.launches.clear();
+            ended = self.strike(call, &mut struck, &mut found, (limit, &mut signals))?;
+        }
+        if !ended {
             return Ok(found);
         }
         let ranks = self.restart_ranks.unwrap_or(self.ranks);

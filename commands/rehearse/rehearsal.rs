@@ -3,6 +3,7 @@
 use super::super::fields::value::Distance;
 use super::checkpoints::{self, Checkpoints};
 use super::results::Difference;
+use super::seen::Seen;
 use super::stage::Launch;
 use scr_engine::text::excerpt;
 use std::collections::{BTreeMap, BTreeSet};
@@ -155,6 +156,20 @@ impl Rehearsal {
     pub fn is_not_reproducible(&self) -> bool {
         let without_parts = !self.unsteady.parts.is_empty() && self.compares_nothing();
         !self.unsteady.files.is_empty() || without_parts
+    }
+
+    /// True if no launch has written a checkpoint after its restart, though the program writes several: the kills came after
+    /// the last one. Then too little was computed after a restart to prove anything.
+    pub fn restarts_from_the_last_only(&self) -> bool {
+        let mut sessions = self
+            .launches
+            .iter()
+            .flat_map(|launch| launch.seen.0.values());
+        let went_on = |seen: &Seen| {
+            let restart = seen.restart.as_ref();
+            restart.is_some_and(|restart| seen.completed.iter().any(|one| one.at > restart.at))
+        };
+        self.undisturbed.seen.completed().count() > 1 && !sessions.any(went_on)
     }
 
     /// True if neither results nor checkpoints could be compared.

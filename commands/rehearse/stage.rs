@@ -120,6 +120,16 @@ impl Stage {
         })
     }
 
+    /// Gives the directories of this run another name, so that another run can have theirs.
+    pub fn set_aside(self, name: &str) -> Result<(), Failure> {
+        let nodes = format!("{name}.nodes");
+        for (from, name) in [(&self.dir, name), (&self.behind, &*nodes)] {
+            let renamed = std::fs::rename(from, from.with_file_name(name));
+            renamed.map_err(|error| Error::io("rename", from, error))?;
+        }
+        Ok(())
+    }
+
     /// The words of the launcher.
     pub fn command(&self) -> &[OsString] {
         &self.command

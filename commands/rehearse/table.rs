@@ -199,6 +199,10 @@ fn judge(rehearsal: &Rehearsal, next: usize, row: &Row) -> (RowVerdict, Option<S
         _ if rehearsal.is_not_reproducible() => {
             (RowVerdict::NotProven, Some("not reproducible".into()))
         }
+        _ if with_scr && rehearsal.restarts_from_the_last_only() => (
+            RowVerdict::NotProven,
+            Some("killed after the last checkpoint".into()),
+        ),
         _ if row.compared == 0 && (!is_last || rehearsal.compared.is_empty()) => {
             (RowVerdict::WentOn, None)
         }

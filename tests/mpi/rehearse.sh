@@ -78,6 +78,25 @@ moments() {
     told 'launch 1: rank . is killed .* s after SCR_Init' 'launch 2: rank . is killed in checkpoint 3 of the launch' \
         'launch 3: rank . is killed while a checkpoint is ' 'launch 4 went on from ck\.' '^RECOVERED$'
 }
+# late STATUS OPTION...: the program stops the command until its last checkpoint is complete, so that it is killed too late.
+late() {
+    local wanted=$1 status=0
+    shift
+    rm -rf stage
+    # shellcheck disable=SC2016 # expanded by the inner shell
+    LATE=$PWD/killer bash -c 'echo $$ >"$LATE" && exec "$@"' late "$scr" rehearse --launcher "$launcher" --dir stage --ranks 4 \
+        --nodes 2 --compare result "$@" -- "$program" late >log 2>&1 || status=$?
+    [[ $status == "$wanted" ]] || fail "late: exit status $status, not $wanted"
+    [[ -e stage/held ]] || fail "the command was not stopped"
+}
+late 0 --quick
+told '^the kill came after the last checkpoint, ' 'was struck after .*, after ck.40; 10 checkpoints$' '^RECOVERED$'
+[[ -d stage/struck-late && -d stage/struck ]] || fail "a run is missing"
+late 1 --kill rank@2
+told '^launch 1: rank . killed after ck.40 .* not proven: killed after the last checkpoint$' '^NOT PROVEN$' \
+    '^- no checkpoint was written after a restart'
+echo "ok: a kill after the last checkpoint proves nothing"
+
 start() {
     rehearse 1 right --seed 3 --kill rank@start
     told '^NOT PROVEN$' 'launch 2 began from the beginning, as it must: no checkpoint was complete'

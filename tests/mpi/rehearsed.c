@@ -1,11 +1,14 @@
-/* Usage: rehearsed right|session|forgets|beside|elsewhere|begins|back|hangs|fields|omits|noisy|timer|random|without|never
+/* Usage: rehearsed right|late|session|forgets|beside|elsewhere|begins|back|hangs|fields|omits|noisy|timer|random|without|never
  * A program for scr rehearse, with one mistake at most: it does not save a part of its state; writes a file beside the
  * routed one, or elsewhere than it was routed; begins from the beginning without a look at its checkpoint, or after one;
  * hangs in its restart; has no SCR, and a restart of its own; or neither. With `session` its session has a name. With `fields` its
  * checkpoints are fields, with `omits` one of them is missing, and with `noisy` they depend on the directory of the run a little. With `timer` the checkpoints have a time, and with `random` the
- * result depends on it. The result is in the file `result`. */
+ * result depends on it. With `late` the first launch that is to be killed stops the process whose number is in the file LATE, and lets it
+ * go on when the last checkpoint is complete. The result is in the file `result`. */
+#include <fcntl.h>
 #include <mpi.h>
 #include <scr_session.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,6 +146,21 @@ static void checkpoint(const struct state *state)
     SCR_Session_complete_output(session, good);
 }
 
+/* The number of the process that is to kill this one, in the first launch of a run that is disturbed; 0 in others. */
+static pid_t killer(void)
+{
+    char path[4096];
+    long number = 0;
+    if (!has("late") || rank != 0 || !getcwd(path, sizeof path) || !strstr(path, "/struck")) return 0;
+    int mark = open("../held", O_CREAT | O_EXCL | O_WRONLY, 0600);
+    if (mark < 0) return 0;
+    close(mark);
+    FILE *file = fopen(getenv("LATE"), "r");
+    if (!file || fscanf(file, "%ld", &number) != 1) MPI_Abort(MPI_COMM_WORLD, 1);
+    fclose(file);
+    return (pid_t)number;
+}
+
 int main(int argc, char **argv)
 {
     struct state state = {0, 0.0, 1.0};
@@ -157,6 +175,8 @@ int main(int argc, char **argv)
     } else if (!has("begins")) {
         restart(&state);
     }
+    pid_t stopped = killer();
+    if (stopped) kill(stopped, SIGSTOP);
     while (state.step < STEPS) {
         state.step++;
         state.sum += state.other * (rank + 1) + noise();
@@ -170,6 +190,10 @@ int main(int argc, char **argv)
                 own_checkpoint(&state);
             }
         }
+    }
+    if (stopped) {
+        kill(stopped, SIGCONT);
+        sleep(1000);
     }
     double total = 0.0;
     MPI_Reduce(&state.sum, &total, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);

@@ -108,6 +108,33 @@ fn a_restart_of_which_nothing_is_compared_proves_nothing() {
 }
 
 #[test]
+fn a_kill_after_the_last_checkpoint_proves_nothing() {
+    let last = Seen {
+        completed: Vec::new(),
+        ..went_on()
+    };
+    let mut late = rehearsal(launch(Ending::Code(0), last), true);
+    let what = first(&late);
+    assert!(
+        what.starts_with("no checkpoint was written after a restart"),
+        "{what}"
+    );
+    assert_eq!(verdict(&late), Verdict::NotProven);
+    let row = "results same  not proven: killed after the last checkpoint";
+    assert!(lines(&late)[3].ends_with(row), "{:?}", lines(&late));
+
+    // A launch before it has computed something after its restart.
+    let between = launch(Ending::Struck, went_on());
+    late.launches.insert(1, between);
+    assert_eq!(verdict(&late), Verdict::Recovered);
+    late.launches.remove(1);
+
+    // With one checkpoint there is no earlier kill.
+    late.undisturbed.seen = Sessions([(String::new(), written())].into());
+    assert_eq!(verdict(&late), Verdict::Recovered);
+}
+
+#[test]
 fn each_mistake_has_its_name() {
     let other = rehearsal(launch(Ending::Code(0), went_on()), false);
     assert!(first(&other).contains("the results are others: result"));
