@@ -7,13 +7,14 @@ use super::plan::{PartToSend, RecoveryOrder};
 use super::relocate::{self, Peers};
 use crate::comm::{Agreement, Communicator, Local, Tag, Term, VerdictExt, collective};
 use crate::format::filemap::{Filemap, Reddesc};
+use crate::format::files::FileMeta;
 use crate::format::identity::OwnPrefix;
 use crate::format::{self, Dataset};
 use crate::redundancy::{
     self, Context, HeldPart, LocalPart, RankRecord, RebuildOutcome, RedundancyScheme, Verification,
     find_obstacle, redundancy_file, scheme_and_set,
 };
-use crate::store::{Files, Watch};
+use crate::store::{FileStamp, Files, Watch};
 use crate::{Error, Result};
 
 const REBUILD: Tag = 0x38;
@@ -53,6 +54,9 @@ pub struct Recovered {
     pub encoded: usize,
     /// Number of ranks with files that have no checksum, so that only their sizes were compared.
     pub unverified: usize,
+    /// For each file of the record, how it was before its content was compared with its checksum, and found right. `None`
+    /// if it was not, or is small. Empty if it is not known of any.
+    pub verified: Vec<Option<FileStamp>>,
 }
 
 /// The reason why a dataset could not be recovered.
@@ -79,9 +83,14 @@ pub fn recover_dataset(
         access,
         order,
         damage: Vec::new(),
+        verified: Vec::new(),
     };
     let local = recovery.of_own_part().verdict()?;
-    let mut damage = recovery.damage;
+    let Recovery {
+        mut damage,
+        verified,
+        ..
+    } = recovery;
     let terms = terms(&local, &damage);
     let agreed = collective::agree_with(access.comm, access.node, local, terms)?;
     let Agreement { verdict, terms } = agreed;
@@ -97,6 +106,7 @@ pub fn recover_dataset(
                 restored: restored.count() as usize,
                 encoded: encoded.count() as usize,
                 unverified: unverified.count() as usize,
+                verified,
             }))
         }
         Err(error) => Ok(Err(RecoveryFailure {
@@ -132,6 +142,8 @@ struct Recovery<'a> {
     order: &'a RecoveryOrder,
     /// Damage that was found on this rank's node.
     damage: Vec<Error>,
+    /// As in [`Recovered`].
+    verified: Vec<Option<FileStamp>>,
 }
 
 impl Recovery<'_> {
@@ -168,12 +180,16 @@ impl Recovery<'_> {
             Err(error) => (None, Err(error)),
         };
         let before = self.own_record();
+        let stamps = before.as_ref().map(|record| stamps(&context, record));
         let own = before.clone().map(RankRecord::from);
         let own = own.map(|record| self.examine(&scheme, &context, record));
         let mut mine = moved.or(own);
         let mut held = self.held_parts(&context, true);
         let rebuilt = scheme.rebuild(&context, &mut mine, &mut held);
         self.note_damage(held);
+        let intact = mine
+            .as_ref()
+            .is_some_and(|mine| mine.verified && mine.health.data.is_ok());
         let found = mine.into_iter().flat_map(|mine| mine.health.errors());
         self.damage.extend(found);
         // The reason why files could not be moved here is more useful than the set's error that they
@@ -185,6 +201,9 @@ impl Recovery<'_> {
             return Err(error);
         }
         let (record, outcome) = rebuilt?;
+        if intact && outcome == RebuildOutcome::Intact {
+            self.verified = stamps.unwrap_or_default();
+        }
         // A rebuild of the files has already removed the old record, so the record must be written again even if it is the
         // same.
         let before = before.filter(|_| outcome != RebuildOutcome::Restored);
@@ -316,6 +335,19 @@ impl Recovery<'_> {
         }
         Ok(filemap)
     }
+}
+
+/// The attributes of the large files of a record that have a checksum, by which it is seen later whether they were changed.
+fn stamps(context: &Context, record: &Filemap) -> Vec<Option<FileStamp>> {
+    /// It does not matter whether smaller files are read once or twice.
+    const LARGE: u64 = 1 << 20;
+    let stamp = |file: &FileMeta| {
+        file.crc.filter(|_| file.size >= LARGE)?;
+        let path = file.file.below(context.data_dir).ok()?;
+        let stat = context.files.stat(&path).ok().flatten();
+        stat.map(|stat| stat.stamp())
+    };
+    record.files.files.iter().map(stamp).collect()
 }
 
 /// Writes this rank's record, and removes anything else at its path.

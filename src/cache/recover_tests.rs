@@ -72,6 +72,7 @@ fn the_record_of_another_rank_dataset_or_set_is_refused() {
             access: &access,
             order: &order,
             damage: Vec::new(),
+            verified: Vec::new(),
         };
         recovery.read_record(&layout, 0)
     };

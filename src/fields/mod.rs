@@ -30,6 +30,7 @@ mod copies;
 pub mod entry;
 pub mod file;
 mod finding;
+mod in_place;
 pub mod index;
 mod keyed;
 pub mod kind;

@@ -3,6 +3,7 @@
 use super::entry::Entry;
 use super::file::{Section, Stored, Table, read_table};
 use super::finding::{Finding, Found};
+use super::in_place::{Copied, copy_in_place};
 use super::index::bags::Bags;
 use super::memory::Memory;
 use crate::format::Name;
@@ -42,6 +43,8 @@ pub struct Source {
     path: PathBuf,
     /// `None` if it is opened for each read.
     file: Option<Box<dyn File>>,
+    /// All bytes of the file were found right by the start of this process.
+    verified: bool,
     /// The table of its fields.
     pub table: Table,
     /// The number of each field in the table, by its name.
@@ -64,6 +67,7 @@ impl Source {
             files,
             path,
             file: keep.then_some(file),
+            verified: false,
             table,
             numbers,
         })
@@ -101,14 +105,17 @@ pub fn read_blocks(
 ) -> Result<()> {
     let section = &field.section;
     retry(|| file.read_at(section.offset + from, buffer))?;
-    check(section, from, buffer).map_err(|at| {
-        let name = &field.entry.name;
-        let what = format!(
-            "field \"{name}\" is damaged: the bytes of the block at {} have a wrong checksum",
-            section.offset + at
-        );
-        Error::corrupt(path, what)
-    })
+    check(section, from, buffer).map_err(|at| is_damaged(path, field, at))
+}
+
+/// The block at `at` of a field has a wrong checksum.
+fn is_damaged(path: &Path, field: &Stored, at: u64) -> Error {
+    let name = &field.entry.name;
+    let what = format!(
+        "field \"{name}\" is damaged: the bytes of the block at {} have a wrong checksum",
+        field.section.offset + at
+    );
+    Error::corrupt(path, what)
 }
 
 /// Offset of the first block whose checksum is wrong.
@@ -222,7 +229,8 @@ impl Sources {
             error => Finding::from(error),
         })?;
         let keep = self.open.len() < share_of_open_files(MOST_OPEN);
-        let source = Source::open(session.files(), path, keep)?;
+        let mut source = Source::open(session.files(), path, keep)?;
+        source.verified = session.is_verified(&source.path);
         let table = &source.table;
         if (table.rank, table.ranks) != (rank, self.ranks) {
             let what = format!("is the file of rank {} of {}", table.rank, table.ranks);
@@ -285,6 +293,38 @@ impl Sources {
         }
         self.buffer = buffer;
         Ok(length)
+    }
+
+    /// True if all bytes of the file of `rank` were found right by the start of this process, and it was not changed since.
+    pub fn is_verified(&self, rank: u64) -> bool {
+        self.opened(rank).is_some_and(|source| source.verified)
+    }
+
+    /// Copies a field of a [verified](Self::is_verified) file straight into memory in which the elements lie one after the
+    /// other, and checks it again; false if it must be read piece by piece. Local.
+    pub fn copy_into(
+        &self,
+        (rank, number): (u64, usize),
+        memory: &mut dyn Memory,
+        base: i64,
+    ) -> Found<bool> {
+        let field = self.field(rank, number)?;
+        let bytes = field.entry.bytes() as usize;
+        let source = self.opened(rank).filter(|source| source.verified);
+        let Some((source, file)) = source.and_then(|source| Some((source, source.file.as_ref()?)))
+        else {
+            return Ok(false);
+        };
+        if bytes <= scaled(CHUNK) {
+            return Ok(false);
+        }
+        let place = memory.bytes_mut(base, bytes)?;
+        let moved = |bytes| self.watch.moved(bytes);
+        match copy_in_place(&**file, &field.section, place, &moved)? {
+            Copied::Right => Ok(true),
+            Copied::Wrong(at) => Err(is_damaged(&source.path, field, at).into()),
+            Copied::Not => Ok(false),
+        }
     }
 
     /// Reads a piece straight into memory in which the elements lie one after the other; false if the piece

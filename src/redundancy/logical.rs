@@ -3,7 +3,7 @@
 
 use super::pipeline;
 use super::sums::{BLOCK, Checksums, zeros};
-use crate::store::{File, Files, Stat, reach, write_with_holes};
+use crate::store::{File, Files, PageBuffer, Stat, reach, write_with_holes};
 use crate::system::limits::share_of_open_files;
 use crate::system::size::scaled;
 use crate::{Error, Result};
@@ -210,18 +210,40 @@ impl<'a> LogicalReader<'a> {
 
     /// Reads each byte that was not read yet.
     pub fn read_rest(&mut self) -> Result<()> {
-        let mut buffer = Vec::new();
+        let mut buffer = PageBuffer::default();
         for index in 0..self.parts.len() {
             let part = self.parts.get_mut(index);
             let (start, gaps) = part.map_or((0, Vec::new()), |p| (p.start, p.sums.gaps(p.size)));
             for (at, length) in gaps {
+                if self.sum_in_place(index, at, length)? {
+                    continue;
+                }
                 for (offset, length) in pipeline::pieces(length, BLOCK) {
-                    buffer.resize(length, 0);
-                    self.read_at(start + at + offset, &mut buffer)?;
+                    self.read_at(start + at + offset, buffer.get(length))?;
                 }
             }
         }
         Ok(())
+    }
+
+    /// Takes the checksum of bytes of file `index` where they lie. False if they must be read for that.
+    fn sum_in_place(&mut self, index: usize, at: u64, length: u64) -> Result<bool> {
+        if !self.checksum || self.chunk > 0 {
+            return Ok(false);
+        }
+        let mut sum = Hasher::new();
+        let file = self.handle(index)?;
+        let shown = file.show(at..at + length, &mut |bytes| sum.update(bytes))?;
+        if self.most_open == 0 {
+            self.open.clear();
+        }
+        if !shown {
+            return Ok(false);
+        }
+        if let Some(part) = self.parts.get_mut(index) {
+            part.sums.add_summed(at, length, sum);
+        }
+        Ok(true)
     }
 }
 

@@ -10,7 +10,7 @@ use super::{Context, RankRecord, Set, scheme_and_set};
 use crate::format::parity::{Group, ParityHeader};
 use crate::format::scheme::Scheme;
 use crate::format::{encode_record, files::RankFiles, read_header};
-use crate::store::{File, FileKind, Files, reach, write_with_holes};
+use crate::store::{File, FileKind, Files, PageBuffer, reach, write_with_holes};
 use crate::text::list_of_ranks;
 use crate::{Error, Result};
 use crc32fast::Hasher;
@@ -461,15 +461,33 @@ impl ParityReader<'_> {
         Ok(())
     }
 
+    /// Takes the checksum of bytes where they lie; the offset counts from the end of the header. False if they must be
+    /// read for that.
+    fn sum_in_place(&mut self, at: u64, length: u64) -> Result<bool> {
+        let (Source::Open(file), Some(sums)) = (&self.source, &mut self.sums) else {
+            return Ok(false);
+        };
+        let from = self.start.saturating_add(at);
+        let mut sum = Hasher::new();
+        let bytes = from..from.saturating_add(length);
+        let shown = file.show(bytes, &mut |bytes| sum.update(bytes))?;
+        if shown {
+            sums.add_summed(at, length, sum);
+        }
+        Ok(shown)
+    }
+
     /// Reads the bytes that were not read yet, and compares all blocks with their checksum.
     pub fn verify(&mut self) -> Result<()> {
         let size = self.bounds.last().copied().unwrap_or(0);
         let gaps = self.sums.as_mut().map(|sums| sums.gaps(size));
-        let mut buffer = Vec::new();
+        let mut buffer = PageBuffer::default();
         for (at, length) in gaps.into_iter().flatten() {
+            if self.sum_in_place(at, length)? {
+                continue;
+            }
             for (offset, length) in pieces(length, BLOCK) {
-                buffer.resize(length, 0);
-                self.read(at + offset, &mut buffer)?;
+                self.read(at + offset, buffer.get(length))?;
             }
         }
         let Some(sums) = &mut self.sums else {

@@ -44,6 +44,15 @@ impl Checksums {
         }
     }
 
+    /// Adds `length` bytes at `offset` with this checksum, as a segment of their own.
+    pub fn add_summed(&mut self, offset: u64, length: u64, hasher: Hasher) {
+        self.segments.push(Segment {
+            start: offset,
+            end: offset + length,
+            hasher,
+        });
+    }
+
     /// Offsets and lengths of the bytes among the first `size` that were not added yet.
     pub fn gaps(&mut self, size: u64) -> Vec<(u64, u64)> {
         self.segments.sort_by_key(|s| s.start);

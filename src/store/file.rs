@@ -4,6 +4,7 @@ use super::attributes::{self, allocated};
 use super::failure::{failed, refused};
 use super::kept::KeptFile;
 use super::mapping::{self, Mapping, TMPFS};
+use super::reading;
 use super::retry::retry_on_intr;
 use super::size_limit::{failed_in_limit, limited};
 use super::{File, Refused, Stat};
@@ -112,6 +113,11 @@ impl File for PosixFile {
             }
         }
         Ok(())
+    }
+
+    fn show(&self, bytes: Range<u64>, see: &mut dyn FnMut(&[u8])) -> Result<bool> {
+        self.check()?;
+        Ok(reading::show(self.fd.as_fd(), &bytes, see))
     }
 
     fn write_at(&self, offset: u64, data: &[u8]) -> Result<()> {

@@ -48,7 +48,7 @@ impl Drop for SignalTaker {
     }
 }
 
-/// The lease of a file that is open for writing. It is given back when it is dropped.
+/// The lease of a file. It is given back when it is dropped.
 pub(super) struct Lease<'a> {
     file: BorrowedFd<'a>,
 }
@@ -59,9 +59,22 @@ impl<'a> Lease<'a> {
     /// # Errors
     /// Somebody else has the file open, or the file belongs to another user, or the system has no leases.
     pub(super) fn take(file: BorrowedFd<'a>, taker: &SignalTaker) -> Result<Self> {
+        Lease::take_as(libc::F_WRLCK, file, taker)
+    }
+
+    /// Takes one of a file that is open for reading alone. Others may read it, too, and nobody can open it for writing, or
+    /// shorten it. Its signals go to `taker`.
+    ///
+    /// # Errors
+    /// Somebody has the file open for writing, or the file belongs to another user, or the system has no leases.
+    pub(super) fn take_to_read(file: BorrowedFd<'a>, taker: &SignalTaker) -> Result<Self> {
+        Lease::take_as(libc::F_RDLCK, file, taker)
+    }
+
+    fn take_as(kind: libc::c_int, file: BorrowedFd<'a>, taker: &SignalTaker) -> Result<Self> {
         // Each time: who gives a lease back takes the owner away, and a lease without owner takes the process.
         set_owner(file, taker.id)?;
-        set(file, libc::F_WRLCK)?;
+        set(file, kind)?;
         Ok(Lease { file })
     }
 

@@ -19,8 +19,13 @@ mod lock_directory;
 mod mapping;
 #[cfg(test)]
 mod mapping_tests;
+mod page_buffer;
+mod past_caches;
 pub mod posix;
 mod private;
+mod reading;
+#[cfg(test)]
+mod reading_tests;
 mod retry;
 mod shared;
 mod size_limit;
@@ -34,6 +39,8 @@ pub use holes::{reach, write_with_holes};
 pub use kept::{KeptFile, KeptFiles};
 pub use lock::{LockAttempt, wait_for_lock, without_locks};
 pub use lock_directory::{NAME as LOCK_DIRECTORY, lock_by_directory};
+pub use page_buffer::PageBuffer;
+pub use past_caches::copy_past_caches;
 pub use posix::sync_fs_tells_errors;
 pub use retry::retry;
 pub use shared::private_mode_in;
@@ -147,6 +154,12 @@ pub trait File: Send {
     fn size(&self) -> Result<u64>;
     /// Fills `buffer` from `offset`. An earlier end of the file is an error.
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()>;
+    /// Shows bytes where they lie, in order and in pieces, which takes less time than to read them. `Ok(false)` if that
+    /// cannot be done, or the file was changed meanwhile: then what was seen does not count, and the bytes must be read.
+    fn show(&self, bytes: Range<u64>, see: &mut dyn FnMut(&[u8])) -> Result<bool> {
+        let _ = (bytes, see);
+        Ok(false)
+    }
     /// Writes all of `data` at `offset`.
     fn write_at(&self, offset: u64, data: &[u8]) -> Result<()>;
     /// Reserves space and sets the size, so that a full disk is noticed early. Another error does not

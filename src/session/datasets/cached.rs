@@ -12,11 +12,12 @@ use crate::session::datasets::location::{Location, Writers};
 use crate::session::datasets::prefix_state::PrefixState;
 use crate::session::datasets::restart_files::RestartFiles;
 use crate::session::run::Run;
+use crate::store::FileStamp;
 use crate::system::time::Instant;
 use crate::text::transferred;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A dataset in the cache, as all ranks know it. Rank 0 tells the others of those that earlier runs have left.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -130,7 +131,16 @@ pub(in crate::session) struct CachedDatasets {
     pub(super) failures: u32,
     /// The first dataset that this run has written.
     pub(super) first_written: Option<u64>,
+    pub(super) verified: Verified,
     pub(super) led: LedStores,
+}
+
+/// The files of this rank that were compared with their checksums when the dataset was recovered.
+#[derive(Default)]
+pub(super) struct Verified {
+    dataset: u64,
+    /// As in [`Recovered`](crate::cache::recover::Recovered).
+    stamps: Vec<Option<FileStamp>>,
 }
 
 /// Tells where the space of evicted datasets is used again.
@@ -198,6 +208,21 @@ impl CachedDatasets {
 
     pub fn get(&self, id: u64) -> Option<&CachedDataset> {
         self.entries.iter().find(|cached| cached.dataset.id == id)
+    }
+
+    /// A dataset was recovered, and these files of this rank were found right. Local.
+    pub fn note_verified(&mut self, dataset: u64, stamps: Vec<Option<FileStamp>>) {
+        self.verified = Verified { dataset, stamps };
+    }
+
+    /// True if this file of this rank, whose name is relative to the directory of its files, was found right when the
+    /// dataset was recovered, and was then as `now`. Local.
+    pub fn is_verified(&self, dataset: u64, file: &Path, now: FileStamp) -> bool {
+        let own = self.get(dataset).and_then(|cached| cached.own.as_ref());
+        let files = own.map_or(&[][..], |own| &own.filemap.files.files);
+        let place = files.iter().position(|one| one.file.as_path() == file);
+        let stamp = place.and_then(|place| *self.verified.stamps.get(place)?);
+        self.verified.dataset == dataset && stamp == Some(now)
     }
 
     /// Replaces this rank's record of a dataset, if the dataset is still there. Local.

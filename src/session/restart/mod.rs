@@ -144,6 +144,21 @@ fn make_current_again(run: &Run, replaced: Replaced) {
 }
 
 impl Session {
+    /// True if the content of this file of the offered checkpoint was compared with its checksum when this process recovered
+    /// it from the cache, and the file was not changed since. Local.
+    pub fn is_verified(&self, path: &Path) -> bool {
+        let Some(offered) = self.search.offer.files().filter(|files| !files.bypass) else {
+            return false;
+        };
+        let now = self.run.files.stat(path).ok().flatten();
+        let file = path.strip_prefix(&offered.root).ok();
+        let verified = file.zip(now).map(|(file, now)| {
+            let id = offered.dataset.id;
+            self.cached.is_verified(id, file, now.stamp())
+        });
+        verified.unwrap_or(false)
+    }
+
     /// The name of the checkpoint to restart from, if there is one (`SCR_Have_restart`): the newest
     /// that this run, the cache or the prefix directory has. The checkpoint is offered until it is
     /// rejected, or the next dataset is started. Collective.

@@ -365,6 +365,7 @@ impl Restart<'_> {
     ) -> Result<u64> {
         let run = self.run;
         let Slot { store, id } = found.slot();
+        self.cached.note_verified(id, recovered.verified);
         let filemap = recovered.filemap;
         let dataset = filemap.dataset.clone();
         let size = share_size(run, store, layout.level(), &filemap)?;

@@ -135,6 +135,85 @@ fn a_flipped_byte_of_any_field_costs_that_checkpoint_alone() {
     }
 }
 
+/// More than 4 MiB, so that a field is copied from where it lies.
+const LARGE: usize = 600_000;
+
+/// Two checkpoints of one rank with one large field, both in the cache.
+fn write_large() -> Site {
+    let site = Site::in_memory()
+        .set("SCR_FLUSH", "0")
+        .set("SCR_CACHE_SIZE", "2");
+    site.run(&nodes(1), |rank| {
+        for step in 1..=2 {
+            let mut x = large(step);
+            let name = format!("ck.{step}");
+            save(rank, &name, |list| own(list, "x", &mut x)).unwrap();
+        }
+    });
+    site
+}
+
+fn large(step: usize) -> Vec<f64> {
+    (0..LARGE).map(|i| (i * step) as f64).collect()
+}
+
+/// Changes one byte of a file through a mapping, which leaves the times of a file of tmpfs as they are.
+fn flip_in_memory(path: &PathBuf, place: f64) {
+    let file = std::fs::File::options().read(true).write(true).open(path);
+    let file = file.unwrap();
+    let length = file.metadata().unwrap().len() as usize;
+    let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED);
+    // SAFETY: a new mapping as long as the file, in which one byte is changed, and which then ends.
+    unsafe {
+        let fd = std::os::fd::AsRawFd::as_raw_fd(&file);
+        let address = libc::mmap(std::ptr::null_mut(), length, protection, flags, fd, 0);
+        assert_ne!(address, libc::MAP_FAILED);
+        *address.cast::<u8>().add((length as f64 * place) as usize) ^= 0x10;
+        libc::munmap(address, length);
+    }
+}
+
+/// Nothing tells of such a change but the checksum of the block, when it is copied.
+#[test]
+fn a_byte_that_flips_after_the_start_has_found_it_right_costs_that_checkpoint_alone() {
+    for place in [0.001, 0.5, 0.98] {
+        let site = write_large();
+        site.run(&nodes(1), |rank| {
+            flip_in_memory(&file(&site, 0, 2), place);
+            let mut x = vec![-1.0; LARGE];
+            let found = load(rank, |list| own(list, "x", &mut x)).unwrap();
+            assert_eq!(found.as_deref(), Some("ck.1"));
+            assert!(x == large(1));
+        });
+        let told = site.heard("is damaged");
+        assert!(told.iter().any(|line| line.contains("\"x\"")), "{told:?}");
+    }
+}
+
+#[test]
+fn a_file_that_the_start_has_found_right_is_not_read_twice_until_it_changes() {
+    let site = write_large();
+    site.run(&nodes(1), |rank| {
+        let newest = file(&site, 0, 2);
+        rank.session.have_restart().unwrap();
+        assert!(rank.session.is_verified(&newest));
+        assert!(!rank.session.is_verified(&file(&site, 0, 1)), "not offered");
+        let mut x = vec![-1.0; LARGE];
+        let found = load(rank, |list| own(list, "x", &mut x)).unwrap();
+        assert_eq!(found.as_deref(), Some("ck.2"));
+        assert!(x == large(2));
+    });
+    site.run(&nodes(1), |rank| {
+        let newest = file(&site, 0, 2);
+        rank.session.have_restart().unwrap();
+        assert!(rank.session.is_verified(&newest));
+        let writer = std::fs::File::options().write(true).open(&newest).unwrap();
+        std::os::unix::fs::FileExt::write_all_at(&writer, b"S", 0).unwrap();
+        drop(writer);
+        assert!(!rank.session.is_verified(&newest));
+    });
+}
+
 #[test]
 fn damage_in_header_table_and_trailer_is_found() {
     let site = Site::in_memory()
