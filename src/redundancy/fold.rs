@@ -5,98 +5,71 @@
 //! generator of the field. So any change within [`LINE`] bytes is noticed, and also exchanged pages; of other changes all
 //! but one of 2^128.
 
+use super::kernel::Kernel;
 use super::kernel::field::mul;
+use super::kernel::pages::{PAGE, Pages};
 
-/// Bytes of the checksum, and of a line.
-pub const LINE: usize = 16;
-
-/// Bytes of a page.
-const PAGE: usize = 4096;
-
-/// Several lines are added side by side.
-const WIDE: usize = 4 * LINE;
+pub use super::kernel::pages::LINE;
 
 /// The checksum.
 pub type Digest = [u8; LINE];
 
 /// A checksum in the making, of bytes that come in order.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Fold {
     /// Of the complete pages.
-    pages: Digest,
+    pages: Pages,
     /// The sum of the lines of the last page, and its bytes so far.
-    last: [u8; WIDE],
+    last: Digest,
     filled: usize,
-}
-
-impl Default for Fold {
-    fn default() -> Self {
-        Fold {
-            pages: [0; LINE],
-            last: [0; WIDE],
-            filled: 0,
-        }
-    }
 }
 
 impl Fold {
     /// Adds the next bytes.
-    pub fn update(&mut self, mut bytes: &[u8]) {
-        while !bytes.is_empty() {
-            let (here, rest) = bytes.split_at(bytes.len().min(PAGE - self.filled));
-            self.add_to_page(here);
-            bytes = rest;
-            if self.filled == PAGE {
-                self.end_page();
-            }
-        }
+    pub fn update(&mut self, bytes: &[u8]) {
+        let missing = match self.filled {
+            0 => 0,
+            filled => PAGE - filled,
+        };
+        let (head, rest) = bytes.split_at(missing.min(bytes.len()));
+        self.add_to_page(head);
+        let (pages, tail) = rest.as_chunks::<PAGE>();
+        Kernel::best().fold(&mut self.pages, pages);
+        self.add_to_page(tail);
     }
 
+    /// Adds bytes that do not go over the end of the last page.
     fn add_to_page(&mut self, bytes: &[u8]) {
-        let inside = self.filled % WIDE;
+        let inside = self.filled % LINE;
         self.filled += bytes.len();
-        let (head, rest) = bytes.split_at(((WIDE - inside) % WIDE).min(bytes.len()));
+        let (head, rest) = bytes.split_at(((LINE - inside) % LINE).min(bytes.len()));
         let places = self.last.iter_mut().skip(inside);
         places.zip(head).for_each(|(sum, byte)| *sum ^= byte);
-        let (lines, tail) = rest.as_chunks::<WIDE>();
-        let mut all = [0u8; WIDE];
-        for line in lines {
-            all.iter_mut()
-                .zip(line)
-                .for_each(|(sum, byte)| *sum ^= byte);
-        }
-        let all = all.iter_mut().zip(&mut self.last);
-        all.for_each(|(sum, last)| *last ^= *sum);
+        let (lines, tail) = rest.as_chunks::<LINE>();
+        let lines = lines.iter().map(|line| u128::from_ne_bytes(*line));
+        let sum = lines.fold(u128::from_ne_bytes(self.last), |sum, line| sum ^ line);
+        self.last = sum.to_ne_bytes();
         let places = self.last.iter_mut().zip(tail);
         places.for_each(|(sum, byte)| *sum ^= byte);
-    }
-
-    fn end_page(&mut self) {
-        self.pages = self.value();
-        (self.last, self.filled) = ([0; WIDE], 0);
+        if self.filled == PAGE {
+            self.pages = Pages(self.value());
+            (self.last, self.filled) = ([0; LINE], 0);
+        }
     }
 
     /// The checksum with the last page, whether it is full or not.
     fn value(&self) -> Digest {
-        let mut value = u128::from_ne_bytes(double(self.pages));
-        for line in self.last.as_chunks::<LINE>().0 {
-            value ^= u128::from_ne_bytes(*line);
-        }
-        value.to_ne_bytes()
+        let pages = u128::from_ne_bytes(self.pages.0.map(|byte| mul(2, byte)));
+        (pages ^ u128::from_ne_bytes(self.last)).to_ne_bytes()
     }
 
     /// The checksum of all bytes.
     pub fn finish(self) -> Digest {
         match self.filled {
-            0 => self.pages,
+            0 => self.pages.0,
             _ => self.value(),
         }
     }
-}
-
-/// The products of all bytes with the generator: this is done for each page, so [`mul`] would take too long.
-fn double(bytes: Digest) -> Digest {
-    bytes.map(|byte| (byte << 1) ^ (0x1d & (byte >> 7).wrapping_neg()))
 }
 
 /// Adds a multiple of a checksum to another.

@@ -8,6 +8,7 @@
 pub mod field;
 #[cfg(target_arch = "aarch64")]
 mod neon;
+pub mod pages;
 mod portable;
 #[cfg(test)]
 mod tests;
@@ -15,6 +16,7 @@ mod vector;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
+use pages::{Page, Pages};
 use std::fmt;
 use vector::ProductSums;
 
@@ -107,6 +109,28 @@ impl Kernel {
             destinations,
             true,
         ));
+    }
+
+    /// Adds the next pages to a polynomial of pages: it is multiplied by the generator of the field, and a page added, for
+    /// each of them.
+    pub fn fold(self, pages: &mut Pages, new: &[Page]) {
+        match self.0 {
+            Engine::Portable => portable::fold(pages, new),
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as in `run`.
+            Engine::Avx2 => unsafe { x86::fold_avx2(pages, new) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as in `run`.
+            Engine::Avx2Gfni => unsafe { x86::fold_avx2_gfni(pages, new) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as in `run`.
+            Engine::Avx512 => unsafe { x86::fold_avx512(pages, new) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as in `run`.
+            Engine::Avx512Gfni => unsafe { x86::fold_avx512_gfni(pages, new) },
+            #[cfg(target_arch = "aarch64")]
+            Engine::Neon => neon::fold(pages, new),
+        }
     }
 
     fn run(self, sums: &ProductSums) {

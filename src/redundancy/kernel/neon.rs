@@ -2,6 +2,7 @@
 //! entries, for the low and the high half of each byte.
 
 use super::field::Factor;
+use super::pages::{Page, Pages};
 use super::vector::{ProductSums, Vector};
 use std::arch::aarch64::*;
 
@@ -50,4 +51,9 @@ impl Vector for Neon {
 pub(super) fn run(sums: &ProductSums) {
     // SAFETY: NEON is part of the architecture.
     unsafe { sums.run::<Neon>() };
+}
+
+pub(super) fn fold(pages: &mut Pages, new: &[Page]) {
+    // SAFETY: NEON is part of the architecture.
+    unsafe { pages.fold::<Neon>(new) };
 }

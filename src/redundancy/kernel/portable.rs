@@ -2,6 +2,7 @@
 //! possible.
 
 use super::field::Factor;
+use super::pages::{Page, Pages};
 use super::vector::{ProductSums, Vector};
 
 const WORDS: usize = 4;
@@ -69,4 +70,9 @@ impl Vector for Words {
 pub(super) fn run(sums: &ProductSums) {
     // SAFETY: every processor has words.
     unsafe { sums.run::<Words>() };
+}
+
+pub(super) fn fold(pages: &mut Pages, new: &[Page]) {
+    // SAFETY: every processor has words.
+    unsafe { pages.fold::<Words>(new) };
 }

@@ -1,6 +1,7 @@
 //! All engines compared with the field at every length and alignment, and with fixed checksums, so
 //! that they agree with each other and with parity of earlier releases.
 
+use super::pages::{LINE, PAGE, Page, Pages};
 use super::{Kernel, field};
 
 /// Reproducible noise.
@@ -115,6 +116,38 @@ fn every_number_of_sources_and_destinations() {
         let mut rest = vec![5; 10];
         kernel.apply(&[], &[], &mut [&mut rest]);
         assert_eq!(rest, [0; 10]);
+    }
+}
+
+/// The definition: each line by itself.
+fn naive_fold(start: Pages, pages: &[Page]) -> Pages {
+    let mut value = start.0;
+    for page in pages {
+        value = value.map(|byte| field::mul(2, byte));
+        for line in page.chunks(LINE) {
+            value
+                .iter_mut()
+                .zip(line)
+                .for_each(|(sum, byte)| *sum ^= byte);
+        }
+    }
+    Pages(value)
+}
+
+#[test]
+fn every_engine_folds_pages_at_every_alignment() {
+    let data = noise(5, 4 * PAGE + 64);
+    let start = Pages(std::array::from_fn(|at| (at * 19 + 7) as u8));
+    for shift in [0, 1, 16, 63] {
+        for count in 0..=4 {
+            let (pages, _) = data[shift..shift + count * PAGE].as_chunks::<PAGE>();
+            for kernel in Kernel::all() {
+                let mut found = start;
+                kernel.fold(&mut found, pages);
+                let expected = naive_fold(start, pages);
+                assert_eq!(found, expected, "{kernel:?}, {count} pages, shift {shift}");
+            }
+        }
     }
 }
 

@@ -36,7 +36,7 @@ pub(super) trait Vector: Copy {
 }
 
 /// Width of the widest register.
-const MOST_BYTES: usize = 64;
+pub(super) const MOST_BYTES: usize = 64;
 
 /// Sums of products to compute: `destinations[d]` becomes the sum over `s` of `factors[d][s] *
 /// sources[s]`, added to its old content if `add`.

@@ -6,12 +6,13 @@
 //! (0x11B).
 
 use super::field::Factor;
+use super::pages::{Page, Pages};
 use super::vector::{ProductSums, Vector};
 use std::arch::x86_64::*;
 
-/// Defines a vector and the function that runs jobs with it.
+/// Defines a vector and the functions that run jobs with it.
 macro_rules! engine {
-    ($(#[$doc:meta])* $name:ident, $run:ident, $needs:literal, $register:ty, $bytes:literal,
+    ($(#[$doc:meta])* $name:ident, $run:ident, $fold:ident, $needs:literal, $register:ty, $bytes:literal,
      $zero:ident, $load:ident, $store:ident, $xor:ident,
      |$source:ident, $factor:ident| $mul:expr) => {
         $(#[$doc])*
@@ -62,12 +63,20 @@ macro_rules! engine {
             // SAFETY: passed on.
             unsafe { sums.run::<$name>() };
         }
+
+        /// # Safety
+        /// The processor has the instructions.
+        #[target_feature(enable = $needs)]
+        pub(super) unsafe fn $fold(pages: &mut Pages, new: &[Page]) {
+            // SAFETY: passed on.
+            unsafe { pages.fold::<$name>(new) };
+        }
     };
 }
 
 engine!(
     /// 32 bytes, products by look-up.
-    Avx2, run_avx2, "avx2", __m256i, 32,
+    Avx2, run_avx2, fold_avx2, "avx2", __m256i, 32,
     _mm256_setzero_si256, _mm256_loadu_si256, _mm256_storeu_si256, _mm256_xor_si256,
     |source, factor| {
         let mask = _mm256_set1_epi8(15);
@@ -83,7 +92,7 @@ engine!(
 
 engine!(
     /// 32 bytes, products by matrix.
-    Avx2Gfni, run_avx2_gfni, "avx2,gfni", __m256i, 32,
+    Avx2Gfni, run_avx2_gfni, fold_avx2_gfni, "avx2,gfni", __m256i, 32,
     _mm256_setzero_si256, _mm256_loadu_si256, _mm256_storeu_si256, _mm256_xor_si256,
     |source, factor| {
         let matrix = _mm256_set1_epi64x(factor.affine as i64);
@@ -93,7 +102,7 @@ engine!(
 
 engine!(
     /// 64 bytes, products by look-up.
-    Avx512, run_avx512, "avx512f,avx512bw", __m512i, 64,
+    Avx512, run_avx512, fold_avx512, "avx512f,avx512bw", __m512i, 64,
     _mm512_setzero_si512, _mm512_loadu_si512, _mm512_storeu_si512, _mm512_xor_si512,
     |source, factor| {
         let mask = _mm512_set1_epi8(15);
@@ -109,7 +118,7 @@ engine!(
 
 engine!(
     /// 64 bytes, products by matrix.
-    Avx512Gfni, run_avx512_gfni, "avx512f,avx512bw,gfni", __m512i, 64,
+    Avx512Gfni, run_avx512_gfni, fold_avx512_gfni, "avx512f,avx512bw,gfni", __m512i, 64,
     _mm512_setzero_si512, _mm512_loadu_si512, _mm512_storeu_si512, _mm512_xor_si512,
     |source, factor| {
         let matrix = _mm512_set1_epi64(factor.affine as i64);
