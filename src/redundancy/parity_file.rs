@@ -166,12 +166,23 @@ pub struct ParityWriter {
 }
 
 /// A block as it lies in the file so far.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct WrittenBlock {
     bytes: u64,
     crc: Hasher,
     /// Only if it is asked for.
     fold: Option<Fold>,
+}
+
+impl WrittenBlock {
+    /// Takes the next bytes.
+    fn take(&mut self, bytes: &[u8]) {
+        self.crc.update(bytes);
+        if let Some(fold) = &mut self.fold {
+            fold.update(bytes);
+        }
+        self.bytes += bytes.len() as u64;
+    }
 }
 
 impl ParityWriter {
@@ -243,8 +254,10 @@ impl ParityWriter {
         self
     }
 
-    /// Writes the next bytes of a block. Checksums are taken of what then lies in the file: it is read back at once, from
-    /// the processor's cache.
+    /// Writes the next bytes of a block. Checksums are taken of what then lies in the file: of its mapping if it has one,
+    /// else of bytes that are read back. Both are done at once, as long as the bytes are in the processor's cache. So the
+    /// checksums tell what the store was given, at the place in the file from which it will be read; they do not tell what
+    /// happens later to memory or disk. That is found when the file is used.
     pub fn append(&mut self, block: usize, data: &[u8]) -> Result<()> {
         let (Some(written), Some(from)) = (self.blocks.get_mut(block), self.bounds.get(block))
         else {
@@ -252,6 +265,12 @@ impl ParityWriter {
         };
         for piece in data.chunks(BLOCK) {
             let place = self.start + from + written.bytes;
+            let mut seen = written.clone();
+            let mut see = |bytes: &[u8]| seen.take(bytes);
+            if self.file.write_and_see(place, piece, &mut see)? {
+                *written = seen;
+                continue;
+            }
             write_with_holes(&*self.file, place, piece)?;
             self.back.resize(piece.len(), 0);
             let there = if self.may_be_short {
@@ -263,11 +282,7 @@ impl ParityWriter {
             let (back, holes) = self.back.split_at_mut(there);
             self.file.read_at(place, back)?;
             holes.fill(0);
-            written.crc.update(&self.back);
-            if let Some(fold) = &mut written.fold {
-                fold.update(&self.back);
-            }
-            written.bytes += piece.len() as u64;
+            written.take(&self.back);
         }
         Ok(())
     }

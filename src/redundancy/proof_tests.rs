@@ -1,14 +1,16 @@
 //! Bits that flip while redundancy is written: in messages, and in the redundancy files.
 
 use super::testing::Cluster;
-use super::{Encoded, RedundancyScheme};
+use super::{Encoded, RedundancyScheme, final_name, temporary_name};
 use crate::Result;
 use crate::faulty::Faulty;
 use crate::flipping::{FlippingComm, Flips};
 use crate::format::Scheme;
-use crate::store::Files;
 use crate::store::posix::Posix;
+use crate::store::{Files, KeptFiles};
 use crate::threads;
+use std::path::Path;
+use std::sync::Arc;
 
 /// Schemes, and sizes of the files of each member.
 fn cases() -> Vec<(RedundancyScheme, Vec<Vec<usize>>)> {
@@ -27,6 +29,12 @@ fn cases() -> Vec<(RedundancyScheme, Vec<Vec<usize>>)> {
         (scheme, uneven[..members].to_vec())
     };
     schemes.into_iter().map(case).collect()
+}
+
+/// True for the path of a redundancy file that is being written.
+fn is_redundancy(path: &Path) -> bool {
+    let name = path.file_name().unwrap().to_string_lossy();
+    name.starts_with("next_")
 }
 
 /// Encodes once on all members. True if all redundancy is said to be right.
@@ -86,10 +94,6 @@ fn a_bit_that_flips_in_a_redundancy_file_is_noticed() {
         let written = loop {
             let faulty = Faulty::new(Posix);
             let faults = faulty.faults();
-            let is_redundancy = |path: &std::path::Path| {
-                let name = path.file_name().unwrap().to_string_lossy();
-                name.starts_with("next_")
-            };
             faults.flip_writes(is_redundancy, n, 1);
             let right = encode(&cluster, &scheme, &faulty, &flips);
             if faults.flipped() == 0 {
@@ -99,5 +103,70 @@ fn a_bit_that_flips_in_a_redundancy_file_is_noticed() {
             n += 1;
         };
         assert!(written > 5, "{written}");
+    }
+}
+
+/// Gives the redundancy files of the last dataset the names that those of the next one get.
+fn write_over(cluster: &Cluster) {
+    for rank in 0..cluster.size() {
+        for name in Posix.list(&cluster.meta(rank)).unwrap() {
+            let path = cluster.meta(rank).join(&name);
+            std::fs::rename(
+                &path,
+                path.with_file_name(temporary_name(final_name(&name))),
+            )
+            .unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_bit_that_flips_in_a_mapped_redundancy_file_is_noticed() {
+    let shm = Path::new("/dev/shm");
+    if !cfg!(target_arch = "x86_64") || !shm.exists() {
+        println!("skipped: files are mapped on tmpfs and x86-64 only");
+        return;
+    }
+    const LARGE: usize = 2_300_000;
+    let cases = [(Scheme::Xor, 2), (Scheme::Partner, 2), (Scheme::Rs, 3)];
+    for (scheme, members) in cases {
+        let scheme = RedundancyScheme::new(scheme, 1);
+        let sizes = vec![vec![LARGE, 1]; members];
+        let cluster = Cluster::new_in(shm, sizes, 200_000);
+        let faulty = Faulty::new(Posix);
+        let (faults, flips, kept) = (faulty.faults(), Flips::default(), KeptFiles::default());
+        let files = kept.used_by(Arc::new(faulty));
+        let mapped = || {
+            let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+            let here = cluster
+                .data(0)
+                .parent()
+                .unwrap()
+                .parent()
+                .unwrap()
+                .to_owned();
+            let here = here.display().to_string();
+            maps.lines().filter(|line| line.contains(&here)).count()
+        };
+        for _ in 0..2 {
+            assert!(encode(&cluster, &scheme, &*files, &flips), "no false alarm");
+            write_over(&cluster);
+        }
+        assert_eq!(mapped(), cluster.size(), "{}", scheme.word());
+        let mut n = 0;
+        loop {
+            faults.flip_writes(is_redundancy, n, 1);
+            let before = faults.flipped();
+            let right = encode(&cluster, &scheme, &*files, &flips);
+            write_over(&cluster);
+            if faults.flipped() == before {
+                assert!(right, "the next is right");
+                break;
+            }
+            assert!(!right, "{} write {n}", scheme.word());
+            n += 1;
+        }
+        assert!(n > 10, "{n}");
+        assert_eq!(mapped(), cluster.size(), "{}", scheme.word());
     }
 }

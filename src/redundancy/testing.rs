@@ -64,8 +64,13 @@ pub type Snapshot = BTreeMap<PathBuf, (Vec<u8>, u32, (i64, u32))>;
 impl Cluster {
     /// Writes files of these sizes, in several directories, with modes and times.
     pub fn new(sizes: Vec<Vec<usize>>, piece: usize) -> Self {
+        Cluster::new_in(&std::env::temp_dir(), sizes, piece)
+    }
+
+    /// The same, below `dir`.
+    pub fn new_in(dir: &Path, sizes: Vec<Vec<usize>>, piece: usize) -> Self {
         let cluster = Cluster {
-            dir: tempfile::tempdir().unwrap(),
+            dir: tempfile::tempdir_in(dir).unwrap(),
             sizes,
             piece,
         };

@@ -48,11 +48,11 @@ pub struct FieldsState {
 }
 
 impl FieldsState {
-    /// The file system in which a dataset gets its redundancy. Of a dataset of fields, a file that is mapped is read
-    /// through its mapping, and redundancy files are kept for the next dataset. Local.
-    pub(super) fn files_to_protect(&self, run: &Run, of_fields: bool) -> Arc<dyn Files> {
+    /// The file system in which a dataset gets its redundancy. A file of fields that is mapped is read through its mapping,
+    /// and redundancy files are kept for the next dataset. Local.
+    pub(super) fn files_to_protect(&self, run: &Run) -> Arc<dyn Files> {
         let files = run.files.clone();
-        if of_fields && run.settings.cache_mapped {
+        if run.settings.cache_mapped {
             return self.kept.used_by(files);
         }
         files

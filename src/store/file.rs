@@ -128,6 +128,18 @@ impl File for PosixFile {
         self.write(end - after.len() as u64, after)
     }
 
+    fn write_and_see(&self, offset: u64, data: &[u8], see: &mut dyn FnMut(&[u8])) -> Result<bool> {
+        self.check()?;
+        let Some(mapping) = &self.mapping else {
+            return Ok(false);
+        };
+        let Some((stored, rest)) = mapping.seen_part(offset, data) else {
+            return Ok(false);
+        };
+        self.write(offset + stored.len() as u64, rest)?;
+        Ok(mapping.store_and_see(self.fd.as_fd(), offset, stored, rest.len(), see))
+    }
+
     fn allocate(&self, size: u64) -> Result<()> {
         self.check()?;
         if size > 0 {

@@ -61,6 +61,20 @@ impl Files for KeepingFiles {
         Ok(self.wrap(file))
     }
 
+    /// The space of a file that was kept becomes free, too.
+    fn remove_file(&self, path: &Path) -> Result<()> {
+        let removed = self.inner.remove_file(path);
+        self.kept.drop_removed();
+        removed
+    }
+
+    /// As [`KeepingFiles::remove_file`].
+    fn remove_tree(&self, path: &Path) -> Result<()> {
+        let removed = self.inner.remove_tree(path);
+        self.kept.drop_removed();
+        removed
+    }
+
     forward! { self.inner;
         fn restore(&self, path: &Path, stat: &Stat) -> Result<Refused>;
         fn real_dir(&self, path: &Path) -> Result<PathBuf>;
@@ -75,9 +89,7 @@ impl Files for KeepingFiles {
         fn stat(&self, path: &Path) -> Result<Option<Stat>>;
         fn identity(&self, path: &Path) -> Option<(u64, u64)>;
         fn rename(&self, from: &Path, to: &Path) -> Result<()>;
-        fn remove_file(&self, path: &Path) -> Result<()>;
         fn remove_dir(&self, path: &Path) -> Result<bool>;
-        fn remove_tree(&self, path: &Path) -> Result<()>;
         fn sync_dir(&self, path: &Path) -> Result<()>;
         fn sync_fs(&self, path: &Path) -> Result<()>;
         fn space(&self, path: &Path) -> Result<Space>;
@@ -116,6 +128,7 @@ impl File for KeepingFile {
         fn size(&self) -> Result<u64>;
         fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()>;
         fn write_at(&self, offset: u64, data: &[u8]) -> Result<()>;
+        fn write_and_see(&self, offset: u64, data: &[u8], see: &mut dyn FnMut(&[u8])) -> Result<bool>;
         fn allocate(&self, size: u64) -> Result<()>;
         fn set_size(&self, size: u64) -> Result<()>;
         fn data_from(&self, from: u64) -> Result<Option<Range<u64>>>;

@@ -19,6 +19,9 @@ use std::ops::Range;
 /// Fewer bytes are written and read faster without a lease.
 const LEAST: usize = 64 << 10;
 
+/// Bytes that are stored before they are read again: they fit the nearest cache.
+const NEAR: usize = 16 << 10;
+
 /// Files below this size are not mapped.
 const LEAST_FILE: u64 = 1 << 20;
 
@@ -114,6 +117,51 @@ impl Mapping {
         lease.give_back()
     }
 
+    /// `data` as [`Mapping::store_and_see`] takes it, and its last bytes, which are written by `pwrite`, as those of
+    /// [`Mapping::part`]. `None` if `data` at `offset` is too short or not in the mapping.
+    pub(super) fn seen_part<'a>(
+        &self,
+        offset: u64,
+        data: &'a [u8],
+    ) -> Option<(&'a [u8], &'a [u8])> {
+        let inside = offset.checked_add(data.len() as u64)? <= self.length();
+        let last = data.len().checked_sub(PAGE)?;
+        let both = data.split_at_checked(last)?;
+        (inside && data.len() >= LEAST).then_some(both)
+    }
+
+    /// Stores `data` at `offset` of the file `fd`, which is the mapped one, and shows what then lies there, and the `rest` of
+    /// the bytes behind it. False if that cannot be done now, or may not have been done.
+    ///
+    /// The stores go to the processor's caches, where the bytes are read: to store past the caches and to read from memory
+    /// took longer.
+    pub(super) fn store_and_see(
+        &self,
+        fd: BorrowedFd<'_>,
+        offset: u64,
+        data: &[u8],
+        rest: usize,
+        see: &mut dyn FnMut(&[u8]),
+    ) -> bool {
+        let length = data.len() as u64 + rest as u64;
+        let Some(lease) = self.lease_to(fd, offset.saturating_add(length)) else {
+            return false;
+        };
+        // The lease is for all bytes from here to the end of the rest.
+        let mut place = self.address.cast::<u8>().wrapping_add(offset as usize);
+        for part in data.chunks(NEAR) {
+            // SAFETY: the part has its place in the mapping, which this value owns, and its pages are in the file as long as
+            // the lease is held. The data is not in the mapping, as nobody has a reference to that now.
+            unsafe { std::ptr::copy_nonoverlapping(part.as_ptr(), place, part.len()) };
+            // SAFETY: as above. Nothing is stored there until the reference is gone.
+            see(unsafe { as_it_lies(place, part.len()) });
+            place = place.wrapping_add(part.len());
+        }
+        // SAFETY: as above, behind the data.
+        see(unsafe { as_it_lies(place, rest) });
+        lease.give_back()
+    }
+
     /// Fills `buffer` from `offset` of the file `fd`, which is the mapped one. False if that cannot be done now, or may
     /// not have been done, or is slower than a call.
     pub(super) fn load(&self, fd: BorrowedFd<'_>, offset: u64, buffer: &mut [u8]) -> bool {
@@ -150,6 +198,16 @@ impl Drop for Mapping {
         // SAFETY: the mapping of this value, to which nothing refers.
         let _ = unsafe { munmap(self.address, self.length) };
     }
+}
+
+/// The bytes of a mapping, read from there and not from where they were stored from, as a compiler might do that knows
+/// of the store.
+///
+/// # Safety
+/// They can be read, and nothing changes them as long as the reference lives.
+unsafe fn as_it_lies<'a>(place: *const u8, length: usize) -> &'a [u8] {
+    // SAFETY: as the caller promises.
+    unsafe { std::slice::from_raw_parts(std::hint::black_box(place), length) }
 }
 
 /// True if a file has no holes.

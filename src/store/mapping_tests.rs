@@ -387,7 +387,56 @@ fn a_file_system_that_keeps_files_goes_on_with_them() {
     assert_eq!(mapped(), 1);
     assert!(read(&new) == content(12, SIZE));
     assert_eq!(mapped(), 1, "it is kept again");
-    std::fs::remove_file(&new).unwrap();
-    kept.drop_removed();
-    assert_eq!(mapped(), 0);
+    files.remove_tree(&new).unwrap();
+    assert_eq!(mapped(), 0, "its space is free");
+}
+
+/// Writes `data` at `place` of a file and returns what is shown, unless that cannot be done.
+fn written_and_seen(file: &PosixFile, place: usize, data: &[u8]) -> Option<Vec<u8>> {
+    let mut seen = Vec::new();
+    let mut see = |bytes: &[u8]| seen.extend_from_slice(bytes);
+    let done = file.write_and_see(place as u64, data, &mut see).unwrap();
+    done.then_some(seen)
+}
+
+#[test]
+fn what_is_written_is_seen_as_it_lies_in_the_file() {
+    let Some(dir) = memory() else { return };
+    let (file, path) = written_over(dir.path());
+    let mut expected = content(1, SIZE);
+    let lengths = [64 << 10, (64 << 10) + 1, 100_000, 256 << 10, 1 << 20];
+    for (number, length) in lengths.into_iter().enumerate() {
+        for place in [0, 1, 63, 4097, SIZE - length] {
+            let data = content((number + place) as u8 ^ 0x5a, length);
+            expected[place..place + length].copy_from_slice(&data);
+            let before = std::fs::metadata(&path).unwrap().modified().unwrap();
+            thread::sleep(Duration::from_millis(10));
+            let seen = written_and_seen(&file, place, &data).unwrap();
+            assert!(seen == data, "{length} at {place}");
+            let after = std::fs::metadata(&path).unwrap().modified().unwrap();
+            assert!(after > before, "{length} at {place}");
+        }
+    }
+    assert!(std::fs::read(&path).unwrap() == expected);
+}
+
+#[test]
+fn nothing_is_seen_where_the_mapping_cannot_be_used() {
+    let Some(dir) = memory() else { return };
+    let (file, path) = written_over(dir.path());
+    let data = content(2, 256 << 10);
+    assert_eq!(written_and_seen(&file, 0, &data[..(64 << 10) - 1]), None);
+    let beyond = SIZE - data.len() + 1;
+    assert_eq!(written_and_seen(&file, beyond, &data), None);
+    let reader = std::fs::File::open(&path).unwrap();
+    assert_eq!(written_and_seen(&file, 0, &data), None);
+    drop(reader);
+    assert!(written_and_seen(&file, 0, &data).is_some());
+    // Without the look at the size this test ends by SIGBUS.
+    ftruncate(file.descriptor().unwrap(), 1 << 20).unwrap();
+    assert_eq!(written_and_seen(&file, 1 << 20, &data), None);
+    let path = dir.path().join("new2");
+    let file = opened(&path);
+    file.write_at(0, &content(1, SIZE)).unwrap();
+    assert_eq!(written_and_seen(&file, 0, &data), None, "it is not mapped");
 }

@@ -162,6 +162,17 @@ pub trait File: Send {
     }
     /// Writes all of `data` at `offset`.
     fn write_at(&self, offset: u64, data: &[u8]) -> Result<()>;
+    /// Writes all of `data` at `offset`, and shows `see` what then lies in the file there: in order, part by part, each as
+    /// soon as it was written. False if that cannot be done here, or is slower than to write and to read. Then some of
+    /// the data may have been written, and seen in vain.
+    fn write_and_see(
+        &self,
+        _offset: u64,
+        _data: &[u8],
+        _see: &mut dyn FnMut(&[u8]),
+    ) -> Result<bool> {
+        Ok(false)
+    }
     /// Reserves space and sets the size, so that a full disk is noticed early. Another error does not
     /// concern the file, which can be written all the same; see [`Unkept`].
     fn allocate(&self, size: u64) -> Result<()>;

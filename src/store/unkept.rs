@@ -183,6 +183,7 @@ impl File for NotingFile {
         fn size(&self) -> Result<u64>;
         fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()>;
         fn write_at(&self, offset: u64, data: &[u8]) -> Result<()>;
+        fn write_and_see(&self, offset: u64, data: &[u8], see: &mut dyn FnMut(&[u8])) -> Result<bool>;
         fn data_from(&self, from: u64) -> Result<Option<Range<u64>>>;
         fn copy_from(&self, source: &dyn File, bytes: Range<u64>) -> Result<bool>;
         fn sync(&self) -> Result<()>;

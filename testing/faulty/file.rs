@@ -1,7 +1,7 @@
 //! An open file of a [`Faulty`](super::Faulty) file system.
 
 use super::{Faults, RESTORE, half, injected};
-use crate::store::{File, Refused, Stat};
+use crate::store::{File, KeptFile, Refused, Stat};
 use crate::{Error, Result};
 use rustix::fd::BorrowedFd;
 use std::cell::RefCell;
@@ -108,6 +108,28 @@ impl File for FaultyFile {
             self.inner.write_at(offset, fits.unwrap_or_default())?;
             Err(self.full("write"))
         })
+    }
+
+    fn write_and_see(&self, offset: u64, data: &[u8], see: &mut dyn FnMut(&[u8])) -> Result<bool> {
+        self.check("write")?;
+        if !self.inner.write_and_see(offset, data, &mut |_| ())? {
+            return Ok(false);
+        }
+        // The file was as long before.
+        self.content("write", || (), || self.flip(offset, data))?;
+        let mut there = vec![0; data.len()];
+        self.inner.read_at(offset, &mut there)?;
+        see(&there);
+        Ok(true)
+    }
+
+    fn keep(self: Box<Self>) -> Option<KeptFile> {
+        self.check("keep").ok()?;
+        self.inner.keep()
+    }
+
+    fn take_over(&mut self, kept: KeptFile) -> Option<KeptFile> {
+        self.inner.take_over(kept)
     }
 
     fn allocate(&self, size: u64) -> Result<()> {

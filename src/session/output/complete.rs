@@ -176,9 +176,7 @@ impl Session {
         let (run, begun) = (&self.run, Instant::now());
         let layout = &run.stores[store].layout;
         let (location, names) = (open.target.location, names.result());
-        let files = self
-            .fields
-            .files_to_protect(run, !open.checksums.is_empty());
+        let files = self.fields.files_to_protect(run);
         let mut attempts = ATTEMPTS;
         let size = loop {
             attempts -= 1;

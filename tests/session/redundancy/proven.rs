@@ -93,6 +93,58 @@ fn a_bit_that_flips_in_a_message_is_told_and_the_redundancy_made_again() {
     }
 }
 
+/// Written over and mapped, the redundancy of the program's files protects as before, and is proven as before.
+#[test]
+fn redundancy_of_files_stays_mapped_and_protects() {
+    let content = |rank: usize, number: usize| vec![(17 * rank + number) as u8; 3_000_000];
+    for scheme in SCHEMES {
+        let mut site = site(scheme);
+        let faults = faulty(&mut site);
+        if !site.node("n0").starts_with("/dev/shm") || !cfg!(target_arch = "x86_64") {
+            println!("skipped: files are mapped on tmpfs and x86-64 only");
+            return;
+        }
+        site.run(&nodes(3), |rank| {
+            for number in 0..5 {
+                let session = &mut rank.session;
+                let name = format!("ck.{number}");
+                session
+                    .start_output(Some(name.as_str().into()), true, false)
+                    .unwrap();
+                let path = format!("{name}/rank_{}", rank.rank);
+                let path = session.route(Path::new(&path)).unwrap();
+                std::fs::write(path, content(rank.rank, number)).unwrap();
+                if number == 4 && rank.rank == 0 {
+                    faults.flip_writes(is_redundancy, 3, 1);
+                }
+                session.complete_output(true).unwrap();
+            }
+            let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+            let here = site.node(["n0", "n1", "n2"][rank.rank]);
+            let here = here.display().to_string();
+            let own = maps.lines().filter(|line| line.contains(&here));
+            let of_scheme = format!(".{}", scheme.to_lowercase());
+            let own = own.filter(|line| line.contains(&of_scheme)).count();
+            assert_eq!(own, 2, "{scheme}: {maps}");
+        });
+        assert_eq!(faults.flipped(), 1);
+        let told = site.heard("the redundancy of dataset 5 (ck.4) is made again");
+        assert_eq!(told.len(), 1, "{scheme}");
+        site.files = Arc::new(Posix);
+        site.lose("n1");
+        site.run(&nodes(3), |rank| {
+            let session = &mut rank.session;
+            let found = session.have_restart().unwrap();
+            assert_eq!(found.unwrap().to_string(), "ck.4", "{scheme}");
+            session.start_restart().unwrap();
+            let path = format!("ck.4/rank_{}", rank.rank);
+            let path = session.route(Path::new(&path)).unwrap();
+            assert!(std::fs::read(path).unwrap() == content(rank.rank, 4));
+            session.complete_restart(true).unwrap();
+        });
+    }
+}
+
 #[test]
 fn redundancy_that_is_never_right_costs_the_dataset_and_no_other() {
     for scheme in SCHEMES {
