@@ -66,6 +66,9 @@ impl SimFiles {
     }
 }
 
+/// Bytes that are stored in one step where a file in memory is written over.
+const PAGE: usize = 256;
+
 /// An open file. After a failed write or sync every later call returns that error, as for the real one; an error of a
 /// reservation or of the size says nothing of the content.
 pub(super) struct SimFile {
@@ -124,6 +127,27 @@ impl SimFile {
         })
     }
 
+    /// True for bytes that the real file system stores through a mapping: those that are written over in memory. A kill
+    /// leaves any of their pages.
+    fn is_stored_to(&self, offset: u64, data: &[u8]) -> bool {
+        let mut volume = locked(&self.volume);
+        let end = offset as usize + data.len();
+        volume.profile() == Profile::Tmpfs
+            && data.len() > PAGE
+            && volume.data(self.ino).is_ok_and(|there| end <= there.len())
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> Result<()> {
+        self.change("write", |volume| {
+            self.writes(libc::EBADF)?;
+            volume.write(self.ino, offset, data, time())?;
+            match self.files.faults.flips().file(&self.path, data) {
+                Some((at, byte)) => volume.write(self.ino, offset + at, &[byte], time()),
+                None => Ok(()),
+            }
+        })
+    }
+
     /// For what a file that was opened to read refuses with `errno`.
     fn writes(&self, errno: Errno) -> std::result::Result<(), Errno> {
         self.writable.then_some(()).ok_or(errno)
@@ -162,10 +186,17 @@ impl File for SimFile {
         if data.is_empty() {
             return self.check();
         }
-        self.change("write", |volume| {
-            self.writes(libc::EBADF)?;
-            volume.write(self.ino, offset, data, time())
-        })
+        if !self.is_stored_to(offset, data) {
+            return self.write(offset, data);
+        }
+        let mut pages: Vec<(u64, &[u8])> = (0..).step_by(PAGE).zip(data.chunks(PAGE)).collect();
+        scheduler::draw(|random| {
+            for at in (1..pages.len()).rev() {
+                pages.swap(at, random.below(at as u64 + 1) as usize);
+            }
+        });
+        let mut pages = pages.into_iter();
+        pages.try_for_each(|(at, page)| self.write(offset + at, page))
     }
 
     fn allocate(&self, size: u64) -> Result<()> {
