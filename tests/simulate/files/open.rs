@@ -2,13 +2,14 @@
 
 use super::{Profile, Shared, SimFiles, failed, locked, time};
 use crate::volume::{Errno, Ino, Volume, taken};
-use scr::store::{File, Lock, Refused, Stat};
+use scr::store::{File, Kept, KeptFile, Lock, Refused, Stat};
 use scr::system::simulated::scheduler;
 use scr::{Error, Result};
 use std::cell::RefCell;
 use std::ops::Range;
 use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 pub(super) fn stat_of(volume: &mut Volume, ino: Ino) -> std::result::Result<Stat, Errno> {
     let size = volume.data(ino)?.len() as u64;
@@ -156,15 +157,50 @@ impl SimFile {
 
 impl Drop for SimFile {
     fn drop(&mut self) {
+        let mut volume = locked(&self.volume);
         if self.writable {
-            locked(&self.volume)
-                .work_for(self.files.node)
-                .close(self.ino);
+            volume.work_for(self.files.node).close(self.ino);
         }
+        volume.release(self.ino);
+    }
+}
+
+/// A file in memory that stays open and mapped.
+struct SimKept(SimFile);
+
+impl Kept for SimKept {
+    fn is_removed(&self) -> bool {
+        let volume = locked(&self.0.volume);
+        !volume
+            .inode(self.0.ino)
+            .is_ok_and(|inode| !inode.is_removed())
+    }
+
+    fn is_mapped(&self) -> bool {
+        true
     }
 }
 
 impl File for SimFile {
+    fn keep(self: Box<Self>) -> Option<KeptFile> {
+        let in_memory = locked(&self.volume).profile() == Profile::Tmpfs;
+        let good = in_memory && self.check().is_ok() && !scheduler::is_dead();
+        good.then(|| KeptFile::new(SimKept(*self)))
+    }
+
+    fn take_over(&mut self, kept: KeptFile) -> Option<KeptFile> {
+        let is_same = |old: &SimKept| {
+            let SimKept(old) = old;
+            old.ino == self.ino && Arc::ptr_eq(&old.volume, &self.volume)
+        };
+        if !kept.get().is_some_and(is_same) {
+            return Some(kept);
+        }
+        // One of the two is enough.
+        drop(kept);
+        None
+    }
+
     fn size(&self) -> Result<u64> {
         self.on("stat", |volume| Ok(volume.data(self.ino)?.len() as u64))
     }
