@@ -2,7 +2,7 @@
 
 use super::attributes::{self, allocated};
 use super::failure::{failed, refused};
-use super::kept::KeptFile;
+use super::kept::{Kept, KeptFile};
 use super::mapping::{self, Mapping, TMPFS};
 use super::reading;
 use super::retry::retry_on_intr;
@@ -215,19 +215,22 @@ impl File for PosixFile {
 
     fn keep(self: Box<Self>) -> Option<KeptFile> {
         let good = self.check().is_ok() && mapping::helps(self.fd.as_fd());
-        good.then_some(KeptFile {
+        let kept = OpenFile {
             fd: self.fd,
             mapping: self.mapping,
-        })
+        };
+        good.then(|| KeptFile::new(kept))
     }
 
     fn take_over(&mut self, kept: KeptFile) -> Option<KeptFile> {
-        let size = match (fstat(&self.fd), fstat(&kept.fd)) {
-            (Ok(new), Ok(old)) if (new.st_dev, new.st_ino) == (old.st_dev, old.st_ino) => {
+        let old = kept.get().map(|kept: &OpenFile| fstat(&kept.fd));
+        let size = match (fstat(&self.fd), old) {
+            (Ok(new), Some(Ok(old))) if (new.st_dev, new.st_ino) == (old.st_dev, old.st_ino) => {
                 u64::try_from(old.st_size).unwrap_or(0)
             }
             _ => return Some(kept),
         };
+        let kept: OpenFile = kept.into_kept()?;
         // Only a file that is open once can be stored to.
         self.fd = kept.fd;
         let long_enough = |mapping: &Mapping| mapping.length() >= size;
@@ -236,6 +239,22 @@ impl File for PosixFile {
             self.mapping = Mapping::new(self.fd.as_fd()).ok();
         }
         None
+    }
+}
+
+/// A file that stays open, and its mapping if it has been written over before.
+struct OpenFile {
+    fd: OwnedFd,
+    mapping: Option<Mapping>,
+}
+
+impl Kept for OpenFile {
+    fn is_removed(&self) -> bool {
+        !fstat(&self.fd).is_ok_and(|stat| stat.st_nlink > 0)
+    }
+
+    fn is_mapped(&self) -> bool {
+        self.mapping.is_some()
     }
 }
 

@@ -1,22 +1,36 @@
 //! Files that stay open when they were written, because they are written over later.
 
 use super::File;
-use super::mapping::Mapping;
 use crate::system::sync::{Mutex, MutexGuard};
-use rustix::fd::OwnedFd;
-use rustix::fs::fstat;
+use std::any::Any;
 use std::sync::{Arc, PoisonError};
 
-/// An open file, and its mapping if it has been written over before.
-pub struct KeptFile {
-    pub(super) fd: OwnedFd,
-    pub(super) mapping: Option<Mapping>,
+/// What a file system keeps of an open file.
+pub trait Kept: Any + Send {
+    /// True if the file has no name any more, so that only this holds its space. A program may have removed it.
+    fn is_removed(&self) -> bool;
+    /// True if it is mapped, as it has been written over before.
+    fn is_mapped(&self) -> bool;
 }
 
+/// An open file that was kept, of any file system.
+pub struct KeptFile(Box<dyn Kept>);
+
 impl KeptFile {
-    /// True if it has no name any more, so that only this holds its space. A program may have removed it.
-    fn is_removed(&self) -> bool {
-        !fstat(&self.fd).is_ok_and(|stat| stat.st_nlink > 0)
+    /// A file system has kept this.
+    pub fn new(kept: impl Kept) -> Self {
+        KeptFile(Box::new(kept))
+    }
+
+    /// What was kept, if it is of this type, which a file system has for its own.
+    pub fn get<T: Kept>(&self) -> Option<&T> {
+        (&*self.0 as &dyn Any).downcast_ref()
+    }
+
+    /// Likewise, to go on with it.
+    pub fn into_kept<T: Kept>(self) -> Option<T> {
+        let kept: Box<dyn Any> = self.0;
+        kept.downcast().ok().map(|kept| *kept)
     }
 }
 
@@ -39,7 +53,7 @@ impl KeptFiles {
     /// Hands what was kept over to `file`, which was opened to be read. Only if it is mapped already, and returns whether it
     /// is: to map it would take as long as to read it.
     pub(super) fn hand_over_mapped(&self, file: &mut dyn File) -> bool {
-        self.hand_over_if(file, |kept| kept.mapping.is_some())
+        self.hand_over_if(file, |kept| kept.0.is_mapped())
     }
 
     fn hand_over_if(&self, file: &mut dyn File, wanted: impl Fn(&KeptFile) -> bool) -> bool {
@@ -59,7 +73,7 @@ impl KeptFiles {
 
     /// Gives up the files that have no name any more.
     pub fn drop_removed(&self) {
-        self.lock().retain(|kept| !kept.is_removed());
+        self.lock().retain(|kept| !kept.0.is_removed());
     }
 
     /// Gives up all.

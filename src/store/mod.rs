@@ -36,7 +36,7 @@ pub mod write_behind;
 
 pub use descriptor::beyond_standard;
 pub use holes::{reach, write_with_holes};
-pub use kept::{KeptFile, KeptFiles};
+pub use kept::{Kept, KeptFile, KeptFiles};
 pub use lock::{LockAttempt, wait_for_lock, without_locks};
 pub use lock_directory::{NAME as LOCK_DIRECTORY, lock_by_directory};
 pub use page_buffer::PageBuffer;

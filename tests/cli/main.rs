@@ -31,6 +31,7 @@ mod left_over;
 mod links;
 mod log;
 mod man;
+mod mapped;
 mod message_page;
 mod mpi;
 mod nodes;

@@ -1,13 +1,19 @@
 //! What only the tests of this program do with a site and its ranks.
 
-use crate::site::{Rank, Site, content};
+use crate::site::{Directory, Rank, Site, content};
 use scr::config::Config;
+use std::path::PathBuf;
 
 impl Site {
     /// A site in memory if this system has `/dev/shm`: fast, for tests with very many sites.
     pub fn in_memory() -> Self {
         let memory = tempfile::tempdir_in("/dev/shm");
         Site::at(memory.or_else(|_| tempfile::tempdir()).unwrap())
+    }
+
+    /// The site of another process, which deletes it.
+    pub fn of_other(path: PathBuf) -> Self {
+        Site::below(Directory { path, own: None })
     }
 
     /// Runs `body` on ranks whose session may not start.
@@ -105,4 +111,13 @@ impl Rank {
         }
         Ok(true)
     }
+}
+
+/// True if files of fields in the caches of this site are mapped. Where they are not, it says so.
+pub fn is_mapped(site: &Site) -> bool {
+    let mapped = site.node("n0").starts_with("/dev/shm") && cfg!(target_arch = "x86_64");
+    if !mapped {
+        println!("skipped: files are mapped on tmpfs and x86-64 only");
+    }
+    mapped
 }

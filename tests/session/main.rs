@@ -11,6 +11,7 @@ mod fields;
 #[path = "../site/fields.rs"]
 mod fields_on_ranks;
 mod helpers;
+mod kept;
 mod prefix;
 mod redundancy;
 #[path = "../site/sampled.rs"]

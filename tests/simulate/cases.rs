@@ -18,7 +18,7 @@ fn all_keep_their_promises(seeds: u64, change: fn(&mut Plan)) {
 }
 
 /// A plan whose runs are these, each with a number of checkpoints and what is lost after it.
-fn undisturbed(plan: &mut Plan, runs: &[(usize, Loss)]) {
+pub fn undisturbed(plan: &mut Plan, runs: &[(usize, Loss)]) {
     let node_of = plan.runs[0].node_of.clone();
     let runs = runs.iter().enumerate();
     plan.runs = runs

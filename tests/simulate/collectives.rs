@@ -6,6 +6,7 @@ use scr::comm::Communicator;
 use scr::system::simulated::scheduler::{Simulation, Step};
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// Runs `body` as each rank of a world until all have ended; their results, and the hash.
 pub fn run<R: 'static>(
@@ -14,7 +15,7 @@ pub fn run<R: 'static>(
     body: impl Fn(&dyn Communicator) -> R + 'static,
 ) -> (Vec<Option<R>>, u64) {
     let simulation = Simulation::new(seed);
-    let world = World::new(size, None);
+    let world = World::new(size, None, Arc::default());
     let results: Vec<Option<R>> = (0..size).map(|_| None).collect();
     let (results, body) = (Rc::new(RefCell::new(results)), Rc::new(body));
     for rank in 0..size {

@@ -1,12 +1,13 @@
 //! Errors of file systems, drawn for each operation, and how long operations take.
 
+use crate::flips::Flips;
 use crate::job::PREFIX;
 use crate::places::LOCAL;
 use scr::system::simulated::Random;
 use scr::system::simulated::scheduler::{self, ProcessId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// A part of what a node sees.
@@ -155,7 +156,7 @@ struct State {
 
 /// The faults of one job.
 #[derive(Debug, Default)]
-pub struct Faults(Mutex<State>);
+pub struct Faults(Mutex<State>, Arc<Flips>);
 
 /// What an operation may fail with.
 fn errors(action: &str) -> &'static [i32] {
@@ -180,6 +181,11 @@ fn errors(action: &str) -> &'static [i32] {
 }
 
 impl Faults {
+    /// Those that change bytes.
+    pub fn flips(&self) -> &Arc<Flips> {
+        &self.1
+    }
+
     pub fn set(&self, budget: Budget, slow: Option<Slow>) {
         let mut state = self.0.lock().unwrap();
         (state.budget, state.slow) = (budget, slow);

@@ -2,8 +2,9 @@
 
 use crate::beside::{Beside, Site};
 use crate::counts::Reached;
-use crate::faults::Faults;
+use crate::faults::{Budget, Faults};
 use crate::files::{Shared, SimFiles, View};
+use crate::flips::{FlipBudget, Flips};
 use crate::launch::{Launch, REPAIRED};
 use crate::machine::{Disks, Hit};
 use crate::messages::Messages;
@@ -98,7 +99,7 @@ pub fn simulate_in_order(seed: u64, order: u64, change: impl FnOnce(&mut Plan)) 
         scheduler::draw(Random::number);
     }
     let faults = Arc::new(Faults::default());
-    let events = Arc::new(Messages::default());
+    let events = Arc::new(Messages::new(faults.flips().clone()));
     let mut machine = Machine {
         shared: volume(plan.shared),
         local: (0..plan.nodes).map(|_| volume(plan.local)).collect(),
@@ -181,6 +182,7 @@ impl Machine {
         let run = &self.plan.runs[number];
         self.tell(format!("run {number} begins"));
         self.faults.set(run.faults, run.disturbance.slow);
+        self.flips().set(run.flips);
         self.keep_old_disks();
         let orphan = self.orphan.borrow_mut().take();
         let before = number.checked_sub(1);
@@ -206,7 +208,11 @@ impl Machine {
         let mut oracle = self.oracle.borrow_mut();
         oracle.check(Promise::Ends, fine, || format!("a panic: {panics:#?}"));
         drop(oracle);
-        self.faults.set(crate::faults::Budget::default(), None);
+        self.faults.set(Budget::default(), None);
+        self.flips().set(FlipBudget::default());
+        for what in self.flips().take() {
+            self.reached(what);
+        }
         for fault in self.faults.take() {
             self.reached("error of a file system");
             self.tell(fault);
@@ -222,6 +228,11 @@ impl Machine {
             self.tell(format!("its processes go on as ranks {ranks:?}"));
         }
         self.survivors.replace(survivors);
+    }
+
+    /// Bits that flip.
+    pub fn flips(&self) -> &Arc<Flips> {
+        self.faults.flips()
     }
 
     /// A fault has hit.

@@ -19,7 +19,7 @@ const JOBS: u64 = 300;
 /// After so many failing seeds no more are tried.
 const ENOUGH: u64 = 20;
 
-fn number(name: &str) -> Option<u64> {
+pub fn number(name: &str) -> Option<u64> {
     let text = std::env::var(name).ok()?;
     let value = text.parse();
     Some(value.unwrap_or_else(|_| {

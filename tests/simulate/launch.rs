@@ -52,8 +52,12 @@ impl<'a> Launch<'a> {
     ) -> Self {
         let run = &machine.plan.runs[number];
         let (size, late) = (run.node_of.len(), run.disturbance.late);
-        let world = World::new(size, late);
-        let second = run.again.is_some().then(|| World::new(size, late));
+        let flips = machine.flips();
+        let world = World::new(size, late, flips.clone());
+        let second = run
+            .again
+            .is_some()
+            .then(|| World::new(size, late, flips.clone()));
         let repairs = !survivors.is_empty();
         let mut processes = Vec::new();
         for rank in 0..size {

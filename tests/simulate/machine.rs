@@ -275,8 +275,8 @@ impl Disks<'_> {
                     let mut one = self.local[first].lock().unwrap();
                     let mut other = self.local[second].lock().unwrap();
                     std::mem::swap(&mut *one, &mut other);
-                    one.locked.clear();
-                    other.locked.clear();
+                    one.forget_processes();
+                    other.forget_processes();
                     hits.push(Hit::Swapped(first, second));
                 }
             }
@@ -287,7 +287,7 @@ impl Disks<'_> {
                     Some(earlier) => {
                         let mut volume = self.local[first].lock().unwrap();
                         *volume = earlier[first].clone();
-                        volume.locked.clear();
+                        volume.forget_processes();
                         hits = vec![Hit::Old(first)];
                     }
                 }

@@ -5,6 +5,7 @@ use crate::acts::{self, Act, Said};
 use crate::beside::{After, BesidePlan, BesideRun};
 use crate::counts::Reached;
 use crate::faults::Budget;
+use crate::flips::FlipBudget;
 use crate::machine::Disturbance;
 pub use crate::machine::Loss;
 use crate::places::Places;
@@ -16,6 +17,9 @@ const RANKS: usize = 12;
 
 /// A bit pattern by which the numbers for damaged fields differ from those that the scheduler draws.
 const FIELDS: u64 = 0x6669_656c_6473_2121;
+
+/// A bit pattern for the numbers of bits that flip.
+const FLIPS: u64 = 0x666c_6970_7321_2121;
 
 /// When a run is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +49,8 @@ pub struct Run {
     pub allows: bool,
     pub kill: Kill,
     pub faults: Budget,
+    /// Bits that flip in redundancy before it counts.
+    pub flips: FlipBudget,
     pub disturbance: Disturbance,
     /// The local file systems have no more than this, bytes.
     pub capacity: Option<u64>,
@@ -143,6 +149,7 @@ impl Plan {
         }
         plan.draw_changes(random);
         plan.draw_damaged_fields(random);
+        plan.draw_flips(random);
         plan
     }
 
@@ -179,6 +186,17 @@ impl Plan {
         if random.once_in(2) && run.repairs.is_none() {
             // Not too early.
             (run.kill, run.finalizes) = (Kill::Never, true);
+        }
+    }
+
+    /// Lets bits flip in some runs of some jobs. `random` goes on as if nothing had been drawn.
+    fn draw_flips(&mut self, random: &Random) {
+        let mut random = Random::new(random.clone().number() ^ FLIPS);
+        if !random.once_in(6) {
+            return;
+        }
+        for run in &mut self.runs {
+            run.flips = FlipBudget::draw(&mut random);
         }
     }
 
@@ -391,6 +409,10 @@ impl Plan {
                 "repair without a relaunch",
                 runs.clone().any(|run| run.repairs.is_some()),
             ),
+            (
+                "bits that flip in redundancy",
+                runs.clone().any(|run| run.flips.one_in > 0),
+            ),
             ("transfer daemons", self.beside.daemons),
             ("poststage", self.beside.poststage),
             ("commands", runs.clone().any(|run| run.beside.has_people())),
@@ -445,6 +467,7 @@ impl Run {
             allows: false,
             kill: Kill::Never,
             faults: Budget::default(),
+            flips: FlipBudget::default(),
             disturbance: Disturbance::default(),
             capacity: None,
             shared_room: None,
@@ -507,6 +530,7 @@ impl Run {
             } else {
                 Budget::default()
             },
+            flips: FlipBudget::default(),
             disturbance,
             capacity: None,
             shared_room: random.once_in(16).then(|| random.below(20_000)),

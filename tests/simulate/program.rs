@@ -481,6 +481,8 @@ impl Program {
     fn write(&self, session: &mut Session, key: Key, output: &Output) -> Go {
         let name = &output.name;
         self.oracle.borrow_mut().begins(key, output);
+        let flips = self.files.faults.flips();
+        flips.begin(key);
         let is_bad = output.bad.is_some_and(|bad| bad % self.size() == self.rank);
         let (written, done) = if self.fields {
             let done = self.checkpoint(session, (key, output), is_bad);
@@ -511,7 +513,13 @@ impl Program {
             self.answered(&format!("SCR_Complete_output({name})"), &done);
             (written, done)
         };
+        let untold = flips.end();
         let mut oracle = self.oracle.borrow_mut();
+        if done.is_ok() {
+            oracle.check(Promise::Proven, !untold, || {
+                format!("a flipped bit in the redundancy of {name} is not told")
+            });
+        }
         if output.bad.is_some() {
             oracle.completed_bad(name, done.is_ok());
         } else {

@@ -2,6 +2,7 @@
 
 use crate::beside::BesideRun;
 use crate::faults::Budget;
+use crate::flips::FlipBudget;
 use crate::job::{Outcome, simulate_in_order};
 use crate::plan::{Kill, Loss, Plan};
 
@@ -87,6 +88,9 @@ fn smaller(plan: &Plan) -> Vec<Plan> {
         }
         if run.faults.one_in > 0 {
             with(&|plan| plan.runs[at].faults = Budget::default());
+        }
+        if run.flips.one_in > 0 {
+            with(&|plan| plan.runs[at].flips = FlipBudget::default());
         }
         if run.loss != Loss::Nothing {
             with(&|plan| plan.runs[at].loss = Loss::Nothing);

@@ -2,6 +2,7 @@
 //! in order. A rank that waits for a dead one waits until it is killed, as with MPI; or it gets an error, as with
 //! User Level Failure Mitigation, if the world is told of the dead one.
 
+use crate::flips::Flips;
 use scr::comm::{Communicator, Pending, Tag, Term};
 use scr::system::simulated::Random;
 use scr::system::simulated::scheduler::{self, Key};
@@ -98,19 +99,21 @@ pub struct World {
     eager: usize,
     /// A rank to and from which messages take up to so long.
     late: Option<(usize, Duration)>,
+    flips: Arc<Flips>,
     network: Option<Network>,
     /// Keys of this world begin here.
     key: Key,
 }
 
 impl World {
-    pub fn new(size: usize, late: Option<(usize, Duration)>) -> Arc<World> {
+    pub fn new(size: usize, late: Option<(usize, Duration)>, flips: Arc<Flips>) -> Arc<World> {
         let (eager, key) = scheduler::draw(|random| (*random.one_of(&EAGER), random.number()));
         Arc::new(World {
             state: Mutex::default(),
             size,
             eager,
             late,
+            flips,
             network: None,
             key,
         })
@@ -124,6 +127,7 @@ impl World {
             size,
             eager: usize::MAX,
             late: None,
+            flips: Arc::default(),
             network: Some(network),
             key,
         })
@@ -450,7 +454,7 @@ impl Communicator for SimRank {
 
 impl Pending for UnderWay {
     fn wait(self: Box<Self>) -> Result<Vec<u8>> {
-        let data = self
+        let mut data = self
             .world
             .wait(self.rank, |state| match state.done.get(&self.ticket) {
                 Some((at, _)) if *at <= now() => {
@@ -460,6 +464,10 @@ impl Pending for UnderWay {
                 Some((at, _)) => Look::At(*at),
                 None => Look::Never,
             })?;
+        let (_, tag, from) = self.channel;
+        if self.length.is_some() {
+            self.world.flips.message(tag, &mut data);
+        }
         match self.length.filter(|length| *length != data.len()) {
             None => Ok(data),
             Some(length) => {
@@ -467,7 +475,6 @@ impl Pending for UnderWay {
                     "the message has {} bytes, {length} were expected",
                     data.len()
                 );
-                let (_, tag, from) = self.channel;
                 Err(Error::comm(
                     format!("receive from rank {from}, tag {tag:#x}"),
                     text,

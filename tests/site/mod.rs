@@ -12,9 +12,22 @@ use scr_testing::threads;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A prefix directory and the nodes' storage. Both are deleted when it is dropped.
+/// The directory of a site.
+pub struct Directory {
+    pub path: PathBuf,
+    /// Deletes it when it is dropped. That of a site of another process is not deleted.
+    pub own: Option<tempfile::TempDir>,
+}
+
+impl Directory {
+    pub fn path(&self) -> &Path {
+        self.own.as_ref().map_or(&*self.path, |own| own.path())
+    }
+}
+
+/// A prefix directory and the nodes' storage.
 pub struct Site {
-    pub dir: tempfile::TempDir,
+    pub dir: Directory,
     /// Parameters, as environment variables of every rank.
     pub vars: Vec<(String, String)>,
     /// Parameters of the ranks of one node: node, name, value.
@@ -48,6 +61,14 @@ impl Site {
     /// A site below `dir` where data go to the cache, not straight to the prefix.
     pub fn at(dir: tempfile::TempDir) -> Self {
         std::fs::create_dir(dir.path().join("prefix")).unwrap();
+        Site::below(Directory {
+            path: dir.path().to_path_buf(),
+            own: Some(dir),
+        })
+    }
+
+    /// A site in a directory with a prefix directory.
+    pub fn below(dir: Directory) -> Self {
         let site = Site {
             dir,
             vars: Vec::new(),

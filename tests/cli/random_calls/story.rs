@@ -108,8 +108,8 @@ impl Story {
             }
         };
         if std::env::var_os("SCR_TEST_KEEP").is_some() {
-            let dir = std::mem::replace(&mut self.site.dir, tempfile::tempdir().unwrap());
-            println!("seed {}: {}", self.seed, dir.keep().display());
+            let kept = self.site.dir.own.take().map(tempfile::TempDir::keep);
+            println!("seed {}: {kept:?}", self.seed);
         }
         let (seed, acts) = (self.seed, self.acts.join("\n  "));
         let events = self.site.events.lines();

@@ -1,6 +1,7 @@
 //! Daemons that copy what is flushed.
 
 use super::*;
+use crate::mapped;
 
 #[test]
 fn daemons_copy_what_is_flushed() {
@@ -52,6 +53,34 @@ fn copied_by_daemons(site: &Site) {
         site.run(&NODES, Rank::restart),
         vec![Some("c".to_string()); 4]
     );
+}
+
+/// What a daemon has open is written by system calls; else it is stored to through its mapping, and the daemon waits.
+#[test]
+fn daemons_copy_files_that_stay_mapped() {
+    const LAST: i64 = 8;
+    let Ok(memory) = tempfile::tempdir_in("/dev/shm") else {
+        println!("skipped: there is no /dev/shm");
+        return;
+    };
+    let mut site = Site::at(memory);
+    site.vars.extend(by_daemon().vars);
+    let mut daemons = ["n0", "n1"].map(|node| Running::on(&site, node));
+    site.run(&NODES, |rank| {
+        (1..=LAST).for_each(|step| mapped::write(rank, step));
+        finalize(rank);
+    });
+    let all: Vec<String> = (1..=LAST).map(|step| format!("ck.{step}")).collect();
+    assert_eq!(saved(&site), all, "{}", events(&site));
+    assert!(!events(&site).contains("daemon"), "{}", events(&site));
+    for (node, daemon) in ["n0", "n1"].iter().zip(&mut daemons) {
+        transfer(&site, node, &["--stop"]).out();
+        assert_eq!(daemon.ends(), Some(0));
+    }
+    lose_all(&site);
+    site.run(&NODES, |rank| {
+        assert_eq!(mapped::read(rank).as_deref(), Some(&*format!("ck.{LAST}")));
+    });
 }
 
 #[test]

@@ -18,7 +18,7 @@ use crate::site::{Rank, Site, nodes};
 use scr::fields::{Element, List, Place, Slice, Spec, restore};
 
 /// Restores what `routine` lists; the name of the checkpoint.
-fn load(
+pub fn load(
     rank: &mut Rank,
     mut routine: impl FnMut(&mut List<'_>) -> scr::Result<()>,
 ) -> scr::Result<Option<String>> {
@@ -27,11 +27,11 @@ fn load(
 }
 
 /// Lists an array of this rank's own.
-fn own<T: Element>(list: &mut List<'_>, name: &str, data: &mut [T]) -> scr::Result<()> {
+pub fn own<T: Element>(list: &mut List<'_>, name: &str, data: &mut [T]) -> scr::Result<()> {
     array(list, name, data, Place::Own)
 }
 
-fn array<T: Element>(
+pub fn array<T: Element>(
     list: &mut List<'_>,
     name: &str,
     data: &mut [T],
@@ -49,7 +49,7 @@ fn array<T: Element>(
 }
 
 /// Lists a part of a whole of one dimension.
-fn part<T: Element>(
+pub fn part<T: Element>(
     list: &mut List<'_>,
     name: &str,
     data: &mut [T],

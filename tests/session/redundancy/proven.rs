@@ -273,3 +273,59 @@ fn fields_that_all_ranks_have_recorded_are_protected_after_a_kill_at_any_operati
         assert!(kills(scheme, true) > 0, "{scheme}");
     }
 }
+
+/// Makes the redundancy of the second checkpoint again, as bits flip in messages. `harm` is done at the n-th operation after the
+/// begin of that checkpoint. Gives the number of operations then, and whether the checkpoint is complete.
+fn made_again(site: &mut Site, n: u64, harm: impl Fn(&Faults, u64) + Sync) -> (u64, bool) {
+    let faults = faulty(site);
+    let flips = Flips::default();
+    site.flips = Some(flips.clone());
+    let done = site.run(&nodes(3), |rank| {
+        rank.checkpoint("ck.1").unwrap();
+        rank.session.should_exit().unwrap();
+        let before = faults.operations();
+        if rank.rank == 0 {
+            flips.set(1, 1);
+            harm(&faults, before + n);
+        }
+        rank.session.should_exit().unwrap();
+        (before, rank.checkpoint("ck.2").is_ok())
+    });
+    (site.files, site.flips) = (Arc::new(Posix), None);
+    let complete = done.iter().all(|(_, complete)| *complete);
+    (faults.operations() - done[0].0, complete)
+}
+
+#[test]
+fn redundancy_that_is_made_again_meets_a_full_store_or_a_kill_at_any_operation() {
+    for scheme in SCHEMES {
+        let mut first = site(scheme);
+        let (operations, complete) = made_again(&mut first, 0, |_, _| ());
+        assert!(complete && operations > 30, "{scheme}: {operations}");
+        assert!(!first.heard("is made again").is_empty());
+        for n in sampled((1..=operations).step_by(2)) {
+            for kills in [false, true] {
+                let mut site = site(scheme);
+                let (_, complete) = made_again(&mut site, n, |faults, at| {
+                    if kills {
+                        faults.die_at(at);
+                    } else {
+                        faults.fail_at(at, libc::ENOSPC);
+                    }
+                });
+                let offered = site.run(&nodes(3), |rank| rank.restart());
+                let all = site.events.lines().join("\n");
+                let newest = offered[0].as_deref() == Some("ck.2");
+                assert!(offered.iter().all(|name| *name == offered[0]), "{all}");
+                assert!(
+                    newest || !complete && offered[0].as_deref() == Some("ck.1"),
+                    "{scheme} {n} {kills}: {offered:?}\n{all}"
+                );
+                // What is offered then is protected.
+                let name = offered[0].clone().unwrap();
+                site.lose("n1");
+                site.expect_restart(&["n0", "s1", "n2"], Some(&name));
+            }
+        }
+    }
+}

@@ -149,6 +149,7 @@ impl SimFiles {
     }
 
     fn opened(&self, path: &Path, volume: &Shared, (ino, writable): (Ino, bool)) -> Box<dyn File> {
+        locked(volume).open(ino);
         Box::new(SimFile {
             files: self.clone(),
             volume: volume.clone(),

@@ -2,13 +2,14 @@
 
 use super::{Profile, Shared, SimFiles, failed, locked, time};
 use crate::volume::{Errno, Ino, Volume, taken};
-use scr::store::{File, Lock, Refused, Stat};
+use scr::store::{File, Kept, KeptFile, Lock, Refused, Stat};
 use scr::system::simulated::scheduler;
 use scr::{Error, Result};
 use std::cell::RefCell;
 use std::ops::Range;
 use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 pub(super) fn stat_of(volume: &mut Volume, ino: Ino) -> std::result::Result<Stat, Errno> {
     let size = volume.data(ino)?.len() as u64;
@@ -65,6 +66,9 @@ impl SimFiles {
         Ok(Some(Box::new(SimLock { volume, ino })))
     }
 }
+
+/// Bytes that are stored in one step where a file in memory is written over.
+const PAGE: usize = 256;
 
 /// An open file. After a failed write or sync every later call returns that error, as for the real one; an error of a
 /// reservation or of the size says nothing of the content.
@@ -124,6 +128,27 @@ impl SimFile {
         })
     }
 
+    /// True for bytes that the real file system stores through a mapping: those that are written over in memory. A kill
+    /// leaves any of their pages.
+    fn is_stored_to(&self, offset: u64, data: &[u8]) -> bool {
+        let mut volume = locked(&self.volume);
+        let end = offset as usize + data.len();
+        volume.profile() == Profile::Tmpfs
+            && data.len() > PAGE
+            && volume.data(self.ino).is_ok_and(|there| end <= there.len())
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> Result<()> {
+        self.change("write", |volume| {
+            self.writes(libc::EBADF)?;
+            volume.write(self.ino, offset, data, time())?;
+            match self.files.faults.flips().file(&self.path, data) {
+                Some((at, byte)) => volume.write(self.ino, offset + at, &[byte], time()),
+                None => Ok(()),
+            }
+        })
+    }
+
     /// For what a file that was opened to read refuses with `errno`.
     fn writes(&self, errno: Errno) -> std::result::Result<(), Errno> {
         self.writable.then_some(()).ok_or(errno)
@@ -132,15 +157,50 @@ impl SimFile {
 
 impl Drop for SimFile {
     fn drop(&mut self) {
+        let mut volume = locked(&self.volume);
         if self.writable {
-            locked(&self.volume)
-                .work_for(self.files.node)
-                .close(self.ino);
+            volume.work_for(self.files.node).close(self.ino);
         }
+        volume.release(self.ino);
+    }
+}
+
+/// A file in memory that stays open and mapped.
+struct SimKept(SimFile);
+
+impl Kept for SimKept {
+    fn is_removed(&self) -> bool {
+        let volume = locked(&self.0.volume);
+        !volume
+            .inode(self.0.ino)
+            .is_ok_and(|inode| !inode.is_removed())
+    }
+
+    fn is_mapped(&self) -> bool {
+        true
     }
 }
 
 impl File for SimFile {
+    fn keep(self: Box<Self>) -> Option<KeptFile> {
+        let in_memory = locked(&self.volume).profile() == Profile::Tmpfs;
+        let good = in_memory && self.check().is_ok() && !scheduler::is_dead();
+        good.then(|| KeptFile::new(SimKept(*self)))
+    }
+
+    fn take_over(&mut self, kept: KeptFile) -> Option<KeptFile> {
+        let is_same = |old: &SimKept| {
+            let SimKept(old) = old;
+            old.ino == self.ino && Arc::ptr_eq(&old.volume, &self.volume)
+        };
+        if !kept.get().is_some_and(is_same) {
+            return Some(kept);
+        }
+        // One of the two is enough.
+        drop(kept);
+        None
+    }
+
     fn size(&self) -> Result<u64> {
         self.on("stat", |volume| Ok(volume.data(self.ino)?.len() as u64))
     }
@@ -162,10 +222,17 @@ impl File for SimFile {
         if data.is_empty() {
             return self.check();
         }
-        self.change("write", |volume| {
-            self.writes(libc::EBADF)?;
-            volume.write(self.ino, offset, data, time())
-        })
+        if !self.is_stored_to(offset, data) {
+            return self.write(offset, data);
+        }
+        let mut pages: Vec<(u64, &[u8])> = (0..).step_by(PAGE).zip(data.chunks(PAGE)).collect();
+        scheduler::draw(|random| {
+            for at in (1..pages.len()).rev() {
+                pages.swap(at, random.below(at as u64 + 1) as usize);
+            }
+        });
+        let mut pages = pages.into_iter();
+        pages.try_for_each(|(at, page)| self.write(offset + at, page))
     }
 
     fn allocate(&self, size: u64) -> Result<()> {

@@ -102,6 +102,8 @@ excuses! {
         "A failing process ends the MPI job, unless the program";
     NotWritten "the program could not write a file"
         "all ranks agree that their files exist and that all passed `valid`. If not, the dataset is dropped.";
+    Wrong "redundancy that was wrong three times"
+        "If it is still wrong, the dataset is dropped.";
     Bad "a rank calls the dataset bad"
         "If not, the dataset is dropped.";
 }

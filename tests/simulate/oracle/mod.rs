@@ -32,6 +32,12 @@ use restarts::Reading;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+/// A dataset is complete.
+pub const COMPLETE: &str = "complete dataset";
+
+/// Bits of its redundancy have flipped before.
+pub const MADE_AGAIN: &str = "redundancy that was made again";
+
 pub struct Oracle {
     plan: Plan,
     all_runs: AllRuns,
@@ -287,6 +293,13 @@ impl Oracle {
         if one.good != one.ranks() || one.fate != Fate::Counts {
             return;
         }
+        self.reached.feature(COMPLETE);
+        if self.faults.flips().of(key) > 0 {
+            self.reached.fault(MADE_AGAIN);
+        }
+        let Some(one) = self.dataset(key) else {
+            return;
+        };
         if saved {
             one.saved = true;
             self.reports += 1;

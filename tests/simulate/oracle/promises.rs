@@ -29,6 +29,7 @@ pub enum Promise {
     Clean,
     Flushed,
     Memory,
+    Proven,
 }
 
 impl Promise {
@@ -41,6 +42,7 @@ impl Promise {
                 | Promise::SameAnswers
                 | Promise::Ends
                 | Promise::Roots
+                | Promise::Proven
         )
     }
 
@@ -86,6 +88,9 @@ impl Promise {
                 "24: of as many checkpoints as SCR_FLUSH says one survives the loss of all nodes"
             }
             Promise::Memory => "25: a restore that is refused changes no memory",
+            Promise::Proven => {
+                "26: redundancy in which a bit flips before it counts is told, and no other"
+            }
         }
     }
 }

@@ -66,7 +66,9 @@ impl Oracle {
     pub fn not_completed(&self, key: Key, output: &Output, why: &str) -> Option<Excuse> {
         let of_program = ["with valid=0", "SCR-304", "this rank has no state"];
         let of_program = of_program.iter().any(|words| why.contains(words));
-        if output.bad.is_some() && of_program {
+        if self.faults.flips().may_fail(key) && why.contains("memory or the file was changed") {
+            Some(Excuse::Wrong)
+        } else if output.bad.is_some() && of_program {
             Some(Excuse::Bad)
         } else if self.unwritten.contains(&key) && of_program && !self.plan.fields {
             Some(Excuse::NotWritten)

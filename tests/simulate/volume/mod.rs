@@ -13,7 +13,7 @@ pub use damage::Damage;
 use locks::Locks;
 use scr::store::FileKind;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
@@ -116,6 +116,11 @@ impl Inode {
         }
     }
 
+    /// Nothing names it.
+    pub fn is_removed(&self) -> bool {
+        self.removed_by.is_some()
+    }
+
     /// All that was written, by whichever node.
     pub fn data(&self) -> &[u8] {
         &self.data
@@ -156,6 +161,9 @@ pub struct Volume {
     /// Changes of directories that are not on stable storage, oldest first.
     pending: Vec<Renaming>,
     pub locked: Locks,
+    /// How often each inode is open, and those of them whose space is taken though nothing names them.
+    opened: BTreeMap<Ino, usize>,
+    held: BTreeSet<Ino>,
 }
 
 impl Volume {
@@ -169,6 +177,8 @@ impl Volume {
             next: ROOT,
             pending: Vec::new(),
             locked: Locks::default(),
+            opened: BTreeMap::new(),
+            held: BTreeSet::new(),
         };
         volume.add(true, 0o755, (0, 0));
         volume
@@ -301,16 +311,49 @@ impl Volume {
             });
         }
         self.pending.push(Renaming(changes));
-        // An inode stays until no stable entry names it; its space is given back at once.
+        // An inode stays until no stable entry names it; its space is given back when nobody has it open.
         for ino in gone {
             let named = |inode: &Inode| inode.entries.values().any(|other| *other == ino);
             if !self.inodes.values().any(named)
                 && let Some(inode) = self.inodes.get_mut(&ino)
             {
                 inode.removed_by = Some(self.node);
-                self.used -= taken(inode.data.len() as u64).min(self.used);
+                if self.profile != Profile::Nfs && self.opened.contains_key(&ino) {
+                    self.held.insert(ino);
+                } else {
+                    self.used -= taken(inode.data.len() as u64).min(self.used);
+                }
             }
         }
+    }
+
+    /// A process opens a file.
+    pub fn open(&mut self, ino: Ino) {
+        *self.opened.entry(ino).or_default() += 1;
+    }
+
+    /// A process that has it open does not need it any more.
+    pub fn release(&mut self, ino: Ino) {
+        let Some(count) = self.opened.get_mut(&ino) else {
+            return;
+        };
+        *count -= 1;
+        if *count > 0 {
+            return;
+        }
+        self.opened.remove(&ino);
+        if self.held.remove(&ino)
+            && let Some(inode) = self.inodes.get(&ino)
+        {
+            self.used -= taken(inode.data.len() as u64).min(self.used);
+        }
+    }
+
+    /// Nobody has a lock or a file open any more.
+    pub fn forget_processes(&mut self) {
+        self.locked.clear();
+        self.opened.clear();
+        self.held.clear();
     }
 
     /// Makes a directory or an empty file.
@@ -425,4 +468,21 @@ impl Volume {
 /// The space that a file of a size takes, bytes.
 pub fn taken(size: u64) -> u64 {
     size.next_multiple_of(BLOCK)
+}
+
+#[test]
+fn a_removed_file_takes_space_as_long_as_it_is_open() {
+    let path = Path::new("file");
+    let mut volume = Volume::new(Profile::Tmpfs, 1 << 20);
+    let ino = volume.make(path, false, 0o644, (0, 0)).unwrap();
+    volume.open(ino);
+    volume.open(ino);
+    volume.write(ino, 0, &[1; 1024], (0, 0)).unwrap();
+    let free = volume.free();
+    volume.remove(path, false, (0, 0)).unwrap();
+    assert_eq!(volume.free(), free);
+    volume.release(ino);
+    assert_eq!(volume.free(), free);
+    volume.release(ino);
+    assert_eq!(volume.free(), free + 1024);
 }

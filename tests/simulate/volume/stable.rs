@@ -145,7 +145,7 @@ impl Volume {
 
     /// What is left after a power loss. Nobody has a file open any more.
     pub fn lose_power(&mut self, random: &mut Random) {
-        self.locked.clear();
+        self.forget_processes();
         if self.profile == Profile::Tmpfs {
             *self = Volume::new(Profile::Tmpfs, self.capacity);
             return;
@@ -212,6 +212,7 @@ impl Volume {
             .values()
             .filter(|inode| inode.removed_by.is_none());
         self.used = reachable.map(|inode| taken(inode.data.len() as u64)).sum();
+        self.held.clear();
     }
 
     /// Forgets files that nothing names and nobody can reach after a run; keeps memory small.
