@@ -6,10 +6,11 @@
 
 use super::entry::{Link, wrong};
 use super::file::Stored;
-use super::index::cells::{Cells, Parcels, Windows};
+use super::index::cells::{Cells, Held, Parcels};
 use super::index::cover::OwnList;
-use super::index::ids::{Encoder, Run, Runs};
 use super::index::positions::Positions;
+use super::index::set::{Builder, SetRuns};
+use super::index::sorted::sorted;
 use super::messages::wrong_message;
 use super::write::Writer;
 use crate::comm::{Communicator, Local, Term, collective, deliver};
@@ -31,8 +32,9 @@ pub fn find_copies(comm: &dyn Communicator, lists: &[OwnList]) -> Result<Vec<Cop
     let mut parcels = Parcels::default();
     for (number, list) in shared() {
         let cells = Cells::new(list.whole, number, size);
-        cells.cut_list(&list.ids, list.whole, |to, ids| {
-            parcels.add(to, number, [0; 2], &ids.bytes);
+        let all = sorted(&list.ids, list.whole)?;
+        cells.cut(&all.set, (0, 1), |to, ids| {
+            parcels.add(to, number, [0; 2], ids);
         })?;
     }
     let received = parcels.exchange(comm, lists.len())?;
@@ -42,13 +44,13 @@ pub fn find_copies(comm: &dyn Communicator, lists: &[OwnList]) -> Result<Vec<Cop
             continue;
         };
         let have = received.iter().filter(|(_, part)| part.list == number);
-        let (ranks, runs): (Vec<usize>, Vec<Runs<'_>>) = have
-            .map(|(from, part)| (*from, Runs::new(&part.ids, list.whole)))
-            .unzip();
-        let mut pairs: BTreeMap<(usize, usize), Encoder> = BTreeMap::new();
-        let found = Windows::new(range, runs).each_twice(|first, a, b| {
-            let pair = pairs.entry((a, b)).or_default();
-            pair.add(Run { first, count: 1 });
+        let (ranks, sets): (Vec<usize>, Vec<&[u8]>) =
+            have.map(|(from, part)| (*from, &part.ids[..])).unzip();
+        let mut pairs: BTreeMap<(usize, usize), Builder> = BTreeMap::new();
+        let found = Held::new(range, sets.into_iter()).and_then(|held| {
+            held.each_twice(|a, b, window, words| {
+                pairs.entry((a, b)).or_default().add_window(window, words);
+            })
         });
         found.map_err(|error| wrong_message(&error.to_string()))?;
         for ((a, b), ids) in pairs {
@@ -77,7 +79,7 @@ pub fn find_copies(comm: &dyn Communicator, lists: &[OwnList]) -> Result<Vec<Cop
         };
         let mut places = Vec::new();
         for ids in &parts {
-            for run in Runs::new(ids, list.whole) {
+            for run in SetRuns::new(ids) {
                 let run = run?;
                 let mut id = run.first;
                 let all = positions.each(run, |at, count| {

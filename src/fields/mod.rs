@@ -12,7 +12,7 @@
 //! | `agreement` | whether all ranks list the same, and whether parts make up their wholes |
 //! | `copies` | elements that several ranks write: whether the copies are equal |
 //! | `checkpoint`, `restore`, `reader` | the two calls |
-//! | `spread`, `spread_index`, `messages` | who reads what for whom, if a restart has other boxes, and the messages |
+//! | `spread`, `spread_index`, `plan_index`, `stored_index`, `messages` | who reads what for whom, if a restart has other boxes, and the messages |
 //! | `shares`, `keyed` | a restart of bags: which elements each rank gets |
 //! | `finding` | what stands in the way of a restart, and what that says of the checkpoint |
 //! | `offline` | the fields of a dataset in a prefix directory, for commands |
@@ -38,6 +38,7 @@ mod list;
 mod list_index;
 pub mod memory;
 mod messages;
+mod plan_index;
 mod reader;
 pub mod region;
 mod restore;
@@ -45,6 +46,7 @@ mod shares;
 pub mod sources;
 mod spread;
 mod spread_index;
+mod stored_index;
 pub mod walk;
 pub mod write;
 

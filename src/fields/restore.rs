@@ -12,7 +12,8 @@ use super::reader::{FieldReader, Part, Want, Wanted, fingerprint_of_ids};
 use super::shares::agree_on_bags;
 use super::sources::Sources;
 use super::spread::Spread;
-use super::spread_index::{IndexSpread, stored_ids};
+use super::spread_index::IndexSpread;
+use super::stored_index::stored_ids;
 use crate::comm::{self, Communicator, Term, VerdictExt, collective, is_same, same};
 use crate::events::Severity;
 use crate::format::Name;
@@ -264,7 +265,8 @@ fn verify(comm: &dyn Communicator, plan: Plan) -> Agreed<FieldReader> {
         let indexed = std::mem::take(&mut plan.indexed);
         // All ranks list the same fields, so all take this branch or none does.
         if !indexed.is_empty() {
-            match IndexSpread::plan(comm, &mut plan.sources, &plan.used, indexed)? {
+            let used = std::mem::take(&mut plan.used);
+            match IndexSpread::plan(comm, &mut plan.sources, used, indexed)? {
                 Ok(found) => indices = Some(found),
                 Err(finding) => planned = planned.and(Err(finding)),
             }

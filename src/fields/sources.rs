@@ -21,7 +21,7 @@ const CHUNK: usize = 1 << 20;
 
 /// Number of chunks that a rank keeps between the check and the use. Data beyond these are read twice:
 /// once to check them before the program's memory changes, and once into that memory.
-const KEPT: usize = 64;
+const KEPT: usize = 32;
 
 /// The name of the file of fields of a rank in a dataset, relative to the prefix directory.
 pub fn file_of(dataset: &Name, rank: u64) -> PathBuf {

@@ -51,7 +51,7 @@ pub fn read(rank: &mut Rank) -> Option<String> {
 #[test]
 fn scr_clean_leaves_the_files_of_a_live_run() {
     let Ok(memory) = tempfile::tempdir_in("/dev/shm") else {
-        println!("skipped: there is no /dev/shm");
+        println!("SKIPPED: there is no /dev/shm");
         return;
     };
     let site = Site::at(memory)

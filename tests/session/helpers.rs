@@ -117,7 +117,7 @@ impl Rank {
 pub fn is_mapped(site: &Site) -> bool {
     let mapped = site.node("n0").starts_with("/dev/shm") && cfg!(target_arch = "x86_64");
     if !mapped {
-        println!("skipped: files are mapped on tmpfs and x86-64 only");
+        println!("SKIPPED: files are mapped on tmpfs and x86-64 only");
     }
     mapped
 }

@@ -1,6 +1,8 @@
 //! A set of indices with one bit for each index of a range, which tells how many of the set are below an index.
 
 use super::ids::Run;
+use super::set::{WINDOW, WORDS, Windows};
+use crate::Result;
 
 /// Bits of a word.
 const WORD: u64 = 64;
@@ -49,6 +51,53 @@ impl Bits {
         is_new
     }
 
+    /// The indices of a set, which is in `bytes`.
+    ///
+    /// # Errors
+    /// The set is damaged.
+    pub fn of_set(bytes: &[u8]) -> Result<Self> {
+        let mut windows = Windows::new(bytes, 0);
+        let (first, mut last) = (windows.peek()?, None);
+        while let Some(number) = windows.peek()? {
+            last = last.max(Some(number));
+            windows.skip()?;
+        }
+        let (Some(first), Some(last)) = (first, last) else {
+            return Ok(Bits::default());
+        };
+        let mut bits = Bits::new(first * WINDOW, (last + 1) * WINDOW);
+        let (mut windows, mut words) = (Windows::new(bytes, 0), [0; WORDS]);
+        while let Some(number) = windows.peek()? {
+            windows.read(&mut words)?;
+            let from = number.saturating_sub(first) as usize * WORDS;
+            let places = bits.words.get_mut(from..).into_iter().flatten();
+            places.zip(&words).for_each(|(place, word)| *place |= word);
+        }
+        Ok(bits)
+    }
+
+    /// Whether an index is in the set.
+    #[inline]
+    pub fn has(&self, index: u64) -> bool {
+        let (word, bit) = self.place(index);
+        self.words
+            .get(word)
+            .is_some_and(|word| word >> bit & 1 == 1)
+    }
+
+    /// Number of indices.
+    pub fn total(&self) -> u64 {
+        let ones = self.words.iter().map(|word| u64::from(word.count_ones()));
+        ones.sum()
+    }
+
+    /// The words that are not 0, each with its first index.
+    pub fn words(&self) -> impl Iterator<Item = (u64, u64)> {
+        let all = (self.base..).step_by(WORD as usize).zip(&self.words);
+        all.filter(|(_, word)| **word != 0)
+            .map(|(at, word)| (at, *word))
+    }
+
     /// Counts the indices, when all have been added.
     pub fn count(&mut self) {
         let mut all = 0;
@@ -67,7 +116,14 @@ impl Bits {
         size_of_val(&self.words[..]) + size_of_val(&self.before[..])
     }
 
+    /// How many are below an index of the set; `None` if it is not in the set.
+    #[inline]
+    pub fn rank(&self, index: u64) -> Option<u64> {
+        self.has(index).then(|| self.below(index))
+    }
+
     /// How many are below an index.
+    #[inline]
     pub fn below(&self, index: u64) -> u64 {
         let (word, bit) = self.place(index);
         let first = word / STEP * STEP;

@@ -2,20 +2,14 @@
 //! the indices in its range from all ranks, ascending, and looks at one window after the other, so that its memory
 //! does not grow with the whole.
 
-use super::ids::{Encoder, Ids, Run, Runs, put, take};
-use super::positions::Positions;
+use super::ids::{put, take};
+use super::set::{Set, WINDOW, WORDS, Windows, Words, first_of, keep};
 use crate::Result;
 use crate::comm::{Communicator, deliver};
 use crate::fields::messages::wrong_message;
 use crate::fields::region::{Grid, cell_of, owner};
 use std::collections::BTreeMap;
 use std::ops::Range;
-
-/// Indices that are looked at together.
-const WINDOW: u64 = 1 << 16;
-
-/// The mark of an index that nobody has.
-const NOBODY: u32 = u32::MAX;
 
 /// Indices of one list in a message, with two numbers whose meaning is that of the message.
 #[derive(Debug)]
@@ -102,69 +96,77 @@ impl Cells {
         at..at + extent.copied().unwrap_or(0)
     }
 
-    /// Cuts a list, in whatever order, into the indices of each range, ascending and each once, and calls `each` with the
-    /// rank of the range. Returns the positions of the list if they were needed.
-    ///
-    /// # Errors
-    /// The list is damaged.
-    pub fn cut_list(
-        &self,
-        ids: &Ids,
-        whole: u64,
-        each: impl FnMut(usize, Ids),
-    ) -> Result<Option<Positions>> {
-        if ids.ascending {
-            self.cut(ids.runs(whole), each)?;
-            return Ok(None);
-        }
-        let positions = Positions::of(ids, whole)?;
-        self.cut(positions.sorted().map(Ok), each)?;
-        Ok(Some(positions))
+    /// The part of a range that is looked at as number `slice` of `slices`.
+    pub fn slice_of(range: &Range<u64>, slice: u64, slices: u64) -> Range<u64> {
+        let length = u128::from(range.end - range.start);
+        let begin = |slice: u64| (length * u128::from(slice) / u128::from(slices.max(1))) as u64;
+        range.start + begin(slice)..range.start + begin(slice + 1)
     }
 
-    /// Cuts ascending indices into those of each range, and calls `each` with the rank of the range.
+    /// Cuts a set into the indices of each range that are in this slice, and calls `each` with the rank of the range, and
+    /// the bytes of its set.
+    ///
+    /// # Errors
+    /// The set is damaged.
     pub fn cut(
         &self,
-        runs: impl Iterator<Item = Result<Run>>,
-        mut each: impl FnMut(usize, Ids),
+        set: &Set,
+        (slice, slices): (u64, u64),
+        mut each: impl FnMut(usize, &[u8]),
     ) -> Result<()> {
-        let mut now: Option<(u64, Range<u64>, Encoder)> = None;
-        let mut finish = |cell: u64, encoder: Encoder| {
-            each(owner(self.list, cell, self.size), encoder.finish());
-        };
-        for run in runs {
-            let mut run = run?;
-            while run.count > 0 {
-                let beyond = |range: &Range<u64>| run.first >= range.end;
-                if now.as_ref().is_none_or(|(_, range, _)| beyond(range)) {
-                    let cell = self.grid.number(0, run.first);
-                    let next = Some((cell, self.range(cell), Encoder::default()));
-                    if let Some((cell, _, encoder)) = std::mem::replace(&mut now, next) {
-                        finish(cell, encoder);
-                    }
-                }
-                let Some((_, range, encoder)) = &mut now else {
-                    break;
-                };
-                let count = run.count.min(range.end - run.first);
-                encoder.add(Run { count, ..run });
-                run.first += count;
-                run.count -= count;
+        let mut from = 0;
+        while let Some(first) = set.first_from(from)? {
+            let cell = self.grid.number(0, first);
+            let range = self.range(cell);
+            from = range.end.max(first + 1);
+            let bytes = set.cut(&Cells::slice_of(&range, slice, slices))?;
+            if !bytes.is_empty() {
+                each(owner(self.list, cell, self.size), &bytes);
             }
-        }
-        if let Some((cell, _, encoder)) = now {
-            finish(cell, encoder);
         }
         Ok(())
     }
 }
 
-/// The indices of a range from several ranks, window by window.
-pub struct Windows<'a> {
+/// A set in a message, window by window.
+struct InRange<'a> {
+    windows: Windows<'a>,
+    /// The number of the next window.
+    next: Option<u64>,
+    words: Box<Words>,
+}
+
+impl InRange<'_> {
+    /// True if there are indices in this window, which are in `words` then.
+    fn read(&mut self, number: u64) -> Result<bool> {
+        if self.next != Some(number) {
+            return Ok(false);
+        }
+        self.windows.read(&mut self.words)?;
+        self.next = self.windows.peek()?;
+        match self.next {
+            Some(next) if next <= number => Err(wrong_message("its indices do not ascend")),
+            _ => Ok(true),
+        }
+    }
+}
+
+fn in_range<'a>(sets: impl Iterator<Item = &'a [u8]>) -> Result<Vec<InRange<'a>>> {
+    sets.map(|bytes| {
+        let windows = Windows::new(bytes, 0);
+        Ok(InRange {
+            next: windows.peek()?,
+            windows,
+            words: Box::new([0; WORDS]),
+        })
+    })
+    .collect()
+}
+
+/// The indices of a range that several ranks have, window by window.
+pub struct Held<'a> {
     range: Range<u64>,
-    /// Who has each index of a window.
-    owners: Vec<u32>,
-    have: Vec<Runs<'a>>,
+    have: Vec<InRange<'a>>,
 }
 
 /// An index that two have, or that nobody has.
@@ -185,43 +187,49 @@ impl Wrong {
     }
 }
 
-impl<'a> Windows<'a> {
-    /// `have`: ascending indices in the range.
-    pub fn new(range: Range<u64>, have: Vec<Runs<'a>>) -> Self {
-        Windows {
-            range,
-            owners: Vec::new(),
-            have,
-        }
+impl<'a> Held<'a> {
+    /// `have`: sets of indices in the range.
+    ///
+    /// # Errors
+    /// A set is damaged.
+    pub fn new(range: Range<u64>, have: impl Iterator<Item = &'a [u8]>) -> Result<Self> {
+        let have = in_range(have)?;
+        Ok(Held { range, have })
     }
 
-    /// Notes who has the indices of the next window. `twice` is called for an index that two have.
-    fn next(&mut self, mut twice: impl FnMut(u64, usize, usize)) -> Result<Option<Range<u64>>> {
-        if self.range.is_empty() {
-            return Ok(None);
-        }
-        let window = self.range.start..self.range.end.min(self.range.start + WINDOW);
-        self.range.start = window.end;
-        self.owners.clear();
-        self.owners
-            .resize((window.end - window.start) as usize, NOBODY);
-        for (number, runs) in self.have.iter_mut().enumerate() {
-            while let Some(run) = runs.take_below(window.end)? {
-                let from = run.first.checked_sub(window.start);
-                let places = from.and_then(|from| {
-                    let from = from as usize;
-                    self.owners.get_mut(from..from + run.count as usize)
-                });
-                let places = places.ok_or_else(|| wrong_message("its indices do not ascend"))?;
-                for (id, place) in (run.first..).zip(places) {
-                    match *place {
-                        NOBODY => *place = number as u32,
-                        other => twice(id, other as usize, number),
-                    }
+    /// Reads the window of this number. Calls `visit` with the number of each one that has some of its indices, those
+    /// that one before has, too, and those that none before has.
+    fn each(
+        &mut self,
+        number: u64,
+        taken: &mut Words,
+        mut visit: impl FnMut(usize, &Words, &Words),
+    ) -> Result<()> {
+        taken.fill(0);
+        for (who, have) in self.have.iter_mut().enumerate() {
+            if have.read(number)? {
+                let (mut twice, mut new) = ([0; WORDS], [0; WORDS]);
+                let all = twice.iter_mut().zip(&mut new).zip(taken.iter_mut());
+                for (((twice, new), taken), have) in all.zip(have.words.iter()) {
+                    *twice = have & *taken;
+                    *new = have & !*taken;
+                    *taken |= have;
                 }
+                visit(who, &twice, &new);
             }
         }
-        Ok(Some(window))
+        Ok(())
+    }
+
+    /// The number of the one that has an index of the window that was read last.
+    fn first_with(&self, number: u64, id: u64) -> Option<usize> {
+        let at = id.checked_sub(number * WINDOW)? as usize;
+        let has = |have: &InRange<'_>| {
+            have.words
+                .get(at / 64)
+                .is_some_and(|word| word >> (at % 64) & 1 == 1)
+        };
+        self.have.iter().position(has)
     }
 
     /// The first index of the range that not exactly one has; if it may be `shared`, that nobody has.
@@ -229,72 +237,96 @@ impl<'a> Windows<'a> {
     /// # Errors
     /// The indices do not ascend, or are damaged.
     pub fn first_wrong(mut self, shared: bool) -> Result<Option<Wrong>> {
-        let mut first: Option<Wrong> = None;
-        loop {
-            let window = self.next(|id, a, b| {
-                if !shared && first.is_none_or(|wrong| id < wrong.index()) {
-                    first = Some(Wrong::Twice(id, a, b));
+        let range = self.range.clone();
+        if range.is_empty() {
+            return Ok(None);
+        }
+        let mut taken = [0; WORDS];
+        for number in range.start / WINDOW..range.end.div_ceil(WINDOW) {
+            let mut first: Option<(u64, usize)> = None;
+            // Words of a window before have nothing in common with this one.
+            self.have.iter_mut().for_each(|have| have.words.fill(0));
+            self.each(number, &mut taken, |who, twice, _| {
+                let found = first_of(twice, number).filter(|_| !shared);
+                if let Some(id) = found.filter(|id| first.is_none_or(|(first, _)| *id < first)) {
+                    first = Some((id, who));
                 }
             })?;
-            let Some(window) = window else {
-                return Ok(None);
-            };
-            let hole = self.owners.iter().position(|owner| *owner == NOBODY);
-            let hole = hole.map(|place| Wrong::Missing(window.start + place as u64));
-            let wrong = first
-                .into_iter()
-                .chain(hole)
-                .min_by_key(|wrong| wrong.index());
+            let mut holes = taken.map(|word| !word);
+            keep(&mut holes, number, &range);
+            let hole = first_of(&holes, number).map(Wrong::Missing);
+            let twice = first
+                .map(|(id, who)| Wrong::Twice(id, self.first_with(number, id).unwrap_or(who), who));
+            let wrong = twice.into_iter().chain(hole);
+            let wrong = wrong.min_by_key(|wrong| wrong.index());
             if wrong.is_some() {
                 return Ok(wrong);
             }
         }
+        Ok(None)
     }
 
-    /// Calls `twice` for each index that several have: the index, the number of the first one that has it, and that of
-    /// another. For each pair the indices ascend.
+    /// The next window in which one of these has indices.
+    fn next_window(&self, others: &[InRange<'_>]) -> Option<u64> {
+        let all = self.have.iter().chain(others);
+        all.filter_map(|set| set.next).min()
+    }
+
+    /// Calls `twice` for the indices of a window that several have: the number of the first one that has them, that of
+    /// another, and the window. For each pair the windows ascend.
     ///
     /// # Errors
     /// The indices do not ascend, or are damaged.
-    pub fn each_twice(mut self, mut twice: impl FnMut(u64, usize, usize)) -> Result<()> {
-        while self.next(&mut twice)?.is_some() {}
+    pub fn each_twice(mut self, mut twice: impl FnMut(usize, usize, u64, &Words)) -> Result<()> {
+        let mut taken = [0; WORDS];
+        // Who has an index first, and is the only one so far to have it in this window.
+        let mut first: Vec<(usize, Words)> = Vec::new();
+        while let Some(number) = self.next_window(&[]) {
+            first.clear();
+            self.each(number, &mut taken, |who, again, new| {
+                for (before, words) in &first {
+                    let both = common(words, again);
+                    if both.iter().any(|word| *word != 0) {
+                        twice(*before, who, number, &both);
+                    }
+                }
+                first.push((who, *new));
+            })?;
+        }
         Ok(())
     }
 
     /// Calls `found` with the number of the one that has wanted indices, the number of the one that wants them, and
-    /// the indices: ascending for each pair. Returns the first index that is wanted and that nobody has, with the
-    /// number of the one that wants it.
+    /// a window of the indices: ascending for each pair. Returns the first index that is wanted and that nobody has, with
+    /// the number of the one that wants it. If several have an index, the first one is said to have it.
     ///
     /// # Errors
     /// The indices do not ascend, or are damaged.
-    pub fn matches(
+    pub fn matches<'b>(
         mut self,
-        mut want: Vec<Runs<'_>>,
-        mut found: impl FnMut(usize, usize, Run),
+        want: impl Iterator<Item = &'b [u8]>,
+        mut found: impl FnMut(usize, usize, u64, &Words),
     ) -> Result<Option<(u64, usize)>> {
-        let mut missing = None;
-        // If several have the same index, the first one sends it.
-        while let Some(window) = self.next(|_, _, _| ())? {
-            for (number, runs) in want.iter_mut().enumerate() {
-                while let Some(run) = runs.take_below(window.end)? {
-                    let from = run.first.checked_sub(window.start);
-                    let owners = from.and_then(|from| {
-                        let from = from as usize;
-                        self.owners.get(from..from + run.count as usize)
-                    });
-                    let owners =
-                        owners.ok_or_else(|| wrong_message("its indices do not ascend"))?;
-                    let mut first = run.first;
-                    for same in owners.chunk_by(|a, b| a == b) {
-                        let count = same.len() as u64;
-                        match same.first() {
-                            Some(&NOBODY) | None => {
-                                missing.get_or_insert((first, number));
-                            }
-                            Some(owner) => found(*owner as usize, number, Run { first, count }),
-                        }
-                        first += count;
+        let (mut want, mut taken) = (in_range(want)?, [0; WORDS]);
+        let mut missing: Option<(u64, usize)> = None;
+        let mut first: Vec<(usize, Words)> = Vec::new();
+        while let Some(number) = self.next_window(&want) {
+            first.clear();
+            self.each(number, &mut taken, |who, _, new| first.push((who, *new)))?;
+            for (wants, set) in want.iter_mut().enumerate() {
+                if !set.read(number)? {
+                    continue;
+                }
+                for (has, words) in &first {
+                    let both = common(words, &set.words);
+                    if both.iter().any(|word| *word != 0) {
+                        found(*has, wants, number, &both);
                     }
+                }
+                let none = taken.map(|word| !word);
+                let lacks = first_of(&common(&none, &set.words), number);
+                if let Some(id) = lacks.filter(|id| missing.is_none_or(|(first, _)| *id < first)) {
+                    missing = Some((id, wants));
                 }
             }
         }
@@ -302,45 +334,52 @@ impl<'a> Windows<'a> {
     }
 }
 
+/// What two windows have in common.
+fn common(a: &Words, b: &Words) -> Words {
+    let mut both = *a;
+    both.iter_mut()
+        .zip(b)
+        .for_each(|(word, other)| *word &= other);
+    both
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Cells, Windows, Wrong};
-    use crate::fields::index::ids::{Encoder, Ids, Run};
+    use super::{Cells, Held, Wrong};
+    use crate::fields::index::set::{Builder, Set, SetRuns};
     use std::collections::BTreeMap;
 
-    fn ids(indices: &[u64]) -> Ids {
-        let mut encoder = Encoder::default();
-        indices.iter().for_each(|first| {
-            encoder.add(Run {
-                first: *first,
-                count: 1,
-            })
-        });
-        encoder.finish()
+    fn set(indices: impl IntoIterator<Item = u64>) -> Set {
+        let mut builder = Builder::default();
+        indices.into_iter().for_each(|id| builder.add_bits(id, 1));
+        builder.finish()
+    }
+
+    fn indices(bytes: &[u8]) -> impl Iterator<Item = u64> {
+        let runs: Vec<_> = SetRuns::new(bytes).map(Result::unwrap).collect();
+        runs.into_iter().flat_map(|run| run.first..run.end())
     }
 
     #[test]
     fn indices_go_to_the_ranks_of_their_ranges() {
         for (whole, size) in [(1, 3), (10, 1), (10, 4), (1000, 7), (200_000, 3)] {
-            for list in 0..3 {
+            for (list, slices) in [(0, 1), (1, 2), (2, 7)] {
                 let cells = Cells::new(whole, list, size);
-                let all = ids(&(0..whole).filter(|id| id % 3 != 1).collect::<Vec<_>>());
+                let all = set((0..whole).filter(|id| id % 3 != 1));
                 let mut found = Vec::new();
-                let cut = cells.cut(all.runs(whole), |rank, ids| {
-                    let range = cells.of_rank(rank).unwrap();
-                    for run in ids.runs(whole) {
-                        let run = run.unwrap();
-                        assert!(range.contains(&run.first) && run.end() <= range.end);
-                        found.extend(run.first..run.end());
-                    }
-                });
-                cut.unwrap();
-                assert!(
-                    found
-                        .iter()
-                        .copied()
-                        .eq((0..whole).filter(|id| id % 3 != 1))
-                );
+                for slice in 0..slices {
+                    let cut = cells.cut(&all, (slice, slices), |rank, bytes| {
+                        let range = cells.of_rank(rank).unwrap();
+                        let range = Cells::slice_of(&range, slice, slices);
+                        for id in indices(bytes) {
+                            assert!(range.contains(&id));
+                            found.push(id);
+                        }
+                    });
+                    cut.unwrap();
+                }
+                found.sort_unstable();
+                assert!(found.into_iter().eq((0..whole).filter(|id| id % 3 != 1)));
                 let ranges = (0..size).filter_map(|rank| cells.of_rank(rank));
                 assert_eq!(
                     ranges.map(|range| range.end - range.start).sum::<u64>(),
@@ -353,60 +392,99 @@ mod tests {
     #[test]
     fn the_first_wrong_index_is_found() {
         let whole = 200_000u64;
-        let block = |from: u64, to: u64| ids(&(from..to).collect::<Vec<_>>());
-        let wrong = |lists: &[Ids]| {
-            let runs = lists.iter().map(|ids| ids.runs(whole)).collect();
-            Windows::new(10..whole, runs).first_wrong(false).unwrap()
+        let wrong = |sets: &[Set], shared: bool| {
+            let have = sets.iter().map(|set| &set.bytes[..]);
+            let held = Held::new(10..whole, have).unwrap();
+            held.first_wrong(shared).unwrap()
         };
-        let (a, b) = (block(10, 90_000), block(90_000, whole));
-        assert_eq!(wrong(&[a.clone(), b.clone()]), None);
-        assert_eq!(wrong(&[b.clone(), a.clone()]), None);
-        assert_eq!(
-            wrong(std::slice::from_ref(&a)),
-            Some(Wrong::Missing(90_000))
+        let (a, b) = (set(10..90_000), set(90_000..whole));
+        assert_eq!(wrong(&[a.clone(), b.clone()], false), None);
+        assert_eq!(wrong(&[b.clone(), a.clone()], false), None);
+        let missing = Some(Wrong::Missing(90_000));
+        assert_eq!(wrong(std::slice::from_ref(&a), false), missing);
+        assert_eq!(wrong(&[], false), Some(Wrong::Missing(10)));
+        let again = set([150_000, 150_001]);
+        let sets = [a.clone(), again.clone(), b.clone()];
+        assert_eq!(wrong(&sets, false), Some(Wrong::Twice(150_000, 1, 2)));
+        assert_eq!(wrong(&sets, true), None);
+        let sets = [set([70_000]), a.clone(), set([65_536]), b.clone()];
+        assert_eq!(wrong(&sets, false), Some(Wrong::Twice(65_536, 1, 2)));
+        let sets = [a, again, set(90_001..whole)];
+        assert_eq!(wrong(&sets, false), Some(Wrong::Missing(90_000)));
+        assert_eq!(wrong(&sets, true), Some(Wrong::Missing(90_000)));
+    }
+
+    #[test]
+    fn indices_that_several_have_are_found() {
+        let sets = [
+            set(0..40_000),
+            set(39_000..60_000),
+            set((10..59_000).step_by(100)),
+        ];
+        let held = Held::new(0..60_000, sets.iter().map(|set| &set.bytes[..])).unwrap();
+        let mut pairs: BTreeMap<(usize, usize), Builder> = BTreeMap::new();
+        let found = held.each_twice(|a, b, number, words| {
+            pairs.entry((a, b)).or_default().add_window(number, words);
+        });
+        found.unwrap();
+        let found: BTreeMap<_, Vec<u64>> = pairs
+            .into_iter()
+            .map(|(pair, builder)| (pair, indices(&builder.finish().bytes).collect()))
+            .collect();
+        assert_eq!(found.len(), 3);
+        assert!(found[&(0, 1)].iter().copied().eq(39_000..40_000));
+        assert!(found[&(0, 2)].iter().copied().eq((10..40_000).step_by(100)));
+        assert!(
+            found[&(1, 2)]
+                .iter()
+                .copied()
+                .eq((40_010..59_000).step_by(100))
         );
-        assert_eq!(wrong(&[]), Some(Wrong::Missing(10)));
-        let again = ids(&[150_000, 150_001]);
-        let lists = [a.clone(), again.clone(), b.clone()];
-        assert_eq!(wrong(&lists), Some(Wrong::Twice(150_000, 1, 2)));
-        let lists = [a, again, block(90_001, whole)];
-        assert_eq!(wrong(&lists), Some(Wrong::Missing(90_000)));
     }
 
     #[test]
     fn wanted_indices_are_matched_with_those_that_have_them() {
         let whole = 150_000u64;
-        let have: Vec<Ids> = (0..3)
-            .map(|rank| {
-                ids(&(0..whole)
-                    .filter(|id| id / 5 % 3 == rank)
-                    .collect::<Vec<_>>())
-            })
+        let part = |rank: u64| move |id: &u64| id / 5 % 3 == rank;
+        // The last one has an index that one before has, too.
+        let mut have: Vec<Set> = (0..3)
+            .map(|rank| set((0..whole).filter(part(rank))))
             .collect();
-        let want = [
-            ids(&(0..whole / 2).collect::<Vec<_>>()),
-            ids(&[1, 6, 140_000]),
-        ];
-        let mut found: BTreeMap<(usize, usize), Vec<u64>> = BTreeMap::new();
-        let windows = Windows::new(0..whole, have.iter().map(|ids| ids.runs(whole)).collect());
-        let missing = windows.matches(
-            want.iter().map(|ids| ids.runs(whole)).collect(),
-            |h, w, run| {
-                found
-                    .entry((h, w))
-                    .or_default()
-                    .extend(run.first..run.end());
-            },
-        );
+        have.push(set([6, 70_000]));
+        let want = [set(0..whole / 2), set([1, 6, 140_000])];
+        let sets = |sets: &[Set]| sets.iter().map(|set| set.bytes.clone()).collect::<Vec<_>>();
+        let (have, want) = (sets(&have), sets(&want));
+        let all = |sets: &'static [Vec<u8>]| sets.iter().map(|bytes| &bytes[..]);
+        let (have, want): (&'static [_], &'static [_]) = (have.leak(), want.leak());
+        let mut found: BTreeMap<(usize, usize), Builder> = BTreeMap::new();
+        let missing =
+            Held::new(0..whole, all(have))
+                .unwrap()
+                .matches(all(want), |h, w, number, words| {
+                    found.entry((h, w)).or_default().add_window(number, words);
+                });
         assert_eq!(missing, Ok(None));
+        let found: BTreeMap<_, Vec<u64>> = found
+            .into_iter()
+            .map(|(pair, builder)| (pair, indices(&builder.finish().bytes).collect()))
+            .collect();
         assert_eq!(found[&(0, 1)], [1]);
         assert_eq!(found[&(1, 1)], [6, 140_000]);
+        assert_eq!(found.len(), 5);
         for rank in 0..3u64 {
-            let right: Vec<u64> = (0..whole / 2).filter(|id| id / 5 % 3 == rank).collect();
-            assert_eq!(found[&(rank as usize, 0)], right);
+            let right = (0..whole / 2).filter(part(rank));
+            assert!(found[&(rank as usize, 0)].iter().copied().eq(right));
         }
-        let windows = Windows::new(0..whole, vec![have[0].runs(whole)]);
-        let missing = windows.matches(vec![want[1].runs(whole)], |_, _, _| ());
+        let held = Held::new(0..whole, all(&have[..1])).unwrap();
+        let missing = held.matches(all(&want[1..]), |_, _, _, _| ());
         assert_eq!(missing, Ok(Some((6, 0))));
+    }
+
+    #[test]
+    fn windows_that_do_not_ascend_are_an_error() {
+        let bytes = [set([100_000]).bytes, set([5]).bytes].concat();
+        let held = || Held::new(0..200_000, [&bytes[..]].into_iter()).unwrap();
+        assert!(held().matches([].into_iter(), |_, _, _, _| ()).is_err());
+        assert!(held().first_wrong(false).unwrap().is_some());
     }
 }

@@ -1,8 +1,9 @@
 //! Checks that the index lists of all ranks have each index of the whole once; of a shared list, at least once.
 
-use super::cells::{Cells, Parcels, Windows, Wrong};
-use super::ids::{Ids, Run, Runs};
+use super::cells::{Cells, Held, Parcels, Wrong};
+use super::ids::{Ids, Run};
 use super::positions::Positions;
+use super::sorted::sorted;
 use crate::comm::Communicator;
 use crate::fields::entry::wrong_list;
 use crate::fields::finding::WrongPlace;
@@ -74,9 +75,12 @@ pub(in crate::fields) fn first_wrong_index(
     let mut first: Option<WrongPlace> = None;
     for (number, list) in lists.iter().enumerate() {
         let cells = Cells::new(list.whole, number, size);
-        let add = |to: usize, ids: Ids| parcels.add(to, number, [0; 2], &ids.bytes);
-        if let Some(positions) = cells.cut_list(&list.ids, list.whole, add)?
-            && let Some(id) = first_repeated(list, &positions)?
+        let all = sorted(&list.ids, list.whole)?;
+        cells.cut(&all.set, (0, 1), |to, ids| {
+            parcels.add(to, number, [0; 2], ids);
+        })?;
+        if all.twice
+            && let Some(id) = first_repeated(list)?
             && first.is_none()
         {
             first = Some(WrongPlace {
@@ -96,8 +100,8 @@ pub(in crate::fields) fn first_wrong_index(
         let Some(range) = Cells::new(list.whole, number, size).of_rank(me) else {
             continue;
         };
-        let runs = have.iter().map(|(_, ids)| Runs::new(ids, list.whole));
-        let wrong = Windows::new(range, runs.collect()).first_wrong(list.shared);
+        let sets = have.iter().map(|(_, ids)| &ids[..]);
+        let wrong = Held::new(range, sets).and_then(|held| held.first_wrong(list.shared));
         let Some(wrong) = wrong.map_err(|error| wrong_message(&error.to_string()))? else {
             continue;
         };
@@ -119,7 +123,8 @@ pub(in crate::fields) fn first_wrong_index(
 }
 
 /// The smallest index that this rank lists twice.
-fn first_repeated(list: &OwnList, positions: &Positions) -> Result<Option<u64>> {
+fn first_repeated(list: &OwnList) -> Result<Option<u64>> {
+    let positions = Positions::of(&list.ids, list.whole)?;
     let (mut at, mut least) = (0, None);
     for run in list.ids.runs(list.whole) {
         let Run { first, count } = run?;

@@ -199,6 +199,14 @@ pub struct Cursor {
 }
 
 impl Cursor {
+    /// The beginning of bytes that go on with a list whose last run ended at `end`.
+    pub fn after(end: u64) -> Self {
+        Cursor {
+            end,
+            ..Cursor::default()
+        }
+    }
+
     /// Bytes of the list that were read.
     pub fn bytes(self) -> usize {
         self.at

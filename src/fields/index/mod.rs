@@ -6,7 +6,9 @@
 //! | `ids` | the bytes of an index list: runs and differences |
 //! | `given` | the indices that the program gives |
 //! | `bits`, `positions` | where each index stands in the list of a rank |
+//! | `set`, `sorted` | indices that ascend, as they are sent and compared, and how lists in any order become such |
 //! | `places` | the places of elements in a file and in memory, and their copies |
+//! | `told` | the order of elements that do not ascend in a file |
 //! | `bags` | elements without a number, of which each rank gets a share |
 //! | `cells` | who has an index, and who needs it: each rank looks after one range of the whole |
 //! | `cover` | whether the lists of all ranks have each index once |
@@ -19,8 +21,14 @@ mod given;
 pub mod ids;
 pub mod places;
 pub mod positions;
+pub mod set;
+pub mod sorted;
+pub mod told;
 
 pub use given::{Given, Indices};
 
 /// The most elements of a whole.
 pub const MOST: u64 = 1 << 60;
+
+#[cfg(test)]
+mod set_tests;

@@ -1,11 +1,135 @@
-//! The places of elements, in a file or in memory, as numbers that count elements. They are kept as index lists are,
-//! and read once for each field, from a cursor on.
+//! The places of elements, in a file or in memory, as numbers that count elements. They are kept as sets if they ascend,
+//! or as index lists are, and read once for each field, from one place on.
 
-use super::ids::{Cursor, Encoder, Ids, Run, Runs};
-use super::positions::Positions;
+use super::ids::{Cursor, Ids, Run, Runs};
+use super::set::{SetRuns, WINDOW, WORDS, Windows, Words};
 use crate::fields::messages::wrong_message;
 use crate::{Error, Result};
 use std::ops::Range;
+
+/// Places, in the order of the elements that are sent.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Places {
+    pieces: Vec<Piece>,
+    /// Number of places.
+    pub count: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Piece {
+    /// The bytes of sets, each of which begins after the one before.
+    Ascending(Vec<u8>),
+    Listed(Ids),
+}
+
+/// Where the next place is.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Next {
+    piece: usize,
+    /// Of a set: the byte of the next window, and the place up to which those of this window are used.
+    window: usize,
+    place: u64,
+    /// Of a list.
+    listed: Cursor,
+}
+
+impl Places {
+    /// Adds places that ascend, after all before if those ascend, too: a set of `count`.
+    pub fn add_set(&mut self, set: Vec<u8>, count: u64) {
+        self.count += count;
+        match self.pieces.last_mut() {
+            Some(Piece::Ascending(bytes)) => bytes.extend_from_slice(&set),
+            _ => self.pieces.push(Piece::Ascending(set)),
+        }
+    }
+
+    /// Adds places in any order.
+    pub fn add_list(&mut self, ids: Ids) {
+        self.count += ids.count;
+        self.pieces.push(Piece::Listed(ids));
+    }
+
+    /// Returns memory that is not needed when all places are there.
+    pub fn shrink(&mut self) {
+        for piece in &mut self.pieces {
+            match piece {
+                Piece::Ascending(bytes) => bytes.shrink_to_fit(),
+                Piece::Listed(ids) => ids.bytes.shrink_to_fit(),
+            }
+        }
+    }
+
+    /// The places as runs, if they ascend.
+    pub fn runs(&self) -> SetRuns<'_> {
+        match self.pieces.first() {
+            Some(Piece::Ascending(bytes)) => SetRuns::new(bytes),
+            _ => SetRuns::new(&[]),
+        }
+    }
+
+    /// Visits the places from `next` on, as bits from a place on, or as runs. The visitors tell which bits they have not
+    /// used, or how many of the run they have; if not all, that ends it.
+    #[inline]
+    fn visit<V: Visit>(&self, next: &mut Next, visit: &mut V) -> Result<()> {
+        while let Some(piece) = self.pieces.get(next.piece) {
+            let all = match piece {
+                Piece::Ascending(bytes) => visit_set(bytes, next, visit)?,
+                Piece::Listed(ids) => {
+                    let mut runs = Runs::from(&ids.bytes, u64::MAX, next.listed);
+                    let mut all = true;
+                    runs.each(|run| {
+                        let used = visit.run(run)?;
+                        all &= used == run.count;
+                        Ok(used)
+                    })?;
+                    next.listed = runs.cursor();
+                    all
+                }
+            };
+            if !all {
+                break;
+            }
+            *next = Next {
+                piece: next.piece + 1,
+                ..Next::default()
+            };
+        }
+        Ok(())
+    }
+}
+
+trait Visit {
+    /// Gets the places from `base` on that have a bit, of which there is one; those that are left over.
+    fn bits(&mut self, base: u64, bits: u64) -> Result<u64>;
+
+    /// Gets a run of places; the number of those that were used.
+    fn run(&mut self, run: Run) -> Result<u64>;
+}
+
+#[inline]
+fn visit_set<V: Visit>(bytes: &[u8], next: &mut Next, visit: &mut V) -> Result<bool> {
+    let mut windows = Windows::new(bytes, next.window);
+    let mut words: Words = [0; WORDS];
+    while let Some(number) = windows.peek()? {
+        next.window = windows.place();
+        windows.read(&mut words)?;
+        let used = next.place.saturating_sub(number * WINDOW).min(WINDOW);
+        let mut base = number * WINDOW;
+        for (at, word) in words.iter().enumerate() {
+            let used = used.saturating_sub(64 * at as u64).min(64);
+            let word = word & u64::MAX.checked_shl(used as u32).unwrap_or(0);
+            if word != 0 {
+                let left = visit.bits(base, word)?;
+                if left != 0 {
+                    next.place = base + u64::from(left.trailing_zeros());
+                    return Ok(false);
+                }
+            }
+            base += 64;
+        }
+    }
+    Ok(true)
+}
 
 /// Adds the elements at `places` to `out`, from `next` on. `bytes` are the elements in the range `from`, `unit` bytes
 /// each, and the places ascend.
@@ -13,55 +137,101 @@ use std::ops::Range;
 /// # Errors
 /// A place before the range is left over.
 pub fn copy_out(
-    places: &Ids,
-    next: &mut Cursor,
+    places: &Places,
+    next: &mut Next,
     from: Range<u64>,
     (bytes, unit): (&[u8], usize),
     out: &mut Vec<u8>,
 ) -> Result<()> {
-    let mut runs = Runs::from(&places.bytes, u64::MAX, *next);
-    let each = Out { from, bytes, unit };
     match unit {
-        4 => each.copy::<4>(&mut runs, out),
-        8 => each.copy::<8>(&mut runs, out),
-        16 => each.copy::<16>(&mut runs, out),
-        24 => each.copy::<24>(&mut runs, out),
-        32 => each.copy::<32>(&mut runs, out),
-        _ => each.copy::<0>(&mut runs, out),
-    }?;
-    *next = runs.cursor();
-    Ok(())
+        4 => places.visit(next, &mut Out::<4>::new(from, bytes, unit, out)),
+        8 => places.visit(next, &mut Out::<8>::new(from, bytes, unit, out)),
+        16 => places.visit(next, &mut Out::<16>::new(from, bytes, unit, out)),
+        24 => places.visit(next, &mut Out::<24>::new(from, bytes, unit, out)),
+        32 => places.visit(next, &mut Out::<32>::new(from, bytes, unit, out)),
+        _ => places.visit(next, &mut Out::<0>::new(from, bytes, unit, out)),
+    }
 }
 
-struct Out<'a> {
+/// `N` is the size of an element, or 0 for any size.
+struct Out<'a, const N: usize> {
     from: Range<u64>,
     bytes: &'a [u8],
     unit: usize,
+    out: &'a mut Vec<u8>,
 }
 
-impl Out<'_> {
-    /// `N` is the size of an element, or 0 for any size.
-    fn copy<const N: usize>(&self, runs: &mut Runs<'_>, out: &mut Vec<u8>) -> Result<()> {
-        let wrong = || wrong_message("it asks for a place that is not in the file");
-        runs.each(|run| {
-            if run.first >= self.from.end {
-                return Ok(0);
-            }
-            let count = run.count.min(self.from.end - run.first);
-            let begin = run.first.checked_sub(self.from.start).ok_or_else(wrong)?;
-            let begin = begin as usize * self.unit;
-            let from = self.bytes.get(begin..).ok_or_else(wrong)?;
-            if N > 0 && count <= SHORT {
-                let (elements, _) = from.as_chunks::<N>();
-                let elements = elements.get(..count as usize).ok_or_else(wrong)?;
-                elements.iter().for_each(|one| out.extend_from_slice(one));
-            } else {
-                let all = from.get(..count as usize * self.unit);
-                out.extend_from_slice(all.ok_or_else(wrong)?);
-            }
-            Ok(count)
-        })
+impl<'a, const N: usize> Out<'a, N> {
+    fn new(from: Range<u64>, bytes: &'a [u8], unit: usize, out: &'a mut Vec<u8>) -> Self {
+        Out {
+            from,
+            bytes,
+            unit,
+            out,
+        }
     }
+
+    #[inline]
+    fn few(&mut self, elements: &[[u8; N]], mut bits: u64) -> Result<()> {
+        // One call for all of them takes less than one for each.
+        let (mut packed, mut count) = ([[0; N]; 64], 0);
+        while bits != 0 {
+            let element = elements.get(bits.trailing_zeros() as usize);
+            if let Some(place) = packed.get_mut(count) {
+                *place = *element.ok_or_else(not_in_file)?;
+            }
+            bits &= bits - 1;
+            count += 1;
+        }
+        let packed = packed.get(..count).unwrap_or_default();
+        self.out.extend_from_slice(packed.as_flattened());
+        Ok(())
+    }
+}
+
+impl<const N: usize> Visit for Out<'_, N> {
+    #[inline]
+    fn bits(&mut self, base: u64, bits: u64) -> Result<u64> {
+        let here = self.from.end.saturating_sub(base).min(64) as u32;
+        let later = bits & u64::MAX.checked_shl(here).unwrap_or(0);
+        let mut now = bits ^ later;
+        if now == 0 {
+            return Ok(later);
+        }
+        if N > 0 && now != u64::MAX && base >= self.from.start {
+            let begin = (base - self.from.start) as usize * N;
+            let elements = self.bytes.get(begin..).ok_or_else(not_in_file)?;
+            self.few(elements.as_chunks().0, now)?;
+            return Ok(later);
+        }
+        while now != 0 {
+            let from = now.trailing_zeros();
+            let count = (now >> from).trailing_ones();
+            now &= u64::MAX.checked_shl(from + count).unwrap_or(0);
+            self.run(Run {
+                first: base + u64::from(from),
+                count: count.into(),
+            })?;
+        }
+        Ok(later)
+    }
+
+    fn run(&mut self, run: Run) -> Result<u64> {
+        if run.first >= self.from.end {
+            return Ok(0);
+        }
+        let count = run.count.min(self.from.end - run.first);
+        let begin = run.first.checked_sub(self.from.start);
+        let begin = begin.ok_or_else(not_in_file)? as usize * self.unit;
+        let all = self.bytes.get(begin..begin + count as usize * self.unit);
+        self.out.extend_from_slice(all.ok_or_else(not_in_file)?);
+        Ok(count)
+    }
+}
+
+#[cold]
+pub(super) fn not_in_file() -> Error {
+    wrong_message("it asks for a place that is not in the file")
 }
 
 /// Elements that are copied one by one, since a call for all of them takes longer.
@@ -72,60 +242,102 @@ const SHORT: u64 = 4;
 /// # Errors
 /// There are more elements than places, or a place is not in the memory.
 pub fn copy_in(
-    places: &Ids,
-    next: &mut Cursor,
+    places: &Places,
+    next: &mut Next,
     (bytes, unit): (&[u8], usize),
     memory: &mut [u8],
 ) -> Result<()> {
-    let mut runs = Runs::from(&places.bytes, u64::MAX, *next);
     match unit {
-        4 => put_all::<4>(&mut runs, bytes, unit, memory),
-        8 => put_all::<8>(&mut runs, bytes, unit, memory),
-        16 => put_all::<16>(&mut runs, bytes, unit, memory),
-        24 => put_all::<24>(&mut runs, bytes, unit, memory),
-        32 => put_all::<32>(&mut runs, bytes, unit, memory),
-        _ => put_all::<0>(&mut runs, bytes, unit, memory),
-    }?;
-    *next = runs.cursor();
-    Ok(())
+        4 => put_all::<4>(places, next, bytes, unit, memory),
+        8 => put_all::<8>(places, next, bytes, unit, memory),
+        16 => put_all::<16>(places, next, bytes, unit, memory),
+        24 => put_all::<24>(places, next, bytes, unit, memory),
+        32 => put_all::<32>(places, next, bytes, unit, memory),
+        _ => put_all::<0>(places, next, bytes, unit, memory),
+    }
 }
 
-/// `N` is `unit`, or 0 for any.
 fn put_all<const N: usize>(
-    runs: &mut Runs<'_>,
-    mut left: &[u8],
+    places: &Places,
+    next: &mut Next,
+    left: &[u8],
     unit: usize,
     memory: &mut [u8],
 ) -> Result<()> {
-    let mut count = (left.len() / unit.max(1)) as u64;
-    runs.each(|run| {
-        let now = run.count.min(count);
-        count -= now;
-        if N > 0 && now <= SHORT {
-            let (places, _) = memory.as_chunks_mut::<N>();
-            for at in run.first..run.first + now {
-                let place = places.get_mut(at as usize).ok_or_else(no_place)?;
-                let (one, rest) = left.split_first_chunk::<N>().ok_or_else(no_place)?;
-                *place = *one;
-                left = rest;
-            }
-        } else {
-            let place = (run.first as usize)
-                .checked_mul(unit)
-                .ok_or_else(no_place)?;
-            let length = now as usize * unit;
-            let place = memory
-                .get_mut(place..)
-                .and_then(|place| place.get_mut(..length));
-            let (bytes, rest) = left.split_at_checked(length).ok_or_else(no_place)?;
-            place.ok_or_else(no_place)?.copy_from_slice(bytes);
-            left = rest;
-        }
-        Ok(now)
-    })?;
-    match left {
+    let mut all = In::<N> { left, unit, memory };
+    places.visit(next, &mut all)?;
+    match all.left {
         [] => Ok(()),
         _ => Err(no_place()),
+    }
+}
+
+/// `N` is `unit`, or 0 for any.
+struct In<'a, const N: usize> {
+    left: &'a [u8],
+    unit: usize,
+    memory: &'a mut [u8],
+}
+
+impl<const N: usize> Visit for In<'_, N> {
+    #[inline]
+    fn bits(&mut self, base: u64, mut bits: u64) -> Result<u64> {
+        if N > 0 && bits != u64::MAX {
+            let memory = (base as usize)
+                .checked_mul(N)
+                .and_then(|begin| self.memory.get_mut(begin..));
+            let (places, _) = memory.ok_or_else(no_place)?.as_chunks_mut::<N>();
+            let (elements, _) = self.left.as_chunks::<N>();
+            let (mut elements, before) = (elements.iter(), elements.len());
+            while bits != 0
+                && let Some(element) = elements.next()
+            {
+                let place = places.get_mut(bits.trailing_zeros() as usize);
+                *place.ok_or_else(no_place)? = *element;
+                bits &= bits - 1;
+            }
+            let used = (before - elements.len()) * N;
+            self.left = self.left.get(used..).unwrap_or_default();
+            return Ok(bits);
+        }
+        while bits != 0 {
+            let from = bits.trailing_zeros();
+            let count = (bits >> from).trailing_ones();
+            let used = self.run(Run {
+                first: base + u64::from(from),
+                count: count.into(),
+            })?;
+            bits &= u64::MAX.checked_shl(from + used as u32).unwrap_or(0);
+            if used < count.into() {
+                break;
+            }
+        }
+        Ok(bits)
+    }
+
+    #[inline]
+    fn run(&mut self, run: Run) -> Result<u64> {
+        let now = run.count.min((self.left.len() / self.unit.max(1)) as u64);
+        if N > 0 && now <= SHORT {
+            let (places, _) = self.memory.as_chunks_mut::<N>();
+            for at in run.first..run.first + now {
+                let place = places.get_mut(at as usize).ok_or_else(no_place)?;
+                let (one, rest) = self.left.split_first_chunk::<N>().ok_or_else(no_place)?;
+                *place = *one;
+                self.left = rest;
+            }
+            return Ok(now);
+        }
+        let place = (run.first as usize)
+            .checked_mul(self.unit)
+            .ok_or_else(no_place)?;
+        let length = now as usize * self.unit;
+        let memory = self.memory.get_mut(place..);
+        let place = memory.and_then(|place| place.get_mut(..length));
+        let (bytes, rest) = self.left.split_at_checked(length).ok_or_else(no_place)?;
+        place.ok_or_else(no_place)?.copy_from_slice(bytes);
+        self.left = rest;
+        Ok(now)
     }
 }
 
@@ -140,171 +352,138 @@ fn no_place() -> Error {
 /// # Errors
 /// There are more elements than places; or those of `put`.
 pub fn each_place(
-    places: &Ids,
-    next: &mut Cursor,
-    (bytes, unit): (&[u8], usize),
-    mut put: impl FnMut(u64, &[u8]) -> Result<()>,
+    places: &Places,
+    next: &mut Next,
+    (left, unit): (&[u8], usize),
+    put: impl FnMut(u64, &[u8]) -> Result<()>,
 ) -> Result<()> {
-    let mut runs = Runs::from(&places.bytes, u64::MAX, *next);
-    let mut left = bytes;
-    runs.each(|run| {
-        let count = run.count.min((left.len() / unit.max(1)) as u64);
-        let all = left.split_at_checked(count as usize * unit);
-        let (now, rest) = all.ok_or_else(no_place)?;
-        if count > 0 {
-            put(run.first, now)?;
-            left = rest;
-        }
-        Ok(count)
-    })?;
-    *next = runs.cursor();
-    match left {
+    let mut all = Each { left, unit, put };
+    places.visit(next, &mut all)?;
+    match all.left {
         [] => Ok(()),
         _ => Err(no_place()),
     }
 }
 
-/// Some of the indices in a file, one after the other.
-pub struct Section {
-    /// The place after the last one.
-    end: u64,
-    /// The runs of indices, each with its place.
-    runs: Vec<(u64, Run)>,
+struct Each<'a, P> {
+    left: &'a [u8],
+    unit: usize,
+    put: P,
 }
 
-impl Section {
-    /// The indices of about `length` bytes of a list, from `next` on; the first one has the place `at`, and `at`
-    /// becomes the place after the last one.
-    ///
-    /// # Errors
-    /// The list is damaged.
-    pub fn of(
-        ids: &Ids,
-        whole: u64,
-        next: &mut Cursor,
-        at: &mut u64,
-        length: usize,
-    ) -> Result<Self> {
-        let mut left = Runs::from(&ids.bytes, whole, *next);
-        let (mut runs, from) = (Vec::new(), left.cursor().bytes());
-        while left.cursor().bytes() < from.saturating_add(length)
-            && let Some(run) = left.take_most(u64::MAX)?
-        {
-            runs.push((*at, run));
-            *at += run.count;
-        }
-        *next = left.cursor();
-        Ok(Section { end: *at, runs })
-    }
-
-    /// The indices at those of the places that are in this section, from `next` on. The places ascend.
-    ///
-    /// # Errors
-    /// A place is not in the file.
-    pub fn indices(&self, places: &Ids, next: &mut Cursor) -> Result<Ids> {
-        let mut left = Runs::from(&places.bytes, u64::MAX, *next);
-        let (mut indices, mut runs) = (Encoder::default(), &self.runs[..]);
-        while let Some(run) = left.take_below(self.end)? {
-            let mut at = run.first;
-            while at < run.end() {
-                let before = |(from, ids): &(u64, Run)| from + ids.count <= at;
-                // The next ones are near, unless few places are asked for.
-                let near = runs.iter().take(NEAR).take_while(|run| before(run)).count();
-                let skipped = match near {
-                    NEAR => runs.partition_point(before),
-                    near => near,
-                };
-                runs = runs.get(skipped..).unwrap_or_default();
-                let Some((from, ids)) = runs.first().filter(|(from, _)| *from <= at) else {
-                    return Err(wrong_message("it asks for a place that is not in the file"));
-                };
-                let count = run.end().min(from + ids.count) - at;
-                let first = ids.first + (at - from);
-                indices.add(Run { first, count });
-                at += count;
+impl<P: FnMut(u64, &[u8]) -> Result<()>> Visit for Each<'_, P> {
+    fn bits(&mut self, base: u64, mut bits: u64) -> Result<u64> {
+        while bits != 0 {
+            let from = bits.trailing_zeros();
+            let count = (bits >> from).trailing_ones();
+            let used = self.run(Run {
+                first: base + u64::from(from),
+                count: count.into(),
+            })?;
+            bits &= u64::MAX.checked_shl(from + used as u32).unwrap_or(0);
+            if used < count.into() {
+                break;
             }
         }
-        *next = left.cursor();
-        Ok(indices.finish())
+        Ok(bits)
     }
-}
 
-/// Runs that are looked at one by one.
-const NEAR: usize = 64;
-
-/// Adds the positions in this rank's memory of the indices of a message to `places`. Their number.
-///
-/// # Errors
-/// The message is damaged, or this rank's list does not have an index.
-pub fn add_places(positions: &Positions, mut runs: Runs<'_>, places: &mut Encoder) -> Result<u64> {
-    let mut added = 0;
-    runs.each(|run| {
-        let all = positions.each(run, |first, count| {
-            places.add(Run { first, count });
-            Ok(())
-        })?;
-        if !all {
-            return Err(wrong_message(
-                "it has an index that is not in this rank's list",
-            ));
+    fn run(&mut self, run: Run) -> Result<u64> {
+        let count = run.count.min((self.left.len() / self.unit.max(1)) as u64);
+        let all = self.left.split_at_checked(count as usize * self.unit);
+        let (now, rest) = all.ok_or_else(no_place)?;
+        if count > 0 {
+            (self.put)(run.first, now)?;
+            self.left = rest;
         }
-        added += run.count;
-        Ok(run.count)
-    })?;
-    Ok(added)
+        Ok(count)
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Section, add_places, copy_in, copy_out, each_place};
-    use crate::fields::index::ids::{Cursor, Encoder, Ids, Run};
-    use crate::fields::index::positions::Positions;
+    use super::{Next, Places, copy_in, copy_out, each_place};
+    use crate::fields::index::ids::{Encoder, Run};
+    use crate::fields::index::set::{Builder, WINDOW};
 
-    fn ids(list: &[u64]) -> Ids {
-        let mut encoder = Encoder::default();
+    fn listed(list: &[u64]) -> Places {
+        let (mut encoder, mut places) = (Encoder::default(), Places::default());
         for first in list {
             encoder.add(Run {
                 first: *first,
                 count: 1,
             });
         }
-        encoder.finish()
+        places.add_list(encoder.finish());
+        places
     }
 
-    const PLACES: [u64; 7] = [1, 2, 3, 6, 9, 10, 14];
+    /// Places that ascend, as several sets.
+    fn ascending(list: &[u64]) -> Places {
+        let mut places = Places::default();
+        for part in list.chunks(list.len().div_ceil(3).max(1)) {
+            let mut builder = Builder::default();
+            part.iter().for_each(|at| builder.add_bits(*at, 1));
+            let set = builder.finish();
+            places.add_set(set.bytes, set.count);
+        }
+        places
+    }
+
+    /// Few places, and many: some of them follow each other, also over the ends of words and windows.
+    fn lists() -> [Vec<u64>; 3] {
+        let many = (0..WINDOW + 500).filter(|at| at / 70 % 2 == 0 || at * at % 7 == 1);
+        let all = 3..WINDOW + 200;
+        [vec![1, 2, 3, 6, 9, 10, 14], many.collect(), all.collect()]
+    }
 
     #[test]
     fn elements_of_any_size_are_copied_in_pieces() {
-        for unit in [1, 2, 3, 4, 8, 12, 16, 24, 32, 40] {
-            let file: Vec<u8> = (0..15 * unit).map(|i| i as u8).collect();
-            let places = ids(&PLACES);
-            let (mut next, mut out) = (Cursor::default(), Vec::new());
-            for from in (0..15).step_by(4) {
-                let to = (from + 4).min(15);
-                let piece = &file[from * unit..to * unit];
-                let range = from as u64..to as u64;
-                copy_out(&places, &mut next, range, (piece, unit), &mut out).unwrap();
-            }
-            let right = PLACES.iter().map(|at| &file[*at as usize * unit..][..unit]);
-            assert_eq!(out, right.collect::<Vec<_>>().concat());
-            // The copied elements go to places in another order.
-            let to = ids(&[5, 4, 0, 1, 2, 3, 6]);
-            for with_gaps in [false, true] {
-                let (mut next, mut memory) = (Cursor::default(), vec![0; 7 * unit]);
-                for piece in out.chunks(2 * unit) {
-                    let done = if with_gaps {
-                        each_place(&to, &mut next, (piece, unit), |at, bytes| {
-                            memory[at as usize * unit..][..bytes.len()].copy_from_slice(bytes);
-                            Ok(())
-                        })
-                    } else {
-                        copy_in(&to, &mut next, (piece, unit), &mut memory)
-                    };
-                    done.unwrap();
+        for (list, unit) in lists().iter().flat_map(|list| {
+            let units = [1, 2, 3, 4, 8, 12, 16, 24, 32, 40];
+            units.map(|unit| (list, unit))
+        }) {
+            let end = list.last().unwrap() + 1;
+            let file: Vec<u8> = (0..end as usize * unit)
+                .map(|i| (i * 7 / 3) as u8)
+                .collect();
+            let steps = if list.len() < 10 { 1..4 } else { 4101..4102 };
+            for (step, places) in
+                steps.flat_map(|step| [(step, listed(list)), (step, ascending(list))])
+            {
+                let (mut next, mut out) = (Next::default(), Vec::new());
+                for from in (0..end).step_by(step) {
+                    let to = (from + step as u64).min(end);
+                    let piece = &file[from as usize * unit..to as usize * unit];
+                    copy_out(&places, &mut next, from..to, (piece, unit), &mut out).unwrap();
                 }
-                let order = [2, 3, 4, 5, 1, 0, 6].iter();
-                let right = order.map(|from| &out[*from * unit..][..unit]);
-                assert_eq!(memory, right.collect::<Vec<_>>().concat());
+                let right = list.iter().map(|at| &file[*at as usize * unit..][..unit]);
+                assert_eq!(out, right.collect::<Vec<_>>().concat());
+                // The copied elements go to places in another order, or to places with gaps.
+                let back: Vec<u64> = (0..list.len() as u64).rev().collect();
+                for (to, order) in [(listed(&back), &back), (ascending(list), list)] {
+                    for with_gaps in [false, true] {
+                        let mut memory = vec![0; end as usize * unit];
+                        let mut next = Next::default();
+                        for piece in out.chunks((2 + step / 3) * unit) {
+                            let done = if with_gaps {
+                                each_place(&to, &mut next, (piece, unit), |at, bytes| {
+                                    memory[at as usize * unit..][..bytes.len()]
+                                        .copy_from_slice(bytes);
+                                    Ok(())
+                                })
+                            } else {
+                                copy_in(&to, &mut next, (piece, unit), &mut memory)
+                            };
+                            done.unwrap();
+                        }
+                        let mut right = vec![0; memory.len()];
+                        for (at, element) in order.iter().zip(out.chunks(unit)) {
+                            right[*at as usize * unit..][..unit].copy_from_slice(element);
+                        }
+                        assert!(memory == right, "{unit} {step}");
+                    }
+                }
             }
         }
     }
@@ -312,70 +491,40 @@ mod tests {
     #[test]
     fn wrong_places_and_elements_are_an_error() {
         let (file, mut out) = ([0; 12], Vec::new());
-        let mut out_of = |list: &[u64], from: std::ops::Range<u64>| {
-            let mut next = Cursor::default();
-            copy_out(&ids(list), &mut next, from, (&file, 4), &mut out)
+        for places in [listed, ascending] {
+            let mut out_of = |list: &[u64], from: std::ops::Range<u64>| {
+                copy_out(
+                    &places(list),
+                    &mut Next::default(),
+                    from,
+                    (&file, 4),
+                    &mut out,
+                )
+            };
+            assert!(out_of(&[3, 5], 3..6).is_ok());
+            assert!(out_of(&[2, 5], 3..6).is_err());
+            assert!(out_of(&[6], 3..7).is_err());
+            assert!(out_of(&[64], 64..65).is_ok());
+            assert!(out_of(&[68], 64..69).is_err());
+        }
+        let put = |places: Places, length: usize| {
+            let mut memory = [0; 12];
+            copy_in(
+                &places,
+                &mut Next::default(),
+                (&file[..length], 4),
+                &mut memory,
+            )
         };
-        assert!(out_of(&[3, 5], 3..6).is_ok());
-        assert!(out_of(&[2, 5], 3..6).is_err());
-        assert!(out_of(&[6], 3..7).is_err());
-        let put = |list: &[u64], length: usize| {
-            let (mut next, mut memory) = (Cursor::default(), [0; 12]);
-            copy_in(&ids(list), &mut next, (&file[..length], 4), &mut memory)
-        };
-        assert!(put(&[2, 0], 8).is_ok());
+        assert!(put(listed(&[2, 0]), 8).is_ok());
+        assert!(put(ascending(&[0, 2]), 8).is_ok());
         for (list, length) in [(&[2][..], 8), (&[3], 4), (&[0, 2], 7), (&[1, 2, 3], 12)] {
-            assert!(put(list, length).is_err(), "{list:?}, {length}");
+            assert!(put(listed(list), length).is_err(), "{list:?}, {length}");
+            assert!(put(ascending(list), length).is_err(), "{list:?}, {length}");
         }
-        let mut next = Cursor::default();
-        let lost = each_place(&ids(&[2]), &mut next, (&file, 4), |_, _| Ok(()));
+        let lost = each_place(&listed(&[2]), &mut Next::default(), (&file, 4), |_, _| {
+            Ok(())
+        });
         assert!(lost.is_err());
-    }
-
-    #[test]
-    fn indices_are_told_section_by_section() {
-        let list: Vec<u64> = (0..100)
-            .map(|at| at * 37 % 101)
-            .chain(200..300)
-            .chain([150])
-            .collect();
-        let file = ids(&list);
-        for places in [
-            vec![],
-            vec![0, 1, 5, 60, 61, 99, 100, 101, 150, 199, 200],
-            (0..201).collect(),
-            vec![200],
-        ] {
-            for length in [1, 7, 1000] {
-                let places = ids(&places);
-                let (mut next, mut at, mut of_places) = Default::default();
-                let mut found = Vec::new();
-                while at < 201 {
-                    let section = Section::of(&file, 300, &mut next, &mut at, length).unwrap();
-                    let indices = section.indices(&places, &mut of_places).unwrap();
-                    let runs = indices.runs(300).map(Result::unwrap);
-                    found.extend(runs.flat_map(|run| run.first..run.end()));
-                }
-                let runs = places.runs(300).map(Result::unwrap);
-                let right = runs.flat_map(|run| run.first..run.end());
-                assert!(right.map(|at| list[at as usize]).eq(found));
-            }
-        }
-        let mut at = 0;
-        let section = Section::of(&file, 300, &mut Cursor::default(), &mut at, 5).unwrap();
-        let beyond = section.indices(&ids(&[250]), &mut Cursor::default());
-        assert_eq!(beyond.unwrap().count, 0);
-    }
-
-    #[test]
-    fn places_are_the_positions_in_this_ranks_list() {
-        let list = ids(&[7, 3, 4, 9]);
-        let positions = Positions::of(&list, 10).unwrap();
-        let mut places = Encoder::default();
-        let added = add_places(&positions, ids(&[9, 3, 4]).runs(10), &mut places);
-        assert_eq!(added, Ok(3));
-        assert_eq!(places.finish(), ids(&[3, 1, 2]));
-        let mut places = Encoder::default();
-        assert!(add_places(&positions, ids(&[8]).runs(10), &mut places).is_err());
     }
 }

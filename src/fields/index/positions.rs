@@ -285,15 +285,18 @@ fn each_of_bits(
     run: Run,
     mut visit: impl FnMut(u64, u64) -> Result<()>,
 ) -> Result<bool> {
-    if bits.follow(run.first, run.count) < run.count {
-        return Ok(false);
-    }
-    let below = bits.below(run.first);
     if run.count == 1 {
+        let Some(below) = bits.rank(run.first) else {
+            return Ok(false);
+        };
         let at = order.get(below as usize).copied();
         visit(at.map_or(below, u64::from), 1)?;
         return Ok(true);
     }
+    if bits.follow(run.first, run.count) < run.count {
+        return Ok(false);
+    }
+    let below = bits.below(run.first);
     if order.is_empty() {
         visit(below, run.count)?;
         return Ok(true);

@@ -60,7 +60,7 @@ fn copied_by_daemons(site: &Site) {
 fn daemons_copy_files_that_stay_mapped() {
     const LAST: i64 = 8;
     let Ok(memory) = tempfile::tempdir_in("/dev/shm") else {
-        println!("skipped: there is no /dev/shm");
+        println!("SKIPPED: there is no /dev/shm");
         return;
     };
     let mut site = Site::at(memory);

@@ -43,7 +43,7 @@ impl Group {
                 }
             }
         }
-        println!("skipped: no group of processes with a limit of memory can be made here");
+        println!("SKIPPED: no group of processes with a limit of memory can be made here");
         None
     }
 
@@ -94,7 +94,7 @@ fn a_limit_of_memory_is_no_matter_until_more_is_needed() {
         "{signal:?}, {told:?}"
     );
     if signal.is_none() && told.iter().all(|line| line.starts_with("complete ")) {
-        println!("skipped: the limit of memory does not hold here");
+        println!("SKIPPED: the limit of memory does not hold here");
     }
     let complete = told
         .iter()
@@ -144,7 +144,7 @@ fn with_small_store(limit: Limit, body: impl Fn(Site) + Sync) {
             || !mount(None, c"/", private, None)
             || !mount(Some(c"tmpfs"), &place, 0, Some(&options))
         {
-            println!("skipped: no tmpfs with {options:?} may be mounted here");
+            println!("SKIPPED: no tmpfs with {options:?} may be mounted here");
             return;
         }
         // Who has this is above quotas.

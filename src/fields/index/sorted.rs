@@ -1,0 +1,155 @@
+//! Lists in any order: their indices as a set, and the places of some of them.
+
+use super::bits::Bits;
+use super::ids::{Encoder, Ids, Run};
+use super::positions::Positions;
+use super::set::{Builder, Set, SetRuns};
+use crate::Result;
+use crate::fields::messages::wrong_message;
+
+/// Bytes of bits that are used for each run of a list at most, rather than to sort the runs.
+const BITS_A_RUN: u64 = 16;
+
+/// The runs of a list, counted.
+struct Size {
+    runs: u64,
+    from: u64,
+    end: u64,
+}
+
+fn size_of(ids: &Ids, whole: u64) -> Result<Size> {
+    let (mut runs, mut from, mut end) = (0, u64::MAX, 0);
+    ids.runs(whole).each(|run| {
+        runs += 1;
+        from = from.min(run.first);
+        end = end.max(run.end());
+        Ok(run.count)
+    })?;
+    let from = from.min(end);
+    Ok(Size { runs, from, end })
+}
+
+/// The indices of a list.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Sorted {
+    /// All of them.
+    pub set: Set,
+    /// The list has one of them twice.
+    pub twice: bool,
+    /// They are so near to each other that a bit for each index of their range takes little.
+    pub dense: bool,
+}
+
+/// The indices of a list, in whatever order.
+///
+/// # Errors
+/// The list is damaged.
+pub fn sorted(ids: &Ids, whole: u64) -> Result<Sorted> {
+    if ids.ascending {
+        let set = Set::of(ids, whole)?;
+        return Ok(Sorted {
+            set,
+            ..Sorted::default()
+        });
+    }
+    let size = size_of(ids, whole)?;
+    let mut builder = Builder::default();
+    let dense = Bits::bytes(size.from, size.end) <= BITS_A_RUN * size.runs;
+    if dense {
+        let (mut bits, mut twice) = (Bits::new(size.from, size.end), false);
+        ids.runs(whole).each(|run| {
+            for id in run.first..run.end() {
+                twice |= !bits.insert(id);
+            }
+            Ok(run.count)
+        })?;
+        bits.words()
+            .for_each(|(at, bits)| builder.add_bits(at, bits));
+        let set = builder.finish();
+        return Ok(Sorted { set, twice, dense });
+    }
+    let mut runs = Vec::with_capacity(size.runs as usize);
+    ids.runs(whole).each(|run| {
+        runs.push(run);
+        Ok(run.count)
+    })?;
+    runs.sort_unstable();
+    let (mut end, mut twice) = (0, false);
+    for run in runs {
+        twice |= run.first < end;
+        let first = run.first.max(end);
+        if first < run.end() {
+            let count = run.end() - first;
+            builder.add(Run { first, count });
+            end = run.end();
+        }
+    }
+    let set = builder.finish();
+    Ok(Sorted { set, twice, dense })
+}
+
+/// The places, in a list in any order, of the indices of a set, which is in `bytes`; ascending. `positions` are those of
+/// the list if they are known.
+///
+/// # Errors
+/// The list does not have an index, or a set is damaged.
+pub fn places_in(
+    ids: &Ids,
+    whole: u64,
+    bytes: &[u8],
+    positions: Option<&Positions>,
+) -> Result<Set> {
+    let not_there = || wrong_message("it asks for an index that is not in the file");
+    let mut builder = Builder::default();
+    let Some(positions) = positions else {
+        let wanted = Bits::of_set(bytes)?;
+        let (mut at, mut found) = (0, 0);
+        ids.runs(whole).each(|run| {
+            for id in run.first..run.end() {
+                if wanted.has(id) {
+                    builder.add_bits(at, 1);
+                    found += 1;
+                }
+                at += 1;
+            }
+            Ok(run.count)
+        })?;
+        if found != wanted.total() {
+            return Err(not_there());
+        }
+        return Ok(builder.finish());
+    };
+    let mut found = Vec::new();
+    for run in SetRuns::new(bytes) {
+        let all = positions.each(run?, |first, count| {
+            found.push(Run { first, count });
+            Ok(())
+        })?;
+        if !all {
+            return Err(not_there());
+        }
+    }
+    found.sort_unstable();
+    found.into_iter().for_each(|run| builder.add(run));
+    Ok(builder.finish())
+}
+
+/// Places in a list that is known by its positions, in the order of the indices of a set.
+///
+/// # Errors
+/// The list does not have an index, or the set is damaged.
+pub fn listed_places(positions: &Positions, bytes: &[u8]) -> Result<Ids> {
+    let mut encoder = Encoder::default();
+    for run in SetRuns::new(bytes) {
+        let all = positions.each(run?, |first, count| {
+            encoder.add(Run { first, count });
+            Ok(())
+        })?;
+        if !all {
+            return Err(wrong_message(
+                "it has an index that is not in this rank's list",
+            ));
+        }
+    }
+    Ok(encoder.finish())
+}

@@ -1,0 +1,446 @@
+//! Finds out, for a restart with other index lists, which rank needs which elements of which file.
+//!
+//! Each rank looks after a range of the whole: it hears which files have the indices of the range and which ranks need
+//! them, and tells both sides. This is done slice by slice of all ranges, so that the memory for it does not grow with
+//! the whole. If the indices of a file do not ascend, its reader tells the receivers their order, too.
+
+use super::finding::{Finding, Found};
+use super::index::cells::{self, Cells, Held, Parcels};
+use super::index::cover::OwnList;
+use super::index::ids::{Cursor, Encoder, Ids, Runs};
+use super::index::places::Places;
+use super::index::positions::{Again, Positions};
+use super::index::set::{Builder, Set, SetRuns};
+use super::index::sorted::listed_places;
+use super::index::told::{Section, add_places};
+use super::messages::wrong_message;
+use super::sources::Sources;
+use super::stored_index::{OfFile, Share};
+use crate::comm::{Communicator, Term, collective};
+use crate::system::size::scaled;
+use crate::{Error, Result};
+use std::collections::BTreeMap;
+
+/// Marks of a part of a request: indices that are needed, indices of a file that ascend there, or in any order.
+const NEED: u64 = 0;
+const ASCENDING: u64 = 1;
+const ANY_ORDER: u64 = 2;
+
+/// Marks of an answer to a rank that needs indices: they come from this file, or one of them is in no file. An answer to
+/// the reader of a file has the rank that needs the indices.
+const COMES: u64 = u64::MAX;
+const MISSING: u64 = u64::MAX - 1;
+
+/// Sets that are sent to the ranks of the ranges at a time: pieces of this size, and their number.
+const PIECE: usize = 1 << 16;
+const PIECES: usize = 64;
+
+/// Bytes of the index lists of files whose indices are told at a time.
+const TOLD: usize = 1 << 19;
+
+/// What is done for one index list.
+#[derive(Default)]
+pub struct List {
+    /// What this rank sends.
+    pub shares: Vec<Share>,
+    /// The places in this rank's memory of the elements that come from each file, in the order in which they come.
+    pub places: BTreeMap<u64, Places>,
+    /// Number of elements that come.
+    pub count: u64,
+    /// Positions of indices that this rank's list has more than once.
+    pub again: Vec<Again>,
+}
+
+/// The list of this rank.
+struct Own {
+    name: String,
+    whole: u64,
+    set: Set,
+    /// The positions of the indices, if the list does not ascend.
+    positions: Option<Positions>,
+}
+
+impl Own {
+    fn of(list: OwnList) -> Result<Self> {
+        let OwnList {
+            name, whole, ids, ..
+        } = list;
+        let (set, positions) = if ids.ascending {
+            (Set::of(&ids, whole)?, None)
+        } else {
+            let positions = Positions::of(&ids, whole)?;
+            drop(ids);
+            let mut builder = Builder::default();
+            positions.sorted().for_each(|run| builder.add(run));
+            (builder.finish(), Some(positions))
+        };
+        Ok(Own {
+            name,
+            whole,
+            set,
+            positions,
+        })
+    }
+
+    /// The positions of the indices, also of a list that ascends.
+    fn positions(&mut self) -> Result<&Positions> {
+        let known = match self.positions.take() {
+            Some(known) => known,
+            None => {
+                let mut encoder = Encoder::default();
+                for run in self.set.runs() {
+                    encoder.add(run?);
+                }
+                Positions::of(&encoder.finish(), self.whole)?
+            }
+        };
+        Ok(self.positions.insert(known))
+    }
+}
+
+/// The files that this rank reads, by the number of the list and the rank that wrote the file.
+type OfFiles = BTreeMap<(usize, u64), OfFile>;
+
+/// Places in memory of elements that come from a file.
+enum Coming {
+    Ascending(Set),
+    Listed(Ids),
+}
+
+/// This rank's part in finding out who needs what.
+struct Planning {
+    own: Vec<Own>,
+    files: OfFiles,
+    /// What comes, of each list: by the rank that wrote the file, and by the first index.
+    coming: Vec<BTreeMap<u64, BTreeMap<u64, Coming>>>,
+    /// The first index that is in no file, with the number of its list.
+    missing: Option<(usize, u64)>,
+}
+
+/// Finds out which rank needs which elements. All ranks have the same lists in the same order. The inner result is that of
+/// this rank alone. Collective; two allreduces, and two exchanges for some MiB of sets. If an index list of a file does
+/// not ascend, an exchange for each half MiB of such lists.
+///
+/// # Errors
+/// The ranks cannot reach each other.
+pub fn plan(
+    comm: &dyn Communicator,
+    sources: &mut Sources,
+    lists: Vec<OwnList>,
+) -> Result<Found<Vec<List>>> {
+    let mut found: Found<()> = Ok(());
+    let (mut own, mut files) = (Vec::new(), OfFiles::new());
+    for (number, list) in lists.into_iter().enumerate() {
+        let list = Own::of(list)?;
+        for writer in sources.held.clone() {
+            match OfFile::read(sources, writer, (&list.name, list.whole)) {
+                Ok(file) => drop(files.insert((number, writer), file)),
+                Err(finding) => found = found.and(Err(finding)),
+            }
+        }
+        own.push(list);
+    }
+    let mut planning = Planning {
+        coming: own.iter().map(|_| BTreeMap::new()).collect(),
+        own,
+        files,
+        missing: None,
+    };
+    let bytes = planning.bytes();
+    let slices = bytes.div_ceil(scaled(PIECES) * scaled(PIECE)).max(1) as i64;
+    let [slices] = collective::combine(comm, [Term::Max(slices)])?;
+    for slice in 0..slices.count() {
+        let sliced = planning.slice(comm, (slice, slices.count()))?;
+        found = found.and(sliced.map_err(Finding::from));
+    }
+    if let Some((list, id)) = planning.missing {
+        let name = planning.own.get(list).map_or("", |list| &list.name);
+        let what = format!("index list \"{name}\": no file has the element {id} (from 0)");
+        found = found.and(Err(Error::format(0, what).into()));
+    }
+    let (mut lists, shared) = planning.lists();
+    let found = found.and(shared.map_err(Finding::from));
+    let told = tell(comm, &mut planning, &mut lists, found.is_err())?;
+    let found = found.and(told);
+    for (list, own) in lists.iter_mut().zip(planning.own) {
+        list.places.values_mut().for_each(Places::shrink);
+        list.again = own.positions.map_or_else(Vec::new, Positions::into_again);
+    }
+    Ok(found.map(|()| lists))
+}
+
+impl Planning {
+    /// Bytes of all sets.
+    fn bytes(&self) -> usize {
+        let own = self.own.iter().map(|own| own.set.bytes.len());
+        let files = self.files.values().map(|file| file.set.bytes.len());
+        own.chain(files).sum()
+    }
+
+    /// Finds out who needs what of a slice of each range. Collective.
+    fn slice(&mut self, comm: &dyn Communicator, slice: (u64, u64)) -> Result<Result<()>> {
+        let mut parcels = Parcels::default();
+        for (number, own) in self.own.iter().enumerate() {
+            let cells = Cells::new(own.whole, number, comm.size());
+            cells.cut(&own.set, slice, |to, ids| {
+                parcels.add(to, number, [NEED, 0], ids);
+            })?;
+            for ((_, writer), file) in self.files.range((number, 0)..=(number, u64::MAX)) {
+                let order = match &file.ids {
+                    None => ASCENDING,
+                    Some(_) => ANY_ORDER,
+                };
+                cells.cut(&file.set, slice, |to, ids| {
+                    parcels.add(to, number, [order, *writer], ids);
+                })?;
+            }
+        }
+        let requests = parcels.exchange(comm, self.own.len())?;
+        // The other ranks wait for the answers.
+        let (answers, mut found) = match answers(comm, &self.own, slice, &requests) {
+            Ok(answers) => (answers, Ok(())),
+            Err(error) => (Parcels::default(), Err(error)),
+        };
+        drop(requests);
+        for (_, part) in answers.exchange(comm, self.own.len())? {
+            found = found.and(self.take(part));
+        }
+        Ok(found)
+    }
+
+    /// Takes an answer.
+    fn take(&mut self, part: cells::Part) -> Result<()> {
+        let cells::Part { list, marks, ids } = part;
+        match marks {
+            [id, MISSING] => {
+                let missing = self.missing.get_or_insert((list, id));
+                *missing = (list, id).min(*missing);
+                Ok(())
+            }
+            [writer, COMES] => {
+                let own = self.own.get(list).zip(self.coming.get_mut(list));
+                let first = SetRuns::new(&ids).next().transpose()?;
+                let (Some((own, coming)), Some(first)) = (own, first) else {
+                    return Ok(());
+                };
+                let places = match &own.positions {
+                    Some(positions) => Coming::Listed(listed_places(positions, &ids)?),
+                    None => Coming::Ascending(own.set.places_of(&ids)?.ok_or_else(|| {
+                        wrong_message("it has an index that is not in this rank's list")
+                    })?),
+                };
+                coming
+                    .entry(writer)
+                    .or_default()
+                    .insert(first.first, places);
+                Ok(())
+            }
+            [writer, to] => {
+                let file = self.files.get_mut(&(list, writer));
+                let file = file.ok_or_else(|| {
+                    wrong_message("it asks for a file that this rank does not read")
+                })?;
+                file.need(to as usize, ids)
+            }
+        }
+    }
+
+    /// What is known of each list, but for the order that is told; and whether all needs could be met.
+    fn lists(&mut self) -> (Vec<List>, Result<()>) {
+        let mut lists: Vec<List> = self.own.iter().map(|_| List::default()).collect();
+        let mut found = Ok(());
+        for ((number, writer), file) in &mut self.files {
+            let whole = self.own.get(*number).map_or(0, |own| own.whole);
+            match (file.share(*writer, whole), lists.get_mut(*number)) {
+                (Ok(share), Some(list)) => list.shares.push(share),
+                (Err(error), _) => found = found.and(Err(error)),
+                (_, None) => {}
+            }
+        }
+        for (list, coming) in lists.iter_mut().zip(std::mem::take(&mut self.coming)) {
+            for (writer, pieces) in coming {
+                let places = list.places.entry(writer).or_default();
+                for piece in pieces.into_values() {
+                    match piece {
+                        Coming::Ascending(set) => places.add_set(set.bytes, set.count),
+                        Coming::Listed(ids) => places.add_list(ids),
+                    }
+                }
+                list.count += places.count;
+            }
+        }
+        (lists, found)
+    }
+}
+
+/// The answers of this rank about its ranges: a rank that reads a file hears which ranks need which of its elements,
+/// and a rank that needs indices, from which file they come if they ascend there, or that no file has one.
+fn answers(
+    comm: &dyn Communicator,
+    lists: &[Own],
+    (slice, slices): (u64, u64),
+    requests: &[(usize, cells::Part)],
+) -> Result<Parcels> {
+    let mut parcels = Parcels::default();
+    for (number, list) in lists.iter().enumerate() {
+        let Some(range) = Cells::new(list.whole, number, comm.size()).of_rank(comm.rank()) else {
+            continue;
+        };
+        let range = Cells::slice_of(&range, slice, slices);
+        let of_list = requests.iter().filter(|(_, part)| part.list == number);
+        let (need, have): (Vec<_>, Vec<_>) = of_list.partition(|(_, part)| part.marks[0] == NEED);
+        let mut found: BTreeMap<(usize, usize), Builder> = BTreeMap::new();
+        let held = Held::new(range, have.iter().map(|(_, part)| &part.ids[..]));
+        let missing = held.and_then(|held| {
+            held.matches(
+                need.iter().map(|(_, part)| &part.ids[..]),
+                |has, needs, window, words| {
+                    found
+                        .entry((has, needs))
+                        .or_default()
+                        .add_window(window, words);
+                },
+            )
+        });
+        let missing = missing.map_err(|error| wrong_message(&error.to_string()))?;
+        for ((has, needs), builder) in found {
+            if let (Some((holder, part)), Some((to, _))) = (have.get(has), need.get(needs)) {
+                let [order, writer] = part.marks;
+                let ids = builder.finish().bytes;
+                parcels.add(*holder, number, [writer, *to as u64], &ids);
+                if order == ASCENDING {
+                    parcels.add(*to, number, [writer, COMES], &ids);
+                }
+            }
+        }
+        if let Some((id, needs)) = missing
+            && let Some((to, _)) = need.get(needs)
+        {
+            parcels.add(*to, number, [id, MISSING], &[]);
+        }
+    }
+    Ok(parcels)
+}
+
+/// Tells each rank the indices of the elements that it will get from files in which they do not ascend, in the order in
+/// which they come, and finds out the places of those that this rank will get. `failed` is true if this rank cannot go on;
+/// then no rank tells its indices. The inner result is that of this rank alone. Collective; an allreduce, and an exchange
+/// for each half MiB of such lists.
+fn tell(
+    comm: &dyn Communicator,
+    planning: &mut Planning,
+    lists: &mut [List],
+    failed: bool,
+) -> Result<Found<()>> {
+    let Planning { own, files, .. } = planning;
+    let ids = |number: usize, share: &Share| {
+        let file = files.get(&(number, share.writer));
+        file.and_then(|file| file.ids.as_ref())
+    };
+    let all = lists.iter().enumerate();
+    let all = all.flat_map(|(number, list)| list.shares.iter().map(move |share| (number, share)));
+    let shares: Vec<(usize, &Share, &Ids)> = all
+        .filter_map(|(number, share)| Some((number, share, ids(number, share)?)))
+        .collect();
+    let bytes: usize = shares.iter().map(|(_, _, ids)| ids.bytes.len()).sum();
+    let rounds = bytes.div_ceil(scaled(TOLD)) as i64;
+    let terms = [Term::Max(rounds), Term::any(failed)];
+    let [rounds, failed] = collective::combine(comm, terms)?;
+    if failed.on_any() {
+        return Ok(Ok(()));
+    }
+    let mut found = Ok(());
+    let mut places: Vec<BTreeMap<u64, Encoder>> = own.iter().map(|_| BTreeMap::new()).collect();
+    let mut shares = shares.into_iter();
+    let mut now: Option<Telling<'_>> = None;
+    for _ in 0..rounds.count() {
+        let (mut parcels, mut room) = (Parcels::default(), scaled(TOLD));
+        while room > 0 {
+            if now.as_ref().is_none_or(Telling::is_done) {
+                now = shares.next().map(Telling::of);
+            }
+            let Some(telling) = &mut now else {
+                break;
+            };
+            let whole = own.get(telling.list).map_or(0, |list| list.whole);
+            match telling.add(whole, room, &mut parcels) {
+                Ok(bytes) => room = room.saturating_sub(bytes.max(1)),
+                Err(error) => {
+                    found = found.and(Err(error.into()));
+                    break;
+                }
+            }
+        }
+        for (_, part) in parcels.exchange(comm, own.len())? {
+            let list = own.get_mut(part.list).zip(places.get_mut(part.list));
+            let Some((own, places)) = list else {
+                continue;
+            };
+            let places = places.entry(part.marks[0]).or_default();
+            let added = own.positions().and_then(|positions| {
+                add_places(positions, Runs::new(&part.ids, u64::MAX), places)
+            });
+            if let Err(error) = added {
+                found = found.and(Err(error.into()));
+            }
+        }
+    }
+    for ((list, own), places) in lists.iter_mut().zip(own).zip(places) {
+        for (writer, places) in places {
+            let ids = places.finish();
+            list.count += ids.count;
+            list.places.entry(writer).or_default().add_list(ids);
+        }
+        if list.count != own.set.count {
+            let what = format!(
+                "the files have {} of the {} elements of index list \"{}\"",
+                list.count, own.set.count, own.name
+            );
+            found = found.and(Err(wrong_message(&what).into()));
+        }
+    }
+    Ok(found)
+}
+
+/// What is left to tell about the elements of a file.
+struct Telling<'a> {
+    list: usize,
+    writer: u64,
+    ids: &'a Ids,
+    /// The next index of the file, and its place.
+    next: Cursor,
+    at: u64,
+    /// The next places for each rank.
+    to: Vec<(usize, SetRuns<'a>)>,
+}
+
+impl<'a> Telling<'a> {
+    fn of((list, share, ids): (usize, &'a Share, &'a Ids)) -> Self {
+        let to = share.to.iter();
+        Telling {
+            list,
+            writer: share.writer,
+            ids,
+            next: Cursor::default(),
+            at: 0,
+            to: to.map(|(rank, places)| (*rank, places.runs())).collect(),
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        self.at >= self.ids.count
+    }
+
+    /// Adds what the next bytes of the list have for other ranks. Number of these bytes.
+    fn add(&mut self, whole: u64, length: usize, parcels: &mut Parcels) -> Result<usize> {
+        let before = self.next.bytes();
+        let section = Section::of(self.ids, whole, &mut self.next, &mut self.at, length)?;
+        for (to, places) in &mut self.to {
+            let indices = section.indices(places)?;
+            if indices.count > 0 {
+                parcels.add(*to, self.list, [self.writer, 0], &indices.bytes);
+            }
+        }
+        Ok(self.next.bytes() - before)
+    }
+}
