@@ -93,7 +93,7 @@ fn files_that_are_written_over_stay_mapped_as_long_as_they_are_in_the_cache() {
         .set("SCR_FLUSH", "0");
     let is_tmpfs = site.node("n0").starts_with("/dev/shm");
     if !is_tmpfs || !cfg!(target_arch = "x86_64") {
-        println!("skipped: files are mapped on tmpfs and x86-64 only");
+        println!("SKIPPED: files are mapped on tmpfs and x86-64 only");
         return;
     }
     let counts = [300_000, 280_000, 300_000, 310_000, 250_000, 320_000];
@@ -130,7 +130,7 @@ fn redundancy_files_stay_mapped_and_protect() {
             .set("SCR_COPY_TYPE", scheme)
             .set("SCR_FLUSH", "0");
         if !site.node("n0").starts_with("/dev/shm") || !cfg!(target_arch = "x86_64") {
-            println!("skipped: files are mapped on tmpfs and x86-64 only");
+            println!("SKIPPED: files are mapped on tmpfs and x86-64 only");
             return;
         }
         let of_scheme = format!(".{}", scheme.to_lowercase());

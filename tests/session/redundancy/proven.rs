@@ -101,7 +101,7 @@ fn redundancy_of_files_stays_mapped_and_protects() {
         let mut site = site(scheme);
         let faults = faulty(&mut site);
         if !site.node("n0").starts_with("/dev/shm") || !cfg!(target_arch = "x86_64") {
-            println!("skipped: files are mapped on tmpfs and x86-64 only");
+            println!("SKIPPED: files are mapped on tmpfs and x86-64 only");
             return;
         }
         site.run(&nodes(3), |rank| {
