@@ -67,7 +67,7 @@ impl Cluster {
         Cluster::new_in(&std::env::temp_dir(), sizes, piece)
     }
 
-    /// The same, below `dir`.
+    /// Writes the files of [`new`](Self::new) below `dir`.
     pub fn new_in(dir: &Path, sizes: Vec<Vec<usize>>, piece: usize) -> Self {
         let cluster = Cluster {
             dir: tempfile::tempdir_in(dir).unwrap(),
