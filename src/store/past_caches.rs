@@ -18,7 +18,8 @@ pub fn copy_past_caches(to: &mut [u8], from: &[u8]) {
         // SAFETY: all of the source can be read, and the target can be written and is aligned. Every x86-64 has SSE2.
         unsafe { _mm_stream_si128(target, _mm_loadu_si128(source.as_ptr().cast())) };
     }
-    // SAFETY: every x86-64 has SSE. Whoever is told of the copy sees it.
+    // The copy is visible to a thread that hears of it later.
+    // SAFETY: every x86-64 has SSE.
     unsafe { _mm_sfence() };
 }
 

@@ -106,6 +106,24 @@ trait Visit {
     fn run(&mut self, run: Run) -> Result<u64>;
 }
 
+/// Gives the places from `base` on that have a bit to the visitor as runs; those that are left over.
+#[inline]
+fn as_runs(visit: &mut impl Visit, base: u64, mut bits: u64) -> Result<u64> {
+    while bits != 0 {
+        let from = bits.trailing_zeros();
+        let count = (bits >> from).trailing_ones();
+        let used = visit.run(Run {
+            first: base + u64::from(from),
+            count: count.into(),
+        })?;
+        bits &= u64::MAX.checked_shl(from + used as u32).unwrap_or(0);
+        if used < count.into() {
+            break;
+        }
+    }
+    Ok(bits)
+}
+
 #[inline]
 fn visit_set<V: Visit>(bytes: &[u8], next: &mut Next, visit: &mut V) -> Result<bool> {
     let mut windows = Windows::new(bytes, next.window);
@@ -194,7 +212,7 @@ impl<const N: usize> Visit for Out<'_, N> {
     fn bits(&mut self, base: u64, bits: u64) -> Result<u64> {
         let here = self.from.end.saturating_sub(base).min(64) as u32;
         let later = bits & u64::MAX.checked_shl(here).unwrap_or(0);
-        let mut now = bits ^ later;
+        let now = bits ^ later;
         if now == 0 {
             return Ok(later);
         }
@@ -204,15 +222,7 @@ impl<const N: usize> Visit for Out<'_, N> {
             self.few(elements.as_chunks().0, now)?;
             return Ok(later);
         }
-        while now != 0 {
-            let from = now.trailing_zeros();
-            let count = (now >> from).trailing_ones();
-            now &= u64::MAX.checked_shl(from + count).unwrap_or(0);
-            self.run(Run {
-                first: base + u64::from(from),
-                count: count.into(),
-            })?;
-        }
+        as_runs(self, base, now)?;
         Ok(later)
     }
 
@@ -300,19 +310,7 @@ impl<const N: usize> Visit for In<'_, N> {
             self.left = self.left.get(used..).unwrap_or_default();
             return Ok(bits);
         }
-        while bits != 0 {
-            let from = bits.trailing_zeros();
-            let count = (bits >> from).trailing_ones();
-            let used = self.run(Run {
-                first: base + u64::from(from),
-                count: count.into(),
-            })?;
-            bits &= u64::MAX.checked_shl(from + used as u32).unwrap_or(0);
-            if used < count.into() {
-                break;
-            }
-        }
-        Ok(bits)
+        as_runs(self, base, bits)
     }
 
     #[inline]
@@ -372,20 +370,8 @@ struct Each<'a, P> {
 }
 
 impl<P: FnMut(u64, &[u8]) -> Result<()>> Visit for Each<'_, P> {
-    fn bits(&mut self, base: u64, mut bits: u64) -> Result<u64> {
-        while bits != 0 {
-            let from = bits.trailing_zeros();
-            let count = (bits >> from).trailing_ones();
-            let used = self.run(Run {
-                first: base + u64::from(from),
-                count: count.into(),
-            })?;
-            bits &= u64::MAX.checked_shl(from + used as u32).unwrap_or(0);
-            if used < count.into() {
-                break;
-            }
-        }
-        Ok(bits)
+    fn bits(&mut self, base: u64, bits: u64) -> Result<u64> {
+        as_runs(self, base, bits)
     }
 
     fn run(&mut self, run: Run) -> Result<u64> {

@@ -44,8 +44,8 @@ fn write(rank: &mut Rank, step: i64, count: usize) -> scr::Result<()> {
     })
 }
 
-/// The step of the checkpoint that is restored, after a look at all its bytes. 0 if there is none. Any number of ranks may
-/// have written it.
+/// Restores a checkpoint that any number of ranks has written, and compares all its bytes. Returns its step, or 0 without a
+/// checkpoint.
 fn read(rank: &mut Rank) -> scr::Result<i64> {
     let (me, size) = (rank.rank, rank.session.comm().size());
     let (mut step, mut data, mut begin) = ([0i64], Vec::new(), 0);
