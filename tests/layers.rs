@@ -48,6 +48,7 @@ const LAYERS: &str = "
     job: error text system
     comm: format error messages
     format: store error messages text system
+    device: error
     store: error messages system
     events: text version system
     error: messages text system
