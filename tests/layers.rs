@@ -34,7 +34,7 @@ const LAYERS: &str = "
     hostlist: job error text
     variables: format error
     tally: store error system
-    fields: session comm format store error events system
+    fields: session comm format device store error events system
     session: daemon scavenge policy prefix transfer cache redundancy log config job comm format store events error messages text system
     daemon: prefix transfer cache job format store error messages text system
     scavenge: prefix transfer cache redundancy format store error text system

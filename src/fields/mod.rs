@@ -6,6 +6,7 @@
 //! | `list`, `list_index` | the handle that the routine gets |
 //! | `entry`, `kind` | what one call says of a field, and what is wrong with it |
 //! | `memory`, `walk` | the memory of a field, and its elements in the order of files |
+//! | `remote` | memory that the processor does not reach: its elements as rectangles, and whether they are in it |
 //! | `index` | fields of unstructured codes: elements by their number in the whole |
 //! | `region` | boxes in a whole: where they meet, holes, overlaps, cells |
 //! | `file`, `write`, `sources` | the file of a rank: format, writer, reader |
@@ -41,6 +42,7 @@ mod messages;
 mod plan_index;
 mod reader;
 pub mod region;
+pub mod remote;
 mod restore;
 mod shares;
 pub mod sources;
@@ -57,6 +59,7 @@ pub use keyed::{Key, Owner};
 pub use kind::{Class, Kind};
 pub use list::{List, Pass, StoredField};
 pub use memory::{Element, Memory, Slice};
+pub use remote::RemoteMemory;
 pub use restore::restore;
 
 #[cfg(test)]
