@@ -67,6 +67,12 @@ impl Writer {
         }
     }
 
+    /// Lets so many threads take the checksums of what a device copies. One alone does not keep up with its bus, while what
+    /// comes from the processor's memory is written more slowly than one takes them.
+    pub fn use_threads(&mut self, threads: usize) {
+        self.threads = threads;
+    }
+
     /// Offset in the file of the next byte.
     fn end(&self) -> u64 {
         self.begin + self.buffer.len() as u64
