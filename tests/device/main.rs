@@ -9,6 +9,7 @@ mod fields;
 #[allow(dead_code)] // The programs `session` and `cli` use all of it.
 #[path = "../site/fields.rs"]
 mod fields_on_ranks;
+mod hip;
 mod places;
 #[allow(dead_code)] // As above.
 #[path = "../site/mod.rs"]
