@@ -10,6 +10,7 @@ mod fields;
 #[path = "../site/fields.rs"]
 mod fields_on_ranks;
 mod hip;
+mod offload;
 mod places;
 #[allow(dead_code)] // As above.
 #[path = "../site/mod.rs"]
