@@ -6,7 +6,7 @@
 //! | `list`, `list_index` | the handle that the routine gets |
 //! | `entry`, `kind` | what one call says of a field, and what is wrong with it |
 //! | `memory`, `walk` | the memory of a field, and its elements in the order of files |
-//! | `remote` | memory that the processor does not reach: its elements as rectangles, and whether they are in it |
+//! | `apart`, `remote` | memory that the processor does not reach: whether the elements are in it, and they as rectangles |
 //! | `index` | fields of unstructured codes: elements by their number in the whole |
 //! | `region` | boxes in a whole: where they meet, holes, overlaps, cells |
 //! | `file`, `write`, `write_remote`, `sums`, `sources` | the file of a rank: format, writer, checksums, reader |
@@ -25,6 +25,7 @@
 //! the same number, and no byte is read twice.
 
 pub mod agreement;
+mod apart;
 mod checkpoint;
 mod convert;
 mod copies;
@@ -42,7 +43,7 @@ mod messages;
 mod plan_index;
 mod reader;
 pub mod region;
-pub mod remote;
+mod remote;
 mod restore;
 mod shares;
 pub mod sources;
@@ -54,6 +55,7 @@ pub mod walk;
 pub mod write;
 mod write_remote;
 
+pub use apart::RemoteMemory;
 pub use checkpoint::{checkpoint, checkpoint_if_needed};
 pub use entry::{KnownIndex, MAX_NAME, MAX_RANK, Options, Order, Place, Spec};
 pub use index::{Given, Indices};
@@ -61,7 +63,6 @@ pub use keyed::{Key, Owner};
 pub use kind::{Class, Kind};
 pub use list::{List, Pass, StoredField};
 pub use memory::{Element, Memory, Slice};
-pub use remote::RemoteMemory;
 pub use restore::restore;
 
 #[cfg(test)]
