@@ -5,7 +5,8 @@
 //!
 //! Bytes and checksum are always of one time, though the program's memory could change under the copy: each byte is copied
 //! once, and its checksum is taken from where it then lies, in the file or in the memory that is written to the file,
-//! piece by piece behind the copy. If the file could not be filled after all, both are made anew.
+//! piece by piece behind the copy. If the file could not be filled after all, the bytes are
+//! copied again, and the checksums are taken again.
 
 use super::kind::Kind;
 use super::remote::gather;
