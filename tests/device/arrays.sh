@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Usage: arrays.sh DRIVER SEEDS PROGRAM LAUNCHER...
+# Random fields in memory of the host and of devices: written, lost with a node, and restored by as many ranks and by
+# others; and a driver that fails at any of its calls in a checkpoint. DRIVER is a directory with a libcuda.so.1, or "-" for
+# the one of the system. Run through tests/in_empty_directory.sh.
+set -euo pipefail
+
+driver=$1 seeds=$2 program=$3
+shift 3
+# shellcheck disable=SC2034 # used by lib.sh
+launcher=("$@")
+# shellcheck source=tests/mpi/lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../mpi/lib.sh"
+
+[[ $driver == - ]] || export LD_LIBRARY_PATH=$driver${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+export SCR_CACHE_BYPASS=0 SCR_CACHE_SIZE=2 SCR_COPY_TYPE=XOR SCR_JOB_ID=arrays
+on_devices=0 placed="n0 n1 n2" others=(n0 n1 n2 n3 n4)
+
+# run "NODE..." ARGUMENT...: to its end.
+run() {
+    begin "$1" "$program" "${@:2}"
+    bury || fail "$*"
+    on_devices=$((on_devices + $(sed -n 's/^arrays: .* \([0-9]*\) on a device$/\1/p' log)))
+}
+
+fresh() {
+    rm -rf .scr a.* b after "${nodes:?}"
+}
+
+for ((seed = 1; seed <= seeds; seed++)); do
+    fresh
+    SCR_FLUSH=0 run "$placed" "$seed" write a
+    rm -rf "${nodes:?}/n$((seed % 3))"
+    SCR_FLUSH=0 run "${placed/n$((seed % 3))/spare}" "$seed" read a
+    fresh
+    OTHER_RANKS=1 SCR_FLUSH=1 run "n0 n1" "$seed" write a
+    OTHER_RANKS=1 SCR_FLUSH=1 run "${others[*]:0:1 + seed % 5}" "$seed" read a
+done
+echo "ok: $seeds programs, $on_devices fields on devices"
+((on_devices > 0)) || fail "no field was on a device"
+
+[[ $driver != - ]] || exit 0
+refused=0
+for function in cuPointerGetAttribute cuPointerGetAttributes cuCtxSynchronize cuMemcpyDtoHAsync_v2 cuMemcpy2DAsync_v2 \
+    cuStreamSynchronize cuEventSynchronize cuCtxPushCurrent_v2; do
+    for n in 1 2 5; do
+        fresh
+        SCR_FLUSH=0 run "$placed" 3 write a
+        # 214 is an uncorrectable error of the device's memory.
+        SCR_FLUSH=0 run "$placed" 3 refuse b "$function" "$n" 214
+        if grep -q CUDA_ERROR_ECC_UNCORRECTABLE log; then
+            grep -Eq 'ERROR.*"?field [0-9]+"?.*CUDA_ERROR_ECC_UNCORRECTABLE' log || fail "the field is not named"
+            refused=$((refused + 1))
+        fi
+        SCR_FLUSH=0 run "$placed" 3 read a
+    done
+done
+((refused > 0)) || fail "no call of the driver has failed"
+echo "ok: $refused checkpoints failed with the driver"
