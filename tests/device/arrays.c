@@ -1,8 +1,9 @@
 /* Random fields in all kinds of memory: of the host, of a device, managed, pinned, from the pool of a stream.
 
-   Usage: arrays SEED write NAME | SEED read NAME | SEED refuse NAME [FUNCTION N CODE]
+   Usage: arrays SEED write NAME | SEED read NAME [TIMES] | SEED refuse NAME [FUNCTION N CODE]
      write   fills the fields and writes the checkpoint NAME
-     read    overwrites all memory, restores, and compares every byte: those of elements, and those between them
+     read    overwrites all memory, restores, and compares every byte: those of elements, and those between them. So
+             often, each time with other bytes before
      refuse  as write, but a function of the driver fails at its n-th call from here on (with a driver of ours only), and
              so must the checkpoint, on all ranks
    The fields depend on SEED only, the parts of a rank also on the number of ranks. With OTHER_RANKS in the environment
@@ -245,7 +246,7 @@ static int written(char* name)
     return code == SCR_SUCCESS;
 }
 
-static void read_back(const char* name)
+static void read_back(const char* name, int turn)
 {
     int found = 0;
     void* now;
@@ -255,9 +256,10 @@ static void read_back(const char* name)
         other = realloc(other, f->bytes);
         check(other != NULL, "memory", "");
         /* What belongs to no element must stay. */
-        memset(other, 0xa5, f->bytes);
+        memset(other, turn % 256, f->bytes);
+        memset(f->model, turn % 256, f->bytes);
+        each(f, fill);
         upload(f, other);
-        if (with_device) check(cuCtxSynchronize() == 0, "cuCtxSynchronize", "");
     }
     free(other);
     check(SCR_Restore(state, NULL, &found) == SCR_SUCCESS && found, "a restart from", name);
@@ -287,9 +289,9 @@ int main(int argc, char** argv)
             check(written(name), "the checkpoint", name);
         }
     } else if (strcmp(argv[2], "read") == 0) {
-        read_back(argv[3]);
+        for (int turn = 1; turn <= (argc > 4 ? atoi(argv[4]) : 2); turn++) read_back(argv[3], turn);
         check(written("after"), "the checkpoint", "after");
-        read_back("after");
+        read_back("after", 99);
     } else {
         void (*fail)(const char*, int, int) = NULL;
         *(void**)&fail = dlsym(RTLD_DEFAULT, "fake_fail");
