@@ -5,6 +5,10 @@
 //! never started, and no context is made. And when a copy begins, all work of the program on that memory has ended:
 //! its context is waited for, or the stream that the program has named.
 
+mod devices;
+mod located;
 mod remote;
 
+pub use devices::{Devices, Place};
+pub use located::Located;
 pub use remote::{Pin, Rectangle, Remote};
