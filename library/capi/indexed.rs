@@ -51,6 +51,9 @@ pub unsafe extern "C" fn SCR_Index(
             };
             return Err(failed(list, wrong_list(name, what)));
         };
+        if number > 0 {
+            list.check_host(indices.addr(), |what| wrong_list(name, what))?;
+        }
         let indices = match kind {
             FOUR | EIGHT if number == 0 => Indices::Eight(&[]),
             // SAFETY: not NULL, so by the caller's promise so many numbers of this type.

@@ -2,6 +2,7 @@
 
 use super::kind::{Class, Kind};
 use super::walk::{ElementRun, Walk};
+use crate::device::Remote;
 use crate::{Error, Result};
 
 /// Memory that holds a field. Offsets are bytes from its first element, and may be negative.
@@ -17,6 +18,17 @@ pub trait Memory {
     /// # Errors
     /// These bytes are not part of the memory.
     fn bytes_mut(&mut self, offset: i64, length: usize) -> Result<&mut [u8]>;
+
+    /// Who copies the bytes, if the processor does not reach them. Then [`Memory::bytes`] is an error, and all comes and
+    /// goes by copies.
+    fn remote(&self) -> Option<&dyn Remote> {
+        None
+    }
+
+    /// [`Memory::remote`], to be changed.
+    fn remote_mut(&mut self) -> Option<&mut dyn Remote> {
+        None
+    }
 
     /// Fills `out` with elements of `size` bytes, the first at `offset`, each `stride` bytes after the one before. The
     /// method is here, and not beside the trait, so that each kind of memory has loops of its own.

@@ -6,6 +6,7 @@
 //! | `list`, `list_index` | the handle that the routine gets |
 //! | `entry`, `kind` | what one call says of a field, and what is wrong with it |
 //! | `memory`, `walk` | the memory of a field, and its elements in the order of files |
+//! | `reach` | who copies that memory: the processor, the driver of a device, or the program |
 //! | `index` | fields of unstructured codes: elements by their number in the whole |
 //! | `region` | boxes in a whole: where they meet, holes, overlaps, cells |
 //! | `file`, `write`, `sources` | the file of a rank: format, writer, reader |
@@ -39,6 +40,7 @@ mod list_index;
 pub mod memory;
 mod messages;
 mod plan_index;
+mod reach;
 mod reader;
 pub mod region;
 mod restore;
@@ -57,6 +59,7 @@ pub use keyed::{Key, Owner};
 pub use kind::{Class, Kind};
 pub use list::{List, Pass, StoredField};
 pub use memory::{Element, Memory, Slice};
+pub use reach::ByProgram;
 pub use restore::restore;
 
 #[cfg(test)]
