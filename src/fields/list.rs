@@ -10,6 +10,7 @@ use super::kind::{Class, Kind};
 use super::memory::{Memory, Slice};
 use super::reach::ByProgram;
 use super::reader::FieldReader;
+use super::remote::{check_bounds, of_field};
 use super::sources::{Sources, beside};
 use super::write::Writer;
 use crate::device::Devices;
@@ -278,10 +279,14 @@ impl<'a> List<'a> {
         let name = self.full(spec.name);
         let (entry, strides) = check(name, spec, self.order, memory.is_some())?;
         let options = self.begin_field(&entry.name)?;
+        // In a restart also when the lists are compared, so that no memory has changed yet.
+        check_bounds(&entry, &strides, memory.as_deref())?;
+        let name = entry.name.clone();
         match &mut self.mode {
             Mode::Write(writer) => {
                 let memory = memory.map(|memory| &*memory);
-                Ok(writer.put(entry, &strides, memory)?)
+                let put = writer.put(entry, &strides, memory);
+                Ok(put.map_err(|error| of_field(error, &name))?)
             }
             Mode::Compare(comparison) => {
                 comparison.listed.push(Listed { entry, options });
@@ -289,7 +294,11 @@ impl<'a> List<'a> {
             }
             Mode::Read(reader) => {
                 let listed = Listed { entry, options };
-                reader.read(self.session.comm(), &listed, &strides, memory)
+                let read = reader.read(self.session.comm(), &listed, &strides, memory);
+                read.map_err(|finding| Finding {
+                    error: of_field(finding.error, &name),
+                    ..finding
+                })
             }
         }
     }

@@ -1,6 +1,7 @@
 //! The memory of a field, as the program gives it for the time of one call.
 
 use super::kind::{Class, Kind};
+use super::remote;
 use super::walk::{ElementRun, Walk};
 use crate::device::Remote;
 use crate::{Error, Result};
@@ -115,6 +116,9 @@ fn store_sized<const N: usize, M: Memory + ?Sized>(
 /// # Errors
 /// An element is not in the memory.
 pub fn gather(memory: &dyn Memory, walk: &Walk, from: u64, out: &mut [u8]) -> Result<()> {
+    if let Some(remote) = memory.remote() {
+        return remote::gather(remote, walk, from, out);
+    }
     let size = walk.size() as usize;
     let count = out.len().checked_div(size).unwrap_or(0);
     let mut left = out;
@@ -134,6 +138,9 @@ pub fn gather(memory: &dyn Memory, walk: &Walk, from: u64, out: &mut [u8]) -> Re
 /// # Errors
 /// An element is not in the memory.
 pub fn scatter(memory: &mut dyn Memory, walk: &Walk, from: u64, data: &[u8]) -> Result<()> {
+    if let Some(remote) = memory.remote_mut() {
+        return remote::scatter(remote, walk, from, data);
+    }
     let size = walk.size() as usize;
     let count = data.len().checked_div(size).unwrap_or(0);
     let mut left = data;

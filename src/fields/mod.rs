@@ -7,6 +7,7 @@
 //! | `entry`, `kind` | what one call says of a field, and what is wrong with it |
 //! | `memory`, `walk` | the memory of a field, and its elements in the order of files |
 //! | `reach` | who copies that memory: the processor, the driver of a device, or the program |
+//! | `remote` | memory that the processor does not reach: its elements as rectangles, and whether they are in it |
 //! | `index` | fields of unstructured codes: elements by their number in the whole |
 //! | `region` | boxes in a whole: where they meet, holes, overlaps, cells |
 //! | `file`, `write`, `sources` | the file of a rank: format, writer, reader |
@@ -43,6 +44,7 @@ mod plan_index;
 mod reach;
 mod reader;
 pub mod region;
+pub mod remote;
 mod restore;
 mod shares;
 pub mod sources;
@@ -60,6 +62,7 @@ pub use kind::{Class, Kind};
 pub use list::{List, Pass, StoredField};
 pub use memory::{Element, Memory, Slice};
 pub use reach::ByProgram;
+pub use remote::RemoteMemory;
 pub use restore::restore;
 
 #[cfg(test)]
