@@ -11,7 +11,8 @@ use crate::{Error, Result};
 pub type ByProgram = Box<dyn FnOnce(&str, usize) -> Box<dyn Remote>>;
 
 /// What a driver's answer is compared with.
-const NO_DRIVER: &str = "no driver of a device that the program has loaded knows its memory";
+const NO_DRIVER: &str =
+    "no driver that the program has loaded knows its memory as that of a device";
 
 impl List<'_> {
     /// Names the stream of a device (a `cudaStream_t` or `hipStream_t`) that is waited for before the memory of the
@@ -76,7 +77,7 @@ impl List<'_> {
         let what = format!(
             "its memory is that of the processor, and {device} has a copy of the data, which may be newer; give the \
              device's pointer (host_data use_device, target data use_device_addr), or bring the copies together first, and \
-             after a restart, and set SCR_ON_HOST for it"
+             after a restart, and list it with SCR_ON_HOST"
         );
         if self.session.is_strict_with_devices() {
             return Err(wrong(name, format!("{what} (SCR_DEVICE_STRICT=1)")).into());
@@ -105,7 +106,7 @@ impl List<'_> {
         }
         match self.devices.locate(address) {
             Ok(Place::Host) if options.on_device => fail(format!(
-                "SCR_ON_DEVICE was given, and {NO_DRIVER} as that of a device; give the device's pointer, as within \
+                "SCR_ON_DEVICE was given, and {NO_DRIVER}; give the device's pointer, as within \
                  host_data use_device or target data use_device_addr, or leave SCR_ON_DEVICE out"
             )),
             Ok(Place::Host) => {
