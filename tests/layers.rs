@@ -46,9 +46,9 @@ const LAYERS: &str = "
     log: config job store events error text system
     config: job format error messages text
     job: error text system
-    comm: format error messages
+    comm: format error messages system
     format: store error messages text system
-    device: error
+    device: error system
     store: error messages system
     events: text version system
     error: messages text system
