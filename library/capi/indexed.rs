@@ -52,7 +52,11 @@ pub unsafe extern "C" fn SCR_Index(
             return Err(failed(list, wrong_list(name, what)));
         };
         if number > 0 {
-            list.check_host(indices.addr(), |what| wrong_list(name, what))?;
+            list.check_host(
+                indices.addr(),
+                "SCR_Index",
+                &format!("index list \"{name}\""),
+            )?;
         }
         let indices = match kind {
             FOUR | EIGHT if number == 0 => Indices::Eight(&[]),

@@ -286,9 +286,7 @@ pub(super) unsafe fn number<'a>(
     // SAFETY: the caller's promise.
     let name = unsafe { field_name(list, name) }?;
     if !count.is_null() {
-        list.check_host(count.addr(), |what| {
-            Error::usage(call, format!("\"{name}\": {what}"))
-        })?;
+        list.check_host(count.addr(), call, &format!("\"{name}\""))?;
     }
     stops::lists(table::current(), &Listed::number(count.addr()), || {
         list.full(name)

@@ -39,22 +39,22 @@ impl List<'_> {
         })
     }
 
-    /// Checks that the processor reads the memory at an address. `wrong` makes an error of the subject. Local.
+    /// Checks that the processor reads the memory at an address, for `call`. `subject` is what is there, in words. Local.
     ///
     /// # Errors
     /// It is memory of a device, or nobody knows it.
-    pub fn check_host(&mut self, address: usize, wrong: impl Fn(String) -> Error) -> Result<()> {
+    pub fn check_host(&mut self, address: usize, call: &'static str, subject: &str) -> Result<()> {
         self.unless_failed(|list| match list.devices.locate(address) {
             Ok(Place::Host) => Ok(()),
-            Ok(Place::Device(located)) if located.processor_reaches() => Ok(()),
+            Ok(Place::Device(located)) if located.processor_reaches() => Ok(located.wait()?),
             Ok(Place::Device(located)) => {
                 let what = format!(
-                    "its memory is that of {}; only fields can be there, so give a copy in memory of the processor",
+                    "{subject}: its memory is that of {}; only fields can be there, so give a copy in memory of the processor",
                     located.name()
                 );
-                Err(wrong(what).into())
+                Err(Error::usage(call, what).into())
             }
-            Err(error) => Err(wrong(words(&error)).into()),
+            Err(error) => Err(error.with_note(subject).into()),
         })
     }
 
@@ -117,6 +117,7 @@ impl List<'_> {
             }
             Ok(Place::Device(located)) if options.on_host => {
                 if located.processor_reaches() {
+                    located.wait()?;
                     return Ok(None);
                 }
                 fail(format!(
@@ -126,16 +127,8 @@ impl List<'_> {
                 ))
             }
             Ok(Place::Device(located)) => Ok(Some(Box::new(located))),
-            Err(error) => fail(words(&error)),
+            Err(error) => Err(error.with_note(&format!("field \"{name}\"")).into()),
         }
-    }
-}
-
-/// What an error says, without the call, which the error of the field names.
-fn words(error: &Error) -> String {
-    match error {
-        Error::Usage { what, .. } => what.clone(),
-        other => other.to_string(),
     }
 }
 
