@@ -10,7 +10,7 @@
 //! | `remote` | memory that the processor does not reach: its elements as rectangles, and whether they are in it |
 //! | `index` | fields of unstructured codes: elements by their number in the whole |
 //! | `region` | boxes in a whole: where they meet, holes, overlaps, cells |
-//! | `file`, `write`, `sources` | the file of a rank: format, writer, reader |
+//! | `file`, `write`, `write_remote`, `sums`, `sources` | the file of a rank: format, writer, checksums, reader |
 //! | `agreement` | whether all ranks list the same, and whether parts make up their wholes |
 //! | `copies` | elements that several ranks write: whether the copies are equal |
 //! | `checkpoint`, `restore`, `reader` | the two calls |
@@ -51,8 +51,10 @@ pub mod sources;
 mod spread;
 mod spread_index;
 mod stored_index;
+mod sums;
 pub mod walk;
 pub mod write;
+mod write_remote;
 
 pub use checkpoint::{checkpoint, checkpoint_if_needed};
 pub use entry::{KnownIndex, MAX_NAME, MAX_RANK, Options, Order, Place, Spec};
