@@ -1,11 +1,17 @@
 //! Where memory is.
 
 use super::Located;
-use crate::Result;
+use super::context::Context;
+use super::driver::{self, Driver, Kind, Known};
+use crate::system::loaded::is_readable;
+use crate::{Error, Result};
+use std::sync::Arc;
 
-/// The devices of the process, as one call of the program's routine sees them.
-#[derive(Default)]
+/// The devices of the process, as one call of the program's routine sees them. It has a few streams of its own in each
+/// context that the fields of the call have been in, and pinned memory where that was needed.
 pub struct Devices {
+    drivers: Vec<&'static Driver>,
+    contexts: Vec<Arc<Context>>,
     stream: Option<usize>,
 }
 
@@ -21,11 +27,20 @@ impl Devices {
     /// Looks for libraries of devices among those that the process has loaded. Without one this takes about a
     /// microsecond, and [`Devices::locate`] takes nothing.
     pub fn find() -> Devices {
-        Devices::default()
+        Devices {
+            drivers: driver::drivers().collect(),
+            contexts: Vec::new(),
+            stream: None,
+        }
+    }
+
+    /// True if no library of a device is in the process, so that all memory is the host's.
+    pub fn is_empty(&self) -> bool {
+        self.drivers.is_empty()
     }
 
     /// Names the stream (a `cudaStream_t` or `hipStream_t`) that is waited for in place of all work in the context of
-    /// the memory. `None` is all work again.
+    /// the memory. Memory of another context still waits for that context. `None` is all work again.
     pub fn set_stream(&mut self, stream: Option<usize>) {
         self.stream = stream;
     }
@@ -35,7 +50,50 @@ impl Devices {
     ///
     /// # Errors
     /// The driver has failed, or neither the processor nor a driver knows memory at this address.
-    pub fn locate(&mut self, _address: usize) -> Result<Place> {
-        Ok(Place::Host)
+    pub fn locate(&mut self, address: usize) -> Result<Place> {
+        let mut forked = None;
+        for driver in self.drivers.clone() {
+            if !driver.is_usable() {
+                forked = Some(driver);
+            } else if let Some(known) = driver.find(address)? {
+                return self.known(driver, known, address);
+            }
+        }
+        if self.drivers.is_empty() || is_readable(address) {
+            return Ok(Place::Host);
+        }
+        Err(match forked {
+            Some(driver) => driver.forked(driver.name()),
+            None => Error::device(
+                self.drivers[0].name(),
+                format!("find memory at {address:#x}"),
+                format!(
+                    "{}: neither a device nor the processor has memory there; it was freed, or the address is past its end",
+                    self.drivers[0].code_name(driver::code::INVALID_VALUE)
+                ),
+            ),
+        })
+    }
+
+    fn known(&mut self, driver: &'static Driver, known: Known, address: usize) -> Result<Place> {
+        let context = self.context(driver, &known)?;
+        let located = Located::new(context, &known, address, self.stream);
+        if known.kind == Kind::Pinned {
+            // A copy of the program may still fill it.
+            located.wait()?;
+            return Ok(Place::Host);
+        }
+        Ok(Place::Device(located))
+    }
+
+    /// What we have in the context of this memory.
+    fn context(&mut self, driver: &'static Driver, known: &Known) -> Result<Arc<Context>> {
+        let same = |context: &&Arc<Context>| context.is_of(driver, known.home);
+        if let Some(context) = self.contexts.iter().find(same) {
+            return Ok(Arc::clone(context));
+        }
+        let context = Arc::new(Context::new(driver, known)?);
+        self.contexts.push(Arc::clone(&context));
+        Ok(context)
     }
 }

@@ -5,9 +5,14 @@
 //! never started, and no context is made. And when a copy begins, all work of the program on that memory has ended:
 //! its context is waited for, or the stream that the program has named.
 
+mod context;
 mod devices;
+mod driver;
 mod located;
+mod pinned;
 mod remote;
+mod rows;
+mod staging;
 
 pub use devices::{Devices, Place};
 pub use located::Located;

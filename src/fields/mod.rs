@@ -6,9 +6,11 @@
 //! | `list`, `list_index` | the handle that the routine gets |
 //! | `entry`, `kind` | what one call says of a field, and what is wrong with it |
 //! | `memory`, `walk` | the memory of a field, and its elements in the order of files |
+//! | `reach` | who copies that memory: the processor, the driver of a device, or the program |
+//! | `remote` | memory that the processor does not reach: its elements as rectangles, and whether they are in it |
 //! | `index` | fields of unstructured codes: elements by their number in the whole |
 //! | `region` | boxes in a whole: where they meet, holes, overlaps, cells |
-//! | `file`, `write`, `sources` | the file of a rank: format, writer, reader |
+//! | `file`, `write`, `write_remote`, `sums`, `sources` | the file of a rank: format, writer, checksums, reader |
 //! | `agreement` | whether all ranks list the same, and whether parts make up their wholes |
 //! | `copies` | elements that several ranks write: whether the copies are equal |
 //! | `checkpoint`, `restore`, `reader` | the two calls |
@@ -39,16 +41,20 @@ mod list_index;
 pub mod memory;
 mod messages;
 mod plan_index;
+mod reach;
 mod reader;
 pub mod region;
+pub mod remote;
 mod restore;
 mod shares;
 pub mod sources;
 mod spread;
 mod spread_index;
 mod stored_index;
+mod sums;
 pub mod walk;
 pub mod write;
+mod write_remote;
 
 pub use checkpoint::{checkpoint, checkpoint_if_needed};
 pub use entry::{KnownIndex, MAX_NAME, MAX_RANK, Options, Order, Place, Spec};
@@ -57,6 +63,8 @@ pub use keyed::{Key, Owner};
 pub use kind::{Class, Kind};
 pub use list::{List, Pass, StoredField};
 pub use memory::{Element, Memory, Slice};
+pub use reach::ByProgram;
+pub use remote::RemoteMemory;
 pub use restore::restore;
 
 #[cfg(test)]

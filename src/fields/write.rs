@@ -5,7 +5,9 @@ use super::file::{ENDS, LARGE, Section, Stored, Table, block_of, encode_end, hea
 use super::index::cover::OwnList;
 use super::kind::Kind;
 use super::memory::{Memory, Slice, gather};
+use super::sums::Sums;
 use super::walk::Walk;
+use super::write_remote::Copies;
 use crate::Result;
 use crate::store::{File, Watch, retry};
 use crate::system::size::scaled;
@@ -22,14 +24,16 @@ const PIECE: u64 = 4 << 20;
 
 /// A file that is being written.
 pub struct Writer {
-    file: Box<dyn File>,
+    pub(super) file: Box<dyn File>,
     /// Offset in the file of the first byte in the buffer.
-    begin: u64,
-    buffer: Vec<u8>,
+    pub(super) begin: u64,
+    pub(super) buffer: Vec<u8>,
     /// Learns of the bytes that were written.
-    watch: Box<dyn Watch>,
+    pub(super) watch: Box<dyn Watch>,
     /// Checksum of all bytes before the buffer.
-    crc: Hasher,
+    pub(super) crc: Hasher,
+    /// Threads that may take checksums of what a device copies.
+    pub(super) threads: usize,
     /// The fields so far.
     pub fields: Vec<Stored>,
     /// The index lists so far.
@@ -57,6 +61,7 @@ impl Writer {
             buffer,
             watch,
             crc: Hasher::new(),
+            threads: 1,
             fields: Vec::new(),
             indices: Vec::new(),
         }
@@ -67,7 +72,7 @@ impl Writer {
         self.begin + self.buffer.len() as u64
     }
 
-    fn flush(&mut self) -> Result<()> {
+    pub(super) fn flush(&mut self) -> Result<()> {
         if !self.buffer.is_empty() {
             self.crc.update(&self.buffer);
             self.file.write_at(self.begin, &self.buffer)?;
@@ -113,15 +118,24 @@ impl Writer {
             let as_it_is = walk.is_contiguous() && !entry.kind.has_padding();
             if bytes < LARGE {
                 self.put_small(entry.kind, memory, &walk, &mut sums)?
+            } else if let Some(remote) = memory.remote() {
+                let copies = Copies {
+                    remote,
+                    walk: &walk,
+                    kind: entry.kind,
+                    as_it_is,
+                };
+                self.put_remote(&copies, &mut sums)?
             } else if as_it_is {
                 self.put_direct(memory, walk.base(), bytes, &mut sums)?
             } else {
                 self.put_packed(entry.kind, memory, &walk, &mut sums)?
             }
         }
+        sums.finish();
         self.fields.push(Stored {
             entry,
-            section: sums.end(),
+            section: sums.section,
         });
         Ok(())
     }
@@ -167,6 +181,7 @@ impl Writer {
             self.begin += length;
             done += length;
         }
+        sums.finish();
         self.crc.combine(&sums.all);
         Ok(())
     }
@@ -200,6 +215,7 @@ impl Writer {
             from += count;
         }
         self.buffer.clear();
+        sums.finish();
         self.crc.combine(&sums.all);
         Ok(())
     }
@@ -254,37 +270,5 @@ impl Writer {
             crc: self.crc.finalize(),
             fields: table.fields,
         })
-    }
-}
-
-/// Takes the checksums of a section.
-struct Sums {
-    section: Section,
-    all: Hasher,
-}
-
-impl Sums {
-    fn new(section: Section) -> Self {
-        Sums {
-            section,
-            all: Hasher::new(),
-        }
-    }
-
-    /// Adds whole blocks; the last ones of the field may end in the middle of one.
-    fn add(&mut self, bytes: &[u8]) {
-        for block in bytes.chunks(self.section.block as usize) {
-            let mut hasher = Hasher::new();
-            hasher.update(block);
-            self.all.combine(&hasher);
-            self.section.blocks.push(hasher.finalize());
-        }
-    }
-
-    fn end(self) -> Section {
-        Section {
-            crc: self.all.finalize(),
-            ..self.section
-        }
     }
 }

@@ -1,7 +1,7 @@
 //! Fields by index: random partitions of a whole, on any number of ranks, compared with the number of each element.
 
 use super::{load, save};
-use crate::fields_on_ranks::{Random, by_index, partition};
+use crate::fields_on_ranks::{Devices, Random, by_index, partition};
 use crate::sampled::sampled;
 use crate::site::{Rank, Site, nodes};
 use scr::fields::{Given, Indices, List, Pass};
@@ -51,6 +51,7 @@ impl Mesh {
     }
 
     fn write(&self, rank: &mut Rank, name: &str, own: &[i64]) -> scr::Result<()> {
+        Devices::some((self.whole * 8) as u64 + rank.rank as u64).use_now();
         let (mut scalar, mut pairs) = (elements(own, 1), elements(own, 2));
         save(rank, name, |list| {
             self.list(list, own, &mut scalar, &mut pairs)
@@ -58,6 +59,7 @@ impl Mesh {
     }
 
     fn read(&self, rank: &mut Rank, own: &[i64]) -> Option<String> {
+        Devices::some((own.len() * 8 + rank.rank) as u64).use_now();
         let (right, right_pairs) = (elements(own, 1), elements(own, 2));
         let (mut scalar, mut pairs) = (vec![-1.0; right.len()], vec![-1.0; right_pairs.len()]);
         let found = load(rank, |list| self.list(list, own, &mut scalar, &mut pairs));
@@ -211,6 +213,7 @@ fn a_bag_is_shared_by_any_number_of_ranks() {
             .set("SCR_CACHE_BYPASS", bypass);
         site.run(&nodes(old), |rank| {
             let mut own = Particles::new(ends[rank.rank]..ends[rank.rank + 1]);
+            Devices::some(seed + rank.rank as u64).use_now();
             save(rank, "ck.1", |list| own.list(list)).unwrap();
         });
         for new in [
@@ -220,6 +223,7 @@ fn a_bag_is_shared_by_any_number_of_ranks() {
         ] {
             site.run(&nodes(new), |rank| {
                 let me = rank.rank;
+                Devices::some(seed + me as u64).use_now();
                 let mut own = Particles::default();
                 let found = load(rank, |list| own.list(list)).unwrap();
                 assert_eq!(found.as_deref(), Some("ck.1"), "seed {seed}");

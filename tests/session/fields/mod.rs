@@ -3,6 +3,7 @@
 mod changes;
 mod damage;
 mod damaged_lists;
+mod devices;
 mod indexed;
 mod input;
 mod keyed;
@@ -13,7 +14,7 @@ mod ranks;
 mod refused;
 mod shared;
 
-use crate::fields_on_ranks::save;
+use crate::fields_on_ranks::{give, save};
 use crate::site::{Rank, Site, nodes};
 use scr::fields::{Element, List, Place, Slice, Spec, restore};
 
@@ -45,7 +46,8 @@ pub fn array<T: Element>(
         strides: None,
         place,
     };
-    list.field(spec, Some(&mut Slice::new(data)))
+    let length = size_of_val(data);
+    give(list, spec, &mut Slice::new(data), (0, length))
 }
 
 /// Lists a part of a whole of one dimension.

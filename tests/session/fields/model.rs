@@ -1,7 +1,7 @@
 //! Random programs, compared with a model: the state of the last checkpoints as one whole array each.
 
 use super::{array, load, save};
-use crate::fields_on_ranks::{self, Part, Random, cut, list_part};
+use crate::fields_on_ranks::{self, Devices, Part, Random, cut, list_part};
 use crate::sampled::sampled;
 use crate::site::{Rank, Site, nodes};
 use scr::fields::Place;
@@ -59,7 +59,13 @@ impl Program {
     }
 }
 
+/// Some fields of a rank are on devices: others when they are read than when they were written.
+fn with_devices(rank: &Rank, step: u64, reads: bool) {
+    Devices::some(2 * (step * 8 + rank.rank as u64) + u64::from(reads)).use_now();
+}
+
 fn write(rank: &mut Rank, fields: &Fields, parts: &[Vec<Part>], step: u64, fail: bool) -> bool {
+    with_devices(rank, step, false);
     let me = rank.rank;
     let mut data: Vec<Vec<f64>> = fields
         .iter()
@@ -84,6 +90,7 @@ fn write(rank: &mut Rank, fields: &Fields, parts: &[Vec<Part>], step: u64, fail:
 }
 
 fn read(rank: &mut Rank, fields: &Fields, parts: &[Vec<Part>], step: u64) {
+    with_devices(rank, step, true);
     let me = rank.rank;
     let mut data: Vec<Vec<f64>> = fields
         .iter()
