@@ -27,18 +27,29 @@ pub fn in_child(name: &str, work: impl FnOnce()) {
 }
 
 /// Compiles a library of `tests/device`.
-pub fn compile(source: &str, library: &str) -> PathBuf {
+pub fn compile(source: &str, library: &str, needs: &[&str]) -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/device");
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("device");
     std::fs::create_dir_all(&folder).unwrap();
     let made = folder.join(format!("{library}.{}", std::process::id()));
     let mut cc = Command::new("cc");
     cc.args([
-        "-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o",
+        "-O1",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-Wno-unused-function",
+        "-shared",
+        "-fPIC",
+        "-o",
     ])
     .arg(&made);
     cc.arg(format!("-Wl,-soname,{library}"))
         .arg(here.join(source));
+    for needed in needs {
+        cc.arg("-Wl,--no-as-needed,-rpath,$ORIGIN")
+            .arg(folder.join(needed));
+    }
     let done = cc.args(["-lpthread", "-ldl"]).output().unwrap();
     assert!(
         done.status.success(),
@@ -99,7 +110,8 @@ static CUDA: OnceLock<Mutex<Library>> = OnceLock::new();
 
 /// The library, loaded and not started.
 pub fn loaded() -> MutexGuard<'static, Library> {
-    let library = CUDA.get_or_init(|| Mutex::new(load(&compile("fakecuda.c", "libcuda.so.1"))));
+    let library =
+        CUDA.get_or_init(|| Mutex::new(load(&compile("fakecuda.c", "libcuda.so.1", &[]))));
     library.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

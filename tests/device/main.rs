@@ -5,4 +5,5 @@
 mod copies;
 mod failures;
 mod fake;
+mod hip;
 mod places;

@@ -113,7 +113,13 @@ impl Cuda {
             ) => return Ok(None),
             Err(code) => return Err(driver.error("CUDA", "ask where memory is", code)),
         };
-        let is_managed = self.attribute(IS_MANAGED, address).unwrap_or(0) & 0xff != 0;
+        let ask = |which, action| match self.attribute(which, address) {
+            Ok(value) => Ok(value),
+            // A driver that has no such attribute.
+            Err(code::INVALID_VALUE) => Ok(0),
+            Err(code) => Err(driver.error("CUDA", action, code)),
+        };
+        let is_managed = ask(IS_MANAGED, "ask for the kind of memory")? & 0xff != 0;
         let kind = match kind {
             _ if is_managed => Kind::Managed,
             HOST => Kind::Pinned,
@@ -124,18 +130,9 @@ impl Cuda {
         let device = self.attribute(DEVICE_ORDINAL, address);
         let device = device.map_err(|code| driver.error("CUDA", "ask for the device", code))?;
         let device = device as u32 as c_int;
-        let context = self.attribute(CONTEXT, address).unwrap_or(0) as usize;
-        let home = if context != 0 {
-            Home::Context(context)
-        } else if self.is_primary_active(device) {
-            Home::Primary(device)
-        } else {
-            let place = format!("CUDA device {device}");
-            return Err(driver.error(
-                &place,
-                "use memory without a context",
-                code::INVALID_CONTEXT,
-            ));
+        let home = match ask(CONTEXT, "ask for the context of memory")? as usize {
+            0 => Home::Primary(device),
+            context => Home::Context(context),
         };
         Ok(Some(Known {
             kind,
@@ -162,16 +159,15 @@ impl Cuda {
         range.contains(&address).then_some(range)
     }
 
-    fn is_primary_active(&self, device: c_int) -> bool {
+    /// # Errors
+    /// The context is not active, or the driver has failed.
+    pub(super) fn keep_primary(&self, device: c_int) -> std::result::Result<usize, Code> {
         let (mut flags, mut active) = (0, 0);
         // SAFETY: two live locals.
-        let code = unsafe { (self.state)(device, &mut flags, &mut active) };
-        code == 0 && active != 0
-    }
-
-    pub(super) fn keep_primary(&self, device: c_int) -> std::result::Result<usize, Code> {
-        if !self.is_primary_active(device) {
-            return Err(code::INVALID_CONTEXT);
+        match unsafe { (self.state)(device, &mut flags, &mut active) } {
+            0 if active != 0 => {}
+            0 => return Err(code::INVALID_CONTEXT),
+            code => return Err(code),
         }
         let mut context = 0;
         // SAFETY: a live local. The context is active, so none is made.
@@ -186,10 +182,10 @@ impl Cuda {
         unsafe { (self.release)(device) };
     }
 
-    pub(super) fn enter(&self, context: usize) -> std::result::Result<usize, Code> {
+    pub(super) fn enter(&self, context: usize) -> std::result::Result<(), Code> {
         // SAFETY: a context that the driver has named for live memory, or that is retained.
         match unsafe { (self.push)(context) } {
-            0 => Ok(context),
+            0 => Ok(()),
             code => Err(code),
         }
     }
