@@ -306,8 +306,8 @@ int main(int argc, char** argv)
         MPI_Allreduce(counts, others, 2, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
         check(others[0] == 0 || others[1] == 0, "the same result on all ranks", "");
     }
-    for (int n = 0; n < fields && with_device; n++) counts[0] += all[n].place == ON_DEVICE;
-    if (rank == 0) printf("arrays: %s %s: %d fields, %d on a device\n", argv[2], argv[3], fields, counts[0]);
+    for (int n = 0; n < fields && with_device; n++) counts[0] += all[n].place != ON_HOST;
+    if (rank == 0) printf("arrays: %s %s: %d fields, %d not in plain memory\n", argv[2], argv[3], fields, counts[0]);
     SCR_Finalize();
     MPI_Finalize();
     return 0;

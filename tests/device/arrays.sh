@@ -20,7 +20,7 @@ on_devices=0 placed="n0 n1 n2" others=(n0 n1 n2 n3 n4)
 run() {
     begin "$1" "$program" "${@:2}"
     bury || fail "$*"
-    on_devices=$((on_devices + $(sed -n 's/^arrays: .* \([0-9]*\) on a device$/\1/p' log)))
+    on_devices=$((on_devices + $(sed -n 's/^arrays: .* \([0-9]*\) not in plain memory$/\1/p' log)))
 }
 
 fresh() {
@@ -36,7 +36,7 @@ for ((seed = 1; seed <= seeds; seed++)); do
     OTHER_RANKS=1 SCR_FLUSH=1 run "n0 n1" "$seed" write a
     OTHER_RANKS=1 SCR_FLUSH=1 run "${others[*]:0:1 + seed % 5}" "$seed" read a
 done
-echo "ok: $seeds programs, $on_devices fields on devices"
+echo "ok: $seeds programs, $on_devices fields in memory of a driver"
 ((on_devices > 0)) || fail "no field was on a device"
 
 [[ $driver != - ]] || exit 0
@@ -49,7 +49,7 @@ for function in cuPointerGetAttribute cuPointerGetAttributes cuCtxSynchronize cu
         # 214 is an uncorrectable error of the device's memory.
         SCR_FLUSH=0 run "$placed" 3 refuse b "$function" "$n" 214
         if grep -q CUDA_ERROR_ECC_UNCORRECTABLE log; then
-            grep -Eq 'ERROR.*"?field [0-9]+"?.*CUDA_ERROR_ECC_UNCORRECTABLE' log || fail "the field is not named"
+            grep -Eq 'CUDA_ERROR_ECC_UNCORRECTABLE.*"(field [0-9]+|index)"' log || fail "the field is not named"
             refused=$((refused + 1))
         fi
         SCR_FLUSH=0 run "$placed" 3 read a
