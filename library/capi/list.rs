@@ -229,8 +229,9 @@ pub(super) unsafe fn field(
         strides,
     };
     // Commands that look at the program's memory read only what the processor reads.
-    if remote.is_none() {
-        stops::lists(table::current(), &listed, || list.full(name));
+    match remote {
+        None => stops::lists(table::current(), &listed, || list.full(name)),
+        Some(_) => stops::lists_remote(table::current(), || list.full(name)),
     }
     let spec = Spec {
         name,
