@@ -580,7 +580,7 @@ int fake_pending(void) {
 }
 
 /* The bytes at an address of the device, where the processor finds them. What is queued is not waited for. */
-void *fake_real(u64 at) {
+void *fake_bytes(u64 at) {
   pthread_mutex_lock(&lock);
   void *real = real_of(at);
   pthread_mutex_unlock(&lock);

@@ -1,6 +1,6 @@
 //! Memory of HIP, with the numbers of ROCm 5 and 6.
 
-use super::fake::{Library, compile, in_child, load, pattern};
+use super::fake::{Library, in_child, load, pattern};
 use super::places::{copied, located};
 use crate::call;
 use scr::device::{Devices, Place, Rectangle, Remote};
@@ -9,9 +9,8 @@ use std::ptr;
 
 /// HIP's library, and HSA's, loaded and not started.
 fn hip(version: c_long) -> Library {
-    let library = format!("libamdhip64.so.{version}");
-    let hip = load(&compile("fakehip.c", &library, &[]));
-    load(&compile("fakehsa.c", "libhsa-runtime64.so.1", &[&library]));
+    let hip = load("libamdhip64.so.6");
+    load("libhsa-runtime64.so.1");
     set(&hip, "rocm", version);
     hip
 }
@@ -41,7 +40,7 @@ fn current(hip: &Library) -> c_int {
 }
 
 fn fill(hip: &Library, address: usize, bytes: &[u8]) {
-    let real = call!(hip, fake_real(address => usize) -> *mut u8);
+    let real = call!(hip, fake_bytes(address => usize) -> *mut u8);
     // SAFETY: allocated with this size.
     unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), real, bytes.len()) };
 }

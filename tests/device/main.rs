@@ -6,4 +6,5 @@ mod copies;
 mod failures;
 mod fake;
 mod hip;
+mod offload;
 mod places;

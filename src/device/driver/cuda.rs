@@ -37,6 +37,8 @@ const LAST_DEFAULT_STREAM: usize = 2;
 pub(super) struct Cuda {
     attribute: unsafe extern "C" fn(*mut c_void, c_int, usize) -> Code,
     range: unsafe extern "C" fn(*mut usize, *mut usize, usize) -> Code,
+    device_count: unsafe extern "C" fn(*mut c_int) -> Code,
+    current: unsafe extern "C" fn(*mut usize) -> Code,
     push: unsafe extern "C" fn(usize) -> Code,
     pop: unsafe extern "C" fn(*mut usize) -> Code,
     state: unsafe extern "C" fn(c_int, *mut c_uint, *mut c_int) -> Code,
@@ -75,6 +77,8 @@ pub(super) fn search() -> Option<Driver> {
     let cuda = Cuda {
         attribute: function!(library, c"cuPointerGetAttribute")?,
         range: function!(library, c"cuMemGetAddressRange_v2")?,
+        device_count: function!(library, c"cuDeviceGetCount")?,
+        current: function!(library, c"cuCtxGetCurrent")?,
         push: function!(library, c"cuCtxPushCurrent_v2")?,
         pop: function!(library, c"cuCtxPopCurrent_v2")?,
         state: function!(library, c"cuDevicePrimaryCtxGetState")?,
@@ -159,15 +163,30 @@ impl Cuda {
         range.contains(&address).then_some(range)
     }
 
-    /// # Errors
-    /// The context is not active, or the driver has failed.
-    pub(super) fn keep_primary(&self, device: c_int) -> std::result::Result<usize, Code> {
+    /// True if this thread has a context, or a device an active primary one.
+    pub(super) fn is_active(&self) -> bool {
+        let (mut context, mut count) = (0, 0);
+        // SAFETY: live locals; both are errors if CUDA was not started.
+        let started =
+            unsafe { (self.current)(&mut context) == 0 && (self.device_count)(&mut count) == 0 };
+        started
+            && (context != 0 || (0..count).any(|device| self.is_primary_active(device) == Ok(true)))
+    }
+
+    fn is_primary_active(&self, device: c_int) -> std::result::Result<bool, Code> {
         let (mut flags, mut active) = (0, 0);
         // SAFETY: two live locals.
         match unsafe { (self.state)(device, &mut flags, &mut active) } {
-            0 if active != 0 => {}
-            0 => return Err(code::INVALID_CONTEXT),
-            code => return Err(code),
+            0 => Ok(active != 0),
+            code => Err(code),
+        }
+    }
+
+    /// # Errors
+    /// The context is not active, or the driver has failed.
+    pub(super) fn keep_primary(&self, device: c_int) -> std::result::Result<usize, Code> {
+        if !self.is_primary_active(device)? {
+            return Err(code::INVALID_CONTEXT);
         }
         let mut context = 0;
         // SAFETY: a live local. The context is active, so none is made.

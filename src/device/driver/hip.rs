@@ -124,15 +124,9 @@ pub(super) fn search() -> Option<Driver> {
 
 impl Hip {
     pub(super) fn find(&self, driver: &Driver, address: usize) -> Result<Option<Known>> {
-        let mut info = Info {
-            size: size_of::<Info>() as u32,
-            ..Info::default()
+        let Some(info) = self.info(address) else {
+            return Ok(None);
         };
-        // SAFETY: a live local that has its size in it; no list of agents is asked for; any address may be asked for.
-        let status = unsafe { (self.info)(address, &mut info, 0, 0, 0) };
-        if status != 0 || info.kind == pointer::RESERVED {
-            return Ok(None); // Not started, so nobody has memory of a device.
-        }
         let before = self.last_error();
         let mut attributes = Attributes::default();
         // SAFETY: a live local; any address may be asked for.
@@ -160,6 +154,21 @@ impl Hip {
                 .flatten()
                 .find(|range| range.contains(&address)),
         }))
+    }
+
+    /// What HSA knows of an address. `None` if it was not started, so that nobody has memory of a device.
+    fn info(&self, address: usize) -> Option<Info> {
+        let mut info = Info {
+            size: size_of::<Info>() as u32,
+            ..Info::default()
+        };
+        // SAFETY: a live local that has its size in it; no list of agents is asked for; any address may be asked for.
+        let status = unsafe { (self.info)(address, &mut info, 0, 0, 0) };
+        (status == 0 && info.kind != pointer::RESERVED).then_some(info)
+    }
+
+    pub(super) fn is_active(&self) -> bool {
+        self.info(0).is_some()
     }
 
     fn is_processor(&self, agent: u64) -> bool {

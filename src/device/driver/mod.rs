@@ -187,6 +187,15 @@ impl Driver {
         }
     }
 
+    /// True if the program has made a context, or started HIP, as far as that can be seen.
+    pub fn is_active(&self) -> bool {
+        self.is_usable()
+            && match &self.own {
+                Own::Cuda(cuda) => cuda.is_active(),
+                Own::Hip(hip) => hip.is_active(),
+            }
+    }
+
     /// Makes a context the current one of this thread.
     ///
     /// # Errors
