@@ -1,11 +1,17 @@
 #!/usr/bin/env bash
-# Usage: arrays.sh DRIVER SEEDS PROGRAM LAUNCHER...
+# Usage: arrays.sh sample|SEEDS DRIVER PROGRAM LAUNCHER...
 # Random fields in memory of the host and of devices: written, lost with a node, and restored by as many ranks and by
-# others; and a driver that fails at any of its calls in a checkpoint. DRIVER is a directory with a libcuda.so.1, or "-" for
+# others; and a driver that fails at a call in a checkpoint. SEEDS is the number of programs. DRIVER is a directory with a libcuda.so.1, or "-" for
 # the one of the system. Run through tests/in_empty_directory.sh.
 set -euo pipefail
 
-driver=$1 seeds=$2 program=$3
+seeds=$1 driver=$2 program=$3
+functions=(cuPointerGetAttribute cuPointerGetAttributes cuCtxSynchronize cuMemcpyDtoHAsync_v2 cuMemcpy2DAsync_v2
+    cuStreamSynchronize cuEventSynchronize cuCtxPushCurrent_v2)
+calls=(1 2 5)
+if [[ $seeds == sample ]]; then
+    seeds=3 functions=(cuCtxSynchronize cuMemcpyDtoHAsync_v2 cuMemcpy2DAsync_v2) calls=(1 3)
+fi
 shift 3
 # shellcheck disable=SC2034 # used by lib.sh
 launcher=("$@")
@@ -41,19 +47,18 @@ echo "ok: $seeds programs, $on_devices fields in memory of a driver"
 
 [[ $driver != - ]] || exit 0
 refused=0
-for function in cuPointerGetAttribute cuPointerGetAttributes cuCtxSynchronize cuMemcpyDtoHAsync_v2 cuMemcpy2DAsync_v2 \
-    cuStreamSynchronize cuEventSynchronize cuCtxPushCurrent_v2; do
-    for n in 1 2 5; do
-        fresh
-        SCR_FLUSH=0 run "$placed" 3 write a
+fresh
+SCR_FLUSH=0 run "$placed" 3 write a
+for function in "${functions[@]}"; do
+    for n in "${calls[@]}"; do
         # 214 is an uncorrectable error of the device's memory.
         SCR_FLUSH=0 run "$placed" 3 refuse b "$function" "$n" 214
         if grep -q CUDA_ERROR_ECC_UNCORRECTABLE log; then
             grep -Eq 'CUDA_ERROR_ECC_UNCORRECTABLE.*"(field [0-9]+|index)"' log || fail "the field is not named"
             refused=$((refused + 1))
         fi
-        SCR_FLUSH=0 run "$placed" 3 read a
     done
+    SCR_FLUSH=0 run "$placed" 3 read a
 done
 ((refused > 0)) || fail "no call of the driver has failed"
 echo "ok: $refused checkpoints failed with the driver"
