@@ -10,7 +10,7 @@ functions=(cuPointerGetAttribute cuPointerGetAttributes cuCtxSynchronize cuMemcp
     cuStreamSynchronize cuEventSynchronize cuCtxPushCurrent_v2)
 calls=(1 2 5)
 if [[ $seeds == sample ]]; then
-    seeds=3 functions=(cuCtxSynchronize cuMemcpyDtoHAsync_v2 cuMemcpy2DAsync_v2) calls=(1 3)
+    seeds=2 functions=(cuCtxSynchronize cuMemcpyDtoHAsync_v2 cuMemcpy2DAsync_v2) calls=(1 3)
 fi
 shift 3
 # shellcheck disable=SC2034 # used by lib.sh
