@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 /// `cli` is the package of the commands. Between it and the engine stand the modules of the package scr-jobs, from
 /// `transfers` to `tally`.
 const LAYERS: &str = "
-    capi: fields session prefix config job comm format store events error messages version system
+    capi: fields session prefix config job comm format device store events error messages version system
     cli: transfers clean datasets saved_fields relaunch hang ranks health remote launcher manager hostlist variables tally \
          fields daemon scavenge policy prefix transfer cache redundancy log config job format store events error messages text version system
     transfers: daemon prefix transfer cache format store events error text system

@@ -196,6 +196,10 @@ pub struct Options {
     /// Of an index list: when the state is written, several ranks may list an index, if their copies of its elements
     /// are equal.
     pub shared: bool,
+    /// The memory is that of a device: it is an error if no driver knows it as such.
+    pub on_device: bool,
+    /// The processor reads the memory: it is an error if a driver says that it cannot.
+    pub on_host: bool,
     /// The part of this rank of the run that wrote the checkpoint.
     pub from: Option<u64>,
 }

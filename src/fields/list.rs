@@ -9,9 +9,11 @@ use super::index::cover::OwnList;
 use super::keyed::Keyed;
 use super::kind::{Class, Kind};
 use super::memory::{Memory, Slice};
+use super::reach::ByProgram;
 use super::reader::FieldReader;
 use super::sources::{Sources, beside};
 use super::write::Writer;
+use crate::device::Devices;
 use crate::format::Name;
 use crate::session::{Session, Verdict, check_lengths};
 use crate::{Error, Result};
@@ -79,6 +81,10 @@ pub struct List<'a> {
     /// The index lists so far.
     pub(super) indices: Vec<KnownIndex>,
     failed: Option<Finding>,
+    /// The drivers that tell where memory is.
+    pub(super) devices: Devices,
+    /// The program's own way to the memory of the next field.
+    pub(super) copy: Option<ByProgram>,
 }
 
 impl<'a> List<'a> {
@@ -92,6 +98,8 @@ impl<'a> List<'a> {
             names: HashSet::new(),
             indices: Vec::new(),
             failed: None,
+            devices: Devices::find(),
+            copy: None,
         }
     }
 
@@ -256,6 +264,7 @@ impl<'a> List<'a> {
     /// [`List::begin_field`] of an index list, too.
     pub(super) fn begin_any(&mut self, name: &str) -> Result<Options> {
         let options = std::mem::take(&mut self.next);
+        self.copy = None;
         if options.from.is_some() && matches!(self.mode, Mode::Write(_)) {
             return Err(wrong(name, ONLY_READ));
         }
@@ -297,6 +306,7 @@ impl<'a> List<'a> {
     fn try_count(&mut self, name: &str, value: &mut i64) -> Found<()> {
         let name = self.full(name);
         check_name(&name)?;
+        self.refuse_place(&name)?;
         let options = self.begin_field(&name)?;
         let sources = match &mut self.mode {
             Mode::Write(writer) => {

@@ -69,6 +69,7 @@ impl List<'_> {
     fn try_index(&mut self, given: &Given<'_>) -> Found<()> {
         let name = self.full(given.name);
         check_name(&name)?;
+        self.refuse_place(&name)?;
         let options = self.begin_any(&name)?;
         if options.from.is_some() {
             let what = "the index list of an old rank cannot be read; list the indices that this rank needs";
@@ -120,6 +121,7 @@ impl List<'_> {
     fn try_bag(&mut self, name: &str, count: &mut i64, key: Option<Key<'_, '_>>) -> Found<()> {
         let name = self.full(name);
         check_name(&name)?;
+        self.refuse_place(&name)?;
         let options = self.begin_field(&name)?;
         if options.from.is_some() {
             let what = "a bag is read as a whole, whatever ranks wrote it; leave SCR_From_rank out";

@@ -7,6 +7,7 @@
 //! | `entry`, `kind` | what one call says of a field, and what is wrong with it |
 //! | `memory`, `walk` | the memory of a field, and its elements in the order of files |
 //! | `apart`, `remote` | memory that the processor does not reach: whether the elements are in it, and they as rectangles |
+//! | `reach` | who copies that memory: the processor, the driver of a device, or the program |
 //! | `index` | fields of unstructured codes: elements by their number in the whole |
 //! | `region` | boxes in a whole: where they meet, holes, overlaps, cells |
 //! | `file`, `write`, `write_remote`, `sums`, `sources` | the file of a rank: format, writer, checksums, reader |
@@ -41,6 +42,7 @@ mod list_index;
 pub mod memory;
 mod messages;
 mod plan_index;
+mod reach;
 mod reader;
 pub mod region;
 mod remote;
@@ -63,6 +65,7 @@ pub use keyed::{Key, Owner};
 pub use kind::{Class, Kind};
 pub use list::{List, Pass, StoredField};
 pub use memory::{Element, Memory, Slice};
+pub use reach::ByProgram;
 pub use restore::restore;
 
 #[cfg(test)]

@@ -200,6 +200,11 @@ impl Session {
         self.run.tell_once(severity, text);
     }
 
+    /// True if a field in memory of the processor is an error if a device has a copy of its data. Local.
+    pub fn is_strict_with_devices(&self) -> bool {
+        self.run.settings.device_strict
+    }
+
     /// The run's records about checkpoints of fields. Local.
     pub fn fields(&self) -> &FieldsState {
         &self.fields
