@@ -223,10 +223,8 @@ fn pinned_memory_of_the_host_is_ready() {
     cuda.copy_down(pinned, memory, 1000, stream);
     assert!(is_host(&mut Devices::find(), pinned.addr()));
     // SAFETY: memory of the library, which nobody writes to now.
-    assert_eq!(
-        unsafe { std::slice::from_raw_parts(pinned, 1000) },
-        [5; 1000]
-    );
+    let bytes = unsafe { std::slice::from_raw_parts(pinned, 1000) };
+    assert_eq!(bytes, [5; 1000]);
 }
 
 #[test]
