@@ -4,7 +4,7 @@ use super::report::DoctorReport;
 use scr_engine::device;
 use scr_engine::system::limits::locked_memory;
 use scr_engine::system::loaded::Library;
-use scr_engine::text::bytes;
+use scr_engine::text::{bytes, counted};
 
 /// Reports them. CUDA is started for it, as a program would.
 pub(super) fn look(report: &mut DoctorReport) {
@@ -19,8 +19,9 @@ pub(super) fn look(report: &mut DoctorReport) {
             };
             let rate = bus.rate / 1e9;
             format!(
-                "{} devices, {}: {rate:.1} GB/s to {how} memory",
-                bus.devices, bus.name
+                "{}, {}: {rate:.1} GB/s to {how} memory",
+                counted(bus.devices as usize, "device"),
+                bus.name
             )
         }
         Err(error) => format!("not used: {error}"),
