@@ -1,14 +1,11 @@
 //! A context of the program in which we copy, with streams of our own.
 
 use super::driver::{Code, Driver, Entered, Home, Known, Rows, Way};
-use super::staging::Staging;
+use super::staging::{STREAMS, Staging};
 use crate::Result;
 use crate::system::sync::Mutex;
 use std::cell::Cell;
 use std::sync::{OnceLock, PoisonError};
-
-/// The streams of a context: while what one has brought is looked at, the other one copies.
-pub const STREAMS: usize = 2;
 
 /// The least bytes of a buffer.
 const LEAST_STAGING: usize = 64 << 10;

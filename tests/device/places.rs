@@ -223,10 +223,8 @@ fn pinned_memory_of_the_host_is_ready() {
     cuda.copy_down(pinned, memory, 1000, stream);
     assert!(is_host(&mut Devices::find(), pinned.addr()));
     // SAFETY: memory of the library, which nobody writes to now.
-    assert_eq!(
-        unsafe { std::slice::from_raw_parts(pinned, 1000) },
-        [5; 1000]
-    );
+    let bytes = unsafe { std::slice::from_raw_parts(pinned, 1000) };
+    assert_eq!(bytes, [5; 1000]);
 }
 
 #[test]
@@ -237,17 +235,19 @@ fn a_named_stream_is_waited_for_and_no_other() {
     let (memory, its) = (cuda.memory(&[1; 1000]), cuda.memory(&[1; 1000]));
     busy(&cuda, memory, own);
     cuda.add_one(its, 1000, other);
+    // Nor does a stream of ours wait for the legacy default stream.
+    cuda.add_one(its, 1000, 0);
     let mut devices = Devices::find();
     devices.set_stream(Some(own));
     assert_eq!(copied(&located(&mut devices, memory), 1000), [2; 1000]);
-    assert_eq!(cuda.pending(), 1, "the other stream still has its work");
+    assert_eq!(cuda.pending(), 2, "the other streams still have their work");
     // The stream is of device 0. Memory of device 1 waits for all of that device.
     cuda.make_current(cuda.contexts[1]);
     let far = cuda.memory(&[1; 1000]);
     busy(&cuda, far, 0);
     assert_eq!(copied(&located(&mut devices, far), 1000), [2; 1000]);
     devices.set_stream(None);
-    assert_eq!(copied(&located(&mut devices, its), 1000), [2; 1000]);
+    assert_eq!(copied(&located(&mut devices, its), 1000), [3; 1000]);
     assert_eq!(cuda.pending(), 0);
 }
 

@@ -1,6 +1,6 @@
 //! CUDA's driver API, `libcuda.so.1`.
 
-use super::{Calls, Code, Driver, Home, Kind, Known, Names, Own, Rows, Way, code, function};
+use super::{Calls, Code, Driver, Home, Kind, Known, Names, Own, Rows, Way, code};
 use crate::Result;
 use crate::system::loaded::Library;
 use std::ffi::{c_char, c_int, c_uint, c_void};
@@ -74,20 +74,24 @@ struct Side {
 pub(super) fn search() -> Option<Driver> {
     let library = Library::find(&[b"libcuda.so"])?;
     let calls = Calls::of(&library, &NAMES)?;
-    let cuda = Cuda {
-        attribute: function!(library, c"cuPointerGetAttribute")?,
-        range: function!(library, c"cuMemGetAddressRange_v2")?,
-        device_count: function!(library, c"cuDeviceGetCount")?,
-        current: function!(library, c"cuCtxGetCurrent")?,
-        push: function!(library, c"cuCtxPushCurrent_v2")?,
-        pop: function!(library, c"cuCtxPopCurrent_v2")?,
-        state: function!(library, c"cuDevicePrimaryCtxGetState")?,
-        retain: function!(library, c"cuDevicePrimaryCtxRetain")?,
-        release: function!(library, c"cuDevicePrimaryCtxRelease_v2")
-            .or_else(|| function!(library, c"cuDevicePrimaryCtxRelease"))?,
-        rows: function!(library, c"cuMemcpy2DAsync_v2")?,
-        error_name: function!(library, c"cuGetErrorName")?,
-        stream_context: function!(library, c"cuStreamGetCtx"),
+    // SAFETY: the signatures of these functions, which have a number in their names where there are several.
+    let cuda = unsafe {
+        Cuda {
+            attribute: library.function(c"cuPointerGetAttribute")?,
+            range: library.function(c"cuMemGetAddressRange_v2")?,
+            device_count: library.function(c"cuDeviceGetCount")?,
+            current: library.function(c"cuCtxGetCurrent")?,
+            push: library.function(c"cuCtxPushCurrent_v2")?,
+            pop: library.function(c"cuCtxPopCurrent_v2")?,
+            state: library.function(c"cuDevicePrimaryCtxGetState")?,
+            retain: library.function(c"cuDevicePrimaryCtxRetain")?,
+            release: library
+                .function(c"cuDevicePrimaryCtxRelease_v2")
+                .or_else(|| library.function(c"cuDevicePrimaryCtxRelease"))?,
+            rows: library.function(c"cuMemcpy2DAsync_v2")?,
+            error_name: library.function(c"cuGetErrorName")?,
+            stream_context: library.function(c"cuStreamGetCtx"),
+        }
     };
     Some(super::driver(Own::Cuda(cuda), calls))
 }
