@@ -13,6 +13,7 @@ mod guard;
 mod handles;
 mod indexed;
 mod list;
+mod memory;
 mod process;
 mod remote;
 mod repeated;
