@@ -63,8 +63,8 @@ impl Copies {
         let number = self.0.made.fetch_add(1, Relaxed) + 1;
         let fail = self.0.fail.load(Relaxed);
         if fail > 0 && number >= fail {
-            let what = "the device has failed in a copy (DEVICE_LOST)";
-            return Err(Error::usage("SCR_Field", what));
+            let what = "DEVICE_LOST";
+            return Err(Error::device("device 0", "copy bytes", what));
         }
         Ok(())
     }

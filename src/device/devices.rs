@@ -3,6 +3,7 @@
 use super::Located;
 use super::context::Context;
 use super::driver::{self, Driver, Kind, Known};
+use super::offload::Offload;
 use crate::system::loaded::is_readable;
 use crate::{Error, Result};
 use std::sync::Arc;
@@ -13,6 +14,8 @@ pub struct Devices {
     drivers: Vec<&'static Driver>,
     contexts: Vec<Arc<Context>>,
     stream: Option<usize>,
+    /// What keeps copies of the host's memory on devices; looked for when it is first asked for.
+    offload: Option<Vec<Offload>>,
 }
 
 /// The place of memory.
@@ -31,6 +34,7 @@ impl Devices {
             drivers: driver::drivers().collect(),
             contexts: Vec::new(),
             stream: None,
+            offload: None,
         }
     }
 
@@ -73,6 +77,20 @@ impl Devices {
                 ),
             ),
         })
+    }
+
+    /// The language by whose directives memory of the host has a copy on a device: "OpenACC" or "OpenMP". The device may
+    /// have newer values then. Nothing is started by asking: `None` if no device is in use.
+    pub fn copy_of_host(&mut self, address: usize, length: usize) -> Option<&'static str> {
+        if length == 0 || !self.drivers.iter().any(|driver| driver.is_active()) {
+            return None;
+        }
+        let offload = self.offload.get_or_insert_with(Offload::loaded);
+        // The program may have parts of an array on the device.
+        let last = length - 1;
+        let places = [0, last / 2, last].map(|at| address.saturating_add(at));
+        let mut all = offload.iter();
+        all.find_map(|one| places.into_iter().find_map(|place| one.copy_of(place)))
     }
 
     fn known(&mut self, driver: &'static Driver, known: Known, address: usize) -> Result<Place> {

@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// The most bytes of a buffer through which pieces go.
-const BUFFER: usize = scaled(16 << 20);
+const BUFFER: usize = scaled(8 << 20);
 
 /// Rows of at least so many bytes are copied straight from and to memory that is not pinned, through the driver's own
 /// buffers.

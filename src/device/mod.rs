@@ -9,6 +9,7 @@ mod context;
 mod devices;
 mod driver;
 mod located;
+mod offload;
 mod pinned;
 mod remote;
 mod rows;

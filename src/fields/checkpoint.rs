@@ -148,7 +148,9 @@ fn begin(session: &mut Session) -> Result<Writer> {
     session.reuse_file(|dataset| file_of(dataset, rank), &path);
     let mut file = session.files().rewrite(&path, FILE_MODE)?;
     session.use_kept(&mut *file);
-    Ok(Writer::new(file, rank, ranks, session.signs()))
+    let mut writer = Writer::new(file, rank, ranks, session.signs());
+    writer.use_threads(session.threads());
+    Ok(writer)
 }
 
 fn parts_of(fields: &[Stored]) -> impl Iterator<Item = &Entry> {

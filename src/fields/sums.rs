@@ -2,7 +2,7 @@
 
 use super::file::Section;
 use crate::store::block_signals::BlockedSignals;
-use crate::system::thread::{self, Builder};
+use crate::system::thread::{self, Builder, Scope, ScopedJoinHandle};
 use crc32fast::Hasher;
 
 /// Bytes for which a thread of its own takes less time than its start.
@@ -61,6 +61,25 @@ impl Sums {
         self.begin(last);
     }
 
+    /// [`Sums::add`] while `work` is done, if threads may take part.
+    pub(super) fn add_beside<T>(&mut self, bytes: &[u8], work: impl FnOnce() -> T) -> T {
+        if self.threads < 2 || self.begun > 0 || bytes.len() < WORTH {
+            self.add(bytes);
+            return work();
+        }
+        let (block, threads) = (self.section.block.max(1) as usize, self.threads - 1);
+        let (whole, last) = bytes.split_at(bytes.len() - bytes.len() % block);
+        let (hashers, done) = thread::scope(|scope| {
+            let thread = start(scope, move || hashers(whole, block, threads));
+            let done = work();
+            let hashers = thread.and_then(|thread| thread.join().ok());
+            (hashers.unwrap_or_else(|| hashers_here(whole, block)), done)
+        });
+        hashers.into_iter().for_each(|hasher| self.close(hasher));
+        self.begin(last);
+        done
+    }
+
     /// Adds bytes of one block.
     fn begin(&mut self, bytes: &[u8]) {
         self.open.update(bytes);
@@ -108,38 +127,43 @@ impl Sums {
 
 /// The checksums of blocks, by at most so many threads, of which this is one.
 fn hashers(bytes: &[u8], block: usize, threads: usize) -> Vec<Hasher> {
-    let of = |bytes: &[u8]| -> Vec<Hasher> {
-        let one = |block: &[u8]| {
-            let mut hasher = Hasher::new();
-            hasher.update(block);
-            hasher
-        };
-        bytes.chunks(block).map(one).collect()
-    };
     let threads = threads.min(bytes.len() / WORTH);
     if threads < 2 {
-        return of(bytes);
+        return hashers_here(bytes, block);
     }
     let share = bytes.len().div_ceil(block).div_ceil(threads) * block;
     let mut shares = bytes.chunks(share);
     let first = shares.next().unwrap_or_default();
     thread::scope(|scope| {
-        let blocked = BlockedSignals::new();
-        let started = shares.map(|share| {
-            let builder = Builder::new().name("scr-sum".to_string());
-            let thread = builder.spawn_scoped(scope, move || of(share));
-            (share, thread.ok())
-        });
+        let started = shares.map(|share| (share, start(scope, move || hashers_here(share, block))));
         let started: Vec<_> = started.collect();
-        drop(blocked);
-        let mut all = of(first);
+        let mut all = hashers_here(first, block);
         for (share, thread) in started {
-            // Without a thread, or if it has panicked, this one does it.
-            let sums = thread.and_then(|thread| thread.join().ok());
-            all.extend(sums.unwrap_or_else(|| of(share)));
+            let hashers = thread.and_then(|thread| thread.join().ok());
+            all.extend(hashers.unwrap_or_else(|| hashers_here(share, block)));
         }
         all
     })
+}
+
+/// The checksums of blocks, by this thread.
+fn hashers_here(bytes: &[u8], block: usize) -> Vec<Hasher> {
+    let one = |block: &[u8]| {
+        let mut hasher = Hasher::new();
+        hasher.update(block);
+        hasher
+    };
+    bytes.chunks(block).map(one).collect()
+}
+
+/// Starts a thread. Without one, the caller does the work.
+fn start<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    work: impl FnOnce() -> T + Send + 'scope,
+) -> Option<ScopedJoinHandle<'scope, T>> {
+    let _blocked = BlockedSignals::new();
+    let builder = Builder::new().name("scr-sum".to_string());
+    builder.spawn_scoped(scope, work).ok()
 }
 
 #[cfg(test)]
@@ -181,14 +205,16 @@ mod tests {
     #[test]
     fn any_number_of_threads_gives_the_same_sums() {
         let bytes: Vec<u8> = (0..4 * WORTH + 12_345)
-            .map(|at| (at * 31 >> 4) as u8)
+            .map(|at| ((at * 31) >> 4) as u8)
             .collect();
         let block = 100_000;
         let right: Vec<u32> = bytes.chunks(block).map(crc32fast::hash).collect();
         for threads in [0, 1, 2, 3, 4, 9] {
             let mut sums = sums(block as u64, threads);
             sums.add(&bytes[..70_000]);
-            sums.add(&bytes[70_000..]);
+            sums.add(&bytes[70_000..100_000]);
+            let rest = &bytes[100_000..];
+            assert_eq!(sums.add_beside(rest, || rest.len()), rest.len());
             sums.finish();
             assert_eq!(sums.section.blocks, right, "{threads}");
             assert_eq!(sums.section.crc, crc32fast::hash(&bytes));

@@ -67,6 +67,12 @@ impl Writer {
         }
     }
 
+    /// Lets so many threads take the checksums of what a device copies. One alone does not keep up with its bus, while what
+    /// comes from the processor's memory is written more slowly than one takes them.
+    pub fn use_threads(&mut self, threads: usize) {
+        self.threads = threads;
+    }
+
     /// Offset in the file of the next byte.
     fn end(&self) -> u64 {
         self.begin + self.buffer.len() as u64
@@ -116,9 +122,8 @@ impl Writer {
         if let Some(memory) = memory.filter(|_| bytes > 0) {
             let walk = entry.walk_in(&entry.region(), strides);
             let as_it_is = walk.is_contiguous() && !entry.kind.has_padding();
-            if bytes < LARGE {
-                self.put_small(entry.kind, memory, &walk, &mut sums)?
-            } else if let Some(remote) = memory.remote() {
+            let remote = memory.remote();
+            if let Some(remote) = remote.filter(|_| bytes >= scaled(LARGE as usize) as u64) {
                 let copies = Copies {
                     remote,
                     walk: &walk,
@@ -126,6 +131,8 @@ impl Writer {
                     as_it_is,
                 };
                 self.put_remote(&copies, &mut sums)?
+            } else if bytes < LARGE {
+                self.put_small(entry.kind, memory, &walk, &mut sums)?
             } else if as_it_is {
                 self.put_direct(memory, walk.base(), bytes, &mut sums)?
             } else {

@@ -162,12 +162,14 @@ impl Fill for Filling<'_> {
             copies.remote.copy_to(offset, to, piece, &mut arrived)?;
             return all_came(came, wanted);
         }
+        let mut before: &[u8] = &[];
         for place in to.chunks_mut(piece) {
-            copies.pack(*from, place)?;
-            sums.add(place);
+            sums.add_beside(before, || copies.pack(*from, place))?;
             watch.moved(place.len() as u64);
             *from += place.len() as u64;
+            before = place;
         }
+        sums.add(before);
         Ok(())
     }
 }

@@ -50,6 +50,7 @@ use crate::comm::Communicator;
 use crate::events::{Severity, Speaker};
 use crate::format::Name;
 use crate::store::{Files, Watch};
+use crate::system::thread;
 use crate::system::time::Instant;
 use calls::{CallCount, CallSigns};
 use datasets::cached::CachedDatasets;
@@ -153,6 +154,15 @@ impl Session {
     /// moved. Local.
     pub fn signs(&self) -> Box<dyn Watch> {
         Box::new(CallSigns::new(&self.run))
+    }
+
+    /// Number of threads of this rank that may compute while the program waits, with the calling one: half of its share of
+    /// the processors that it may use, and not more than keep up with the bus of a device. Local.
+    pub fn threads(&self) -> usize {
+        const MOST: usize = 4;
+        let nodes = usize::try_from(self.run.nodes).unwrap_or(1).max(1);
+        let ranks = self.run.comm.size().div_ceil(nodes).max(1);
+        (thread::cores() / ranks / 2).clamp(1, MOST)
     }
 
     /// The phase of the program. Local.

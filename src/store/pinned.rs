@@ -5,6 +5,7 @@
 //! was in the file before. So while pages are pinned, this process changes the file only under a lease, and each time looks
 //! first whether the file still has all its pages and the time of change that it left there. If not, the pins go.
 
+use super::attributes;
 use super::fill::{Fill, Pin};
 use rustix::fd::BorrowedFd;
 use rustix::fs::{Stat, fstat};
@@ -25,12 +26,12 @@ enum State {
         /// Bytes from the begin of the mapping.
         length: u64,
         /// The file's time of change.
-        changed: (i64, u64),
+        changed: (i64, u32),
     },
 }
 
-fn time_of(stat: &Stat) -> (i64, u64) {
-    (stat.st_mtime, stat.st_mtime_nsec as u64)
+fn time_of(stat: &Stat) -> (i64, u32) {
+    attributes::stat_of(stat).mtime
 }
 
 impl Pinned {

@@ -148,10 +148,11 @@ impl File for FaultyFile {
         self.content("write", torn, || {
             let mut byte = [0];
             self.inner.read_at(middle, &mut byte)?;
-            match self.faults.flips(&self.path) {
-                true => self.inner.write_at(middle, &[byte[0] ^ 0x10]),
-                false => Ok(()),
+            if self.faults.flips(&self.path) {
+                let [byte] = byte;
+                return self.inner.write_at(middle, &[byte ^ 0x10]);
             }
+            Ok(())
         })?;
         Ok(true)
     }

@@ -186,20 +186,24 @@ fn work_of_the_program_that_failed_is_an_error() {
 fn threads_copy_side_by_side() {
     let cuda = cuda();
     let bytes = pattern(200_000, 30);
-    let mut memories = Vec::new();
+    let (mut memories, mut written) = (Vec::new(), Vec::new());
     for device in 0..2 {
         cuda.make_current(cuda.contexts[device]);
-        memories.extend([cuda.memory(&bytes), cuda.pooled(&bytes)]);
+        // Half are only read: where a copy will arrive, other bytes are seen meanwhile.
+        for memory in [cuda.memory(&bytes), cuda.pooled(&bytes)] {
+            memories.push(memory);
+            written.push(cuda.memory(&bytes));
+        }
     }
     std::thread::scope(|scope| {
         for thread in 0..4 {
-            let (memories, bytes) = (&memories, &bytes);
+            let (memories, written, bytes) = (&memories, &written, &bytes);
             scope.spawn(move || {
                 let mut random = Random(thread + 77);
                 for _ in 0..60 {
                     let mut devices = Devices::find();
                     // Only one thread writes to each.
-                    let mut own = located(&mut devices, memories[thread as usize]);
+                    let mut own = located(&mut devices, written[thread as usize]);
                     let other = located(&mut devices, memories[random.below(4) as usize]);
                     let (from, length) =
                         (random.below(100_000), 1 + random.below(100_000) as usize);

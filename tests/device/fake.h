@@ -90,6 +90,8 @@ static __thread int depth;
 
 /* Settings; 0 is no limit. */
 static long devices = -1, register_piece, register_count, register_refused, pinned_refused, late;
+/* The version of ROCm, and 1 if the processor and the devices of HIP have one memory. */
+static long rocm = 6, one_memory;
 
 static double now(void) {
   struct timespec t;
@@ -122,7 +124,8 @@ static struct named *named(const char *name) {
 
 static struct { const char *name; long *value; } settings[] = {
   {"devices", &devices}, {"register_piece", &register_piece}, {"register_count", &register_count},
-  {"register_refused", &register_refused}, {"pinned_refused", &pinned_refused}, {"late", &late}};
+  {"register_refused", &register_refused}, {"pinned_refused", &pinned_refused}, {"late", &late},
+  {"rocm", &rocm}, {"one_memory", &one_memory}};
 
 void fake_set(const char *name, long value) {
   for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
@@ -577,7 +580,7 @@ int fake_pending(void) {
 }
 
 /* The bytes at an address of the device, where the processor finds them. What is queued is not waited for. */
-void *fake_real(u64 at) {
+void *fake_bytes(u64 at) {
   pthread_mutex_lock(&lock);
   void *real = real_of(at);
   pthread_mutex_unlock(&lock);

@@ -14,6 +14,7 @@ pub fn in_child(name: &str, work: impl FnOnce()) {
     if std::env::var_os(CHILD).is_some() {
         return work();
     }
+    libraries();
     let program = std::env::current_exe().unwrap();
     let mut child = Command::new(program);
     child.args(["--exact", name, "--nocapture"]).env(CHILD, "1");
@@ -26,32 +27,25 @@ pub fn in_child(name: &str, work: impl FnOnce()) {
     );
 }
 
-/// Compiles a library of `tests/device`.
-pub fn compile(source: &str, library: &str) -> PathBuf {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/device");
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("device");
-    std::fs::create_dir_all(&folder).unwrap();
-    let made = folder.join(format!("{library}.{}", std::process::id()));
-    let mut cc = Command::new("cc");
-    cc.args([
-        "-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o",
-    ])
-    .arg(&made);
-    cc.arg(format!("-Wl,-soname,{library}"))
-        .arg(here.join(source));
-    let done = cc.args(["-lpthread", "-ldl"]).output().unwrap();
-    assert!(
-        done.status.success(),
-        "{}",
-        String::from_utf8_lossy(&done.stderr)
-    );
-    let library = folder.join(library);
-    std::fs::rename(made, &library).unwrap();
-    library
+/// The folder with the libraries of `tests/device`, which are built once.
+pub fn libraries() -> &'static Path {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(|| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("device");
+        // A child has those of its parent.
+        if std::env::var_os(CHILD).is_none() {
+            let build = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/device/build.sh");
+            let done = Command::new(build).arg(&folder).output().unwrap();
+            let text = String::from_utf8_lossy(&done.stderr);
+            assert!(done.status.success() && text.is_empty(), "{text}");
+        }
+        folder
+    })
 }
 
-/// Loads a library as Python does: its names are not global.
-pub fn load(path: &Path) -> Library {
+/// Loads a library of the tests as Python does: its names are not global.
+pub fn load(name: &str) -> Library {
+    let path = libraries().join(name);
     let path = CString::new(path.to_str().unwrap()).unwrap();
     // SAFETY: a string.
     let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
@@ -99,7 +93,7 @@ static CUDA: OnceLock<Mutex<Library>> = OnceLock::new();
 
 /// The library, loaded and not started.
 pub fn loaded() -> MutexGuard<'static, Library> {
-    let library = CUDA.get_or_init(|| Mutex::new(load(&compile("fakecuda.c", "libcuda.so.1"))));
+    let library = CUDA.get_or_init(|| Mutex::new(load("libcuda.so.1")));
     library.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -234,14 +228,14 @@ impl Cuda {
 
     /// Writes the bytes of a device at once, whatever is queued.
     pub fn fill(&self, address: usize, bytes: &[u8]) {
-        let real = call!(self.library, fake_real(address => usize) -> *mut u8);
+        let real = call!(self.library, fake_bytes(address => usize) -> *mut u8);
         // SAFETY: allocated with at least this size.
         unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), real, bytes.len()) };
     }
 
     /// The bytes of a device as they are, whatever is queued.
     pub fn bytes(&self, address: usize, size: usize) -> Vec<u8> {
-        let real = call!(self.library, fake_real(address => usize) -> *const u8);
+        let real = call!(self.library, fake_bytes(address => usize) -> *const u8);
         // SAFETY: allocated with at least this size.
         unsafe { std::slice::from_raw_parts(real, size).to_vec() }
     }
@@ -310,6 +304,10 @@ impl Cuda {
 
 /// Bytes that do not repeat.
 pub fn pattern(size: usize, seed: u64) -> Vec<u8> {
-    let word = |at: usize| (at as u64 + 1 + (seed << 40)).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 29;
-    (0..size).map(|at| word(at) as u8).collect()
+    let mut bytes = vec![0; size];
+    for (at, word) in bytes.chunks_mut(8).enumerate() {
+        let value = (at as u64 + 1 + (seed << 40)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        word.copy_from_slice(&(value ^ value >> 29).to_le_bytes()[..word.len()]);
+    }
+    bytes
 }

@@ -5,4 +5,13 @@
 mod copies;
 mod failures;
 mod fake;
+mod fields;
+#[allow(dead_code)] // The programs `session` and `cli` use all of it.
+#[path = "../site/fields.rs"]
+mod fields_on_ranks;
+mod hip;
+mod offload;
 mod places;
+#[allow(dead_code)] // As above.
+#[path = "../site/mod.rs"]
+mod site;

@@ -62,6 +62,7 @@ pub fn elements(whole: &[i64], (at, extents): &Part, add: f64) -> Vec<f64> {
 
 /// Which fields of a rank lie in memory that only copies reach, as on a device.
 #[derive(Clone)]
+#[allow(dead_code)] // As below.
 pub struct Devices {
     seed: u64,
     /// Of how many fields one does not; 0 for none.
@@ -69,6 +70,7 @@ pub struct Devices {
     pub copies: Copies,
 }
 
+#[allow(dead_code)] // Not all test programs put fields on devices.
 impl Devices {
     /// Some, by their names.
     pub fn some(seed: u64) -> Self {

@@ -37,6 +37,8 @@ const LAST_DEFAULT_STREAM: usize = 2;
 pub(super) struct Cuda {
     attribute: unsafe extern "C" fn(*mut c_void, c_int, usize) -> Code,
     range: unsafe extern "C" fn(*mut usize, *mut usize, usize) -> Code,
+    device_count: unsafe extern "C" fn(*mut c_int) -> Code,
+    current: unsafe extern "C" fn(*mut usize) -> Code,
     push: unsafe extern "C" fn(usize) -> Code,
     pop: unsafe extern "C" fn(*mut usize) -> Code,
     state: unsafe extern "C" fn(c_int, *mut c_uint, *mut c_int) -> Code,
@@ -75,6 +77,8 @@ pub(super) fn search() -> Option<Driver> {
     let cuda = Cuda {
         attribute: function!(library, c"cuPointerGetAttribute")?,
         range: function!(library, c"cuMemGetAddressRange_v2")?,
+        device_count: function!(library, c"cuDeviceGetCount")?,
+        current: function!(library, c"cuCtxGetCurrent")?,
         push: function!(library, c"cuCtxPushCurrent_v2")?,
         pop: function!(library, c"cuCtxPopCurrent_v2")?,
         state: function!(library, c"cuDevicePrimaryCtxGetState")?,
@@ -113,7 +117,13 @@ impl Cuda {
             ) => return Ok(None),
             Err(code) => return Err(driver.error("CUDA", "ask where memory is", code)),
         };
-        let is_managed = self.attribute(IS_MANAGED, address).unwrap_or(0) & 0xff != 0;
+        let ask = |which, action| match self.attribute(which, address) {
+            Ok(value) => Ok(value),
+            // A driver that has no such attribute.
+            Err(code::INVALID_VALUE) => Ok(0),
+            Err(code) => Err(driver.error("CUDA", action, code)),
+        };
+        let is_managed = ask(IS_MANAGED, "ask for the kind of memory")? & 0xff != 0;
         let kind = match kind {
             _ if is_managed => Kind::Managed,
             HOST => Kind::Pinned,
@@ -124,18 +134,9 @@ impl Cuda {
         let device = self.attribute(DEVICE_ORDINAL, address);
         let device = device.map_err(|code| driver.error("CUDA", "ask for the device", code))?;
         let device = device as u32 as c_int;
-        let context = self.attribute(CONTEXT, address).unwrap_or(0) as usize;
-        let home = if context != 0 {
-            Home::Context(context)
-        } else if self.is_primary_active(device) {
-            Home::Primary(device)
-        } else {
-            let place = format!("CUDA device {device}");
-            return Err(driver.error(
-                &place,
-                "use memory without a context",
-                code::INVALID_CONTEXT,
-            ));
+        let home = match ask(CONTEXT, "ask for the context of memory")? as usize {
+            0 => Home::Primary(device),
+            context => Home::Context(context),
         };
         Ok(Some(Known {
             kind,
@@ -162,15 +163,29 @@ impl Cuda {
         range.contains(&address).then_some(range)
     }
 
-    fn is_primary_active(&self, device: c_int) -> bool {
-        let (mut flags, mut active) = (0, 0);
-        // SAFETY: two live locals.
-        let code = unsafe { (self.state)(device, &mut flags, &mut active) };
-        code == 0 && active != 0
+    /// True if this thread has a context, or a device an active primary one.
+    pub(super) fn is_active(&self) -> bool {
+        let (mut context, mut count) = (0, 0);
+        // SAFETY: live locals; both are errors if CUDA was not started.
+        let started =
+            unsafe { (self.current)(&mut context) == 0 && (self.device_count)(&mut count) == 0 };
+        started
+            && (context != 0 || (0..count).any(|device| self.is_primary_active(device) == Ok(true)))
     }
 
+    fn is_primary_active(&self, device: c_int) -> std::result::Result<bool, Code> {
+        let (mut flags, mut active) = (0, 0);
+        // SAFETY: two live locals.
+        match unsafe { (self.state)(device, &mut flags, &mut active) } {
+            0 => Ok(active != 0),
+            code => Err(code),
+        }
+    }
+
+    /// # Errors
+    /// The context is not active, or the driver has failed.
     pub(super) fn keep_primary(&self, device: c_int) -> std::result::Result<usize, Code> {
-        if !self.is_primary_active(device) {
+        if !self.is_primary_active(device)? {
             return Err(code::INVALID_CONTEXT);
         }
         let mut context = 0;
@@ -186,10 +201,10 @@ impl Cuda {
         unsafe { (self.release)(device) };
     }
 
-    pub(super) fn enter(&self, context: usize) -> std::result::Result<usize, Code> {
+    pub(super) fn enter(&self, context: usize) -> std::result::Result<(), Code> {
         // SAFETY: a context that the driver has named for live memory, or that is retained.
         match unsafe { (self.push)(context) } {
-            0 => Ok(context),
+            0 => Ok(()),
             code => Err(code),
         }
     }

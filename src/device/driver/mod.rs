@@ -2,6 +2,7 @@
 //! `cuda.rs` and `hip.rs` have what differs.
 
 mod cuda;
+mod hip;
 
 use crate::system::loaded::{self, Library};
 use crate::system::process;
@@ -137,18 +138,25 @@ pub struct Driver {
 
 enum Own {
     Cuda(cuda::Cuda),
+    Hip(hip::Hip),
 }
 
 /// As long as it lives, the calling thread works in the context that was asked for.
 pub struct Entered<'a> {
     driver: &'a Driver,
-    before: usize,
+    /// What HIP is to be set back to.
+    before: Option<hip::Before>,
 }
 
 impl Drop for Entered<'_> {
     fn drop(&mut self) {
         match &self.driver.own {
             Own::Cuda(cuda) => cuda.leave(),
+            Own::Hip(hip) => {
+                if let Some(before) = self.before {
+                    hip.leave(before);
+                }
+            }
         }
     }
 }
@@ -158,6 +166,7 @@ impl Driver {
     pub fn name(&self) -> &'static str {
         match &self.own {
             Own::Cuda(_) => "CUDA",
+            Own::Hip(_) => "HIP",
         }
     }
 
@@ -174,7 +183,17 @@ impl Driver {
     pub fn find(&self, address: usize) -> Result<Option<Known>> {
         match &self.own {
             Own::Cuda(cuda) => cuda.find(self, address),
+            Own::Hip(hip) => hip.find(self, address),
         }
+    }
+
+    /// True if the program has made a context, or started HIP, as far as that can be seen.
+    pub fn is_active(&self) -> bool {
+        self.is_usable()
+            && match &self.own {
+                Own::Cuda(cuda) => cuda.is_active(),
+                Own::Hip(hip) => hip.is_active(),
+            }
     }
 
     /// Makes a context the current one of this thread.
@@ -183,7 +202,11 @@ impl Driver {
     /// The context is gone.
     pub fn enter(&self, context: usize) -> std::result::Result<Entered<'_>, Code> {
         let before = match &self.own {
-            Own::Cuda(cuda) => cuda.enter(context)?,
+            Own::Cuda(cuda) => {
+                cuda.enter(context)?;
+                None
+            }
+            Own::Hip(hip) => Some(hip.enter(context)?),
         };
         Ok(Entered {
             driver: self,
@@ -198,13 +221,15 @@ impl Driver {
     pub fn keep_primary(&self, device: c_int) -> std::result::Result<usize, Code> {
         match &self.own {
             Own::Cuda(cuda) => cuda.keep_primary(device),
+            // Its devices have no other context.
+            Own::Hip(_) => Ok(device as usize),
         }
     }
 
     /// Ends what [`Driver::keep_primary`] began.
     pub fn release_primary(&self, device: c_int) {
-        match &self.own {
-            Own::Cuda(cuda) => cuda.release_primary(device),
+        if let Own::Cuda(cuda) = &self.own {
+            cuda.release_primary(device);
         }
     }
 
@@ -212,6 +237,7 @@ impl Driver {
     pub fn has_stream(&self, context: usize, stream: usize) -> bool {
         match &self.own {
             Own::Cuda(cuda) => cuda.has_stream(context, stream),
+            Own::Hip(hip) => hip.has_stream(context, stream),
         }
     }
 
@@ -232,6 +258,7 @@ impl Driver {
             }
             match &self.own {
                 Own::Cuda(cuda) => cuda.copy_rows(way, rows, stream),
+                Own::Hip(hip) => hip.copy_rows(way, rows, stream),
             }
         }
     }
@@ -240,6 +267,7 @@ impl Driver {
     pub fn code_name(&self, code: Code) -> String {
         let name = match &self.own {
             Own::Cuda(cuda) => cuda.code_name(code),
+            Own::Hip(hip) => hip.code_name(code),
         };
         name.unwrap_or_else(|| format!("{} error {code}", self.name()))
     }
@@ -271,6 +299,7 @@ unsafe fn text_of(name: *const std::ffi::c_char) -> Option<String> {
 
 /// The drivers that were found. Their libraries stay loaded from then on.
 static CUDA: OnceLock<Driver> = OnceLock::new();
+static HIP: OnceLock<Driver> = OnceLock::new();
 
 /// The number of loaded libraries at the last search, plus 1.
 static SEARCHED: AtomicU64 = AtomicU64::new(0);
@@ -280,14 +309,19 @@ static SEARCHED: AtomicU64 = AtomicU64::new(0);
 pub fn drivers() -> impl Iterator<Item = &'static Driver> {
     let count = loaded::count().wrapping_add(1);
     if SEARCHED.load(Ordering::Acquire) != count {
-        if CUDA.get().is_none()
-            && let Some(driver) = cuda::search()
-        {
-            CUDA.get_or_init(|| driver);
+        for (found, search) in [
+            (&CUDA, cuda::search as fn() -> Option<Driver>),
+            (&HIP, hip::search),
+        ] {
+            if found.get().is_none()
+                && let Some(driver) = search()
+            {
+                found.get_or_init(|| driver);
+            }
         }
         SEARCHED.store(count, Ordering::Release);
     }
-    CUDA.get().into_iter()
+    CUDA.get().into_iter().chain(HIP.get())
 }
 
 fn driver(own: Own, calls: Calls) -> Driver {
