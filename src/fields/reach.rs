@@ -2,14 +2,11 @@
 
 use super::entry::wrong;
 use super::finding::Found;
-use super::list::List;
-use crate::device::{Devices, Place, Remote};
+use super::list::{ByProgram, List};
+use crate::device::{Place, Remote};
 use crate::events::Severity;
 use crate::{Error, Result};
 use std::ops::Range;
-
-/// Makes, of a field's name and the address of its first element, the memory that a function of the program copies.
-pub type ByProgram = Box<dyn FnOnce(&str, usize) -> Box<dyn Remote>>;
 
 /// What a driver's answer is compared with.
 const NO_DRIVER: &str =
@@ -77,7 +74,7 @@ impl List<'_> {
 
     /// A field whose data are on a device, too, was listed with its copy in memory of the processor.
     fn check_stale(&mut self, name: &str, all: Range<usize>) -> Found<()> {
-        let Some(language) = copy_on_device(&self.devices, all.start, all.len()) else {
+        let Some(language) = self.devices.copy_of_host(all.start, all.len()) else {
             return Ok(());
         };
         let what = format!(
@@ -141,9 +138,4 @@ impl List<'_> {
             Err(error) => Err(error.with_note(&format!("field \"{name}\"")).into()),
         }
     }
-}
-
-/// The device that has a copy of host data, in words. Not known yet.
-fn copy_on_device(_devices: &Devices, _address: usize, _length: usize) -> Option<&'static str> {
-    None
 }
