@@ -1,8 +1,7 @@
-//! The C interface: the only place with `extern "C"` functions and pointers from callers.
-//!
-//! `include/scr.h` is made of this file, `fields.rs`, `list.rs`, `indexed.rs` and `remote.rs`: a doc comment here is the comment
-//! there. `SCR_Configf` is variadic, which Rust cannot define: it is in `configf.c`. Each body is a closure given to [`guard`],
-//! where errors and panics become return codes.
+//! The C interface: the only place with `extern "C"` functions and pointers from callers. `include/scr.h` is made of this file,
+//! `fields.rs`, `list.rs`, `indexed.rs` and `remote.rs`: a doc comment here is the comment there. `SCR_Configf` is variadic,
+//! which Rust cannot define: it is in `configf.c`. Each body is a closure given to [`guard`], where errors and panics become
+//! return codes.
 
 mod around;
 mod calls;
