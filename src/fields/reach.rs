@@ -3,6 +3,7 @@
 use super::entry::wrong;
 use super::finding::Found;
 use super::list::{ByProgram, List};
+use super::remote::of_field;
 use crate::device::{Place, Remote};
 use crate::events::Severity;
 use crate::{Error, Result};
@@ -49,7 +50,9 @@ impl List<'_> {
     pub fn check_host(&mut self, address: usize, call: &'static str, subject: &str) -> Result<()> {
         self.unless_failed(|list| match list.devices.locate(address) {
             Ok(Place::Host) => Ok(()),
-            Ok(Place::Device(located)) if located.processor_reaches() => Ok(located.wait()?),
+            Ok(Place::Device(located)) if located.processor_reaches() => {
+                Ok(located.wait().map_err(|error| error.with_note(subject))?)
+            }
             Ok(Place::Device(located)) => {
                 let what = format!(
                     "{subject}: its memory is that of {}; only fields can be there, so give a copy in memory of the processor",
@@ -125,8 +128,10 @@ impl List<'_> {
             }
             Ok(Place::Device(located)) if options.on_host => {
                 if located.processor_reaches() {
-                    located.wait()?;
-                    return Ok(None);
+                    let waited = located.wait();
+                    return Ok(waited
+                        .map(|()| None)
+                        .map_err(|error| of_field(error, name))?);
                 }
                 fail(format!(
                     "SCR_ON_HOST was given, and its memory is that of {}, which the processor does not reach; leave \
@@ -135,7 +140,7 @@ impl List<'_> {
                 ))
             }
             Ok(Place::Device(located)) => Ok(Some(Box::new(located))),
-            Err(error) => Err(error.with_note(&format!("field \"{name}\"")).into()),
+            Err(error) => Err(of_field(error, name).into()),
         }
     }
 }

@@ -64,7 +64,7 @@ pub fn of_field(error: Error, name: &str) -> Error {
         Error::Usage { call, what } if call == "SCR_Field" && !what.starts_with("field \"") => {
             wrong(name, what)
         }
-        Error::Device { .. } => error.with_note(&format!("it was for field \"{name}\"")),
+        device @ Error::Device { .. } => device.with_note(&format!("field \"{name}\"")),
         other => other,
     }
 }
