@@ -3,9 +3,9 @@
 
 use super::fields::{SCR_Option, SCR_State};
 use super::guard::guard;
+use super::memory::{RawMemory, addresses};
 use super::stops::{self, Listed};
 use super::{FAILURE, SCR_SUCCESS, handles, table, text};
-use crate::device::Remote;
 use crate::fields::{Kind, List, Memory, Options, Order, Pass, Place, Spec};
 use crate::{Error, Result};
 use std::ffi::{c_char, c_int, c_void};
@@ -17,52 +17,6 @@ const CONVERT: c_int = SCR_Option::SCR_CONVERT as c_int;
 const SHARED: c_int = SCR_Option::SCR_SHARED as c_int;
 const ON_DEVICE: c_int = SCR_Option::SCR_ON_DEVICE as c_int;
 const ON_HOST: c_int = SCR_Option::SCR_ON_HOST as c_int;
-
-/// The memory of a field of C.
-struct RawMemory {
-    first: *mut u8,
-    /// Who copies it, if the processor does not.
-    remote: Option<Box<dyn Remote>>,
-}
-
-impl RawMemory {
-    /// An error if the processor does not reach the memory.
-    fn must_be_near(&self) -> Result<()> {
-        match self.remote {
-            None => Ok(()),
-            Some(_) => {
-                let what = "an internal error: memory that is copied was accessed";
-                Err(Error::usage("SCR_Field", what))
-            }
-        }
-    }
-}
-
-impl Memory for RawMemory {
-    fn bytes(&self, offset: i64, length: usize) -> Result<&[u8]> {
-        self.must_be_near()?;
-        // SAFETY: the library asks for bytes of elements only. By the promise of SCR_Field's caller the
-        // elements that extents and strides describe exist, and nobody changes them during the call.
-        Ok(unsafe { slice::from_raw_parts(self.first.offset(offset as isize), length) })
-    }
-
-    fn bytes_mut(&mut self, offset: i64, length: usize) -> Result<&mut [u8]> {
-        self.must_be_near()?;
-        // SAFETY: as above, and `self` is borrowed as long as the result.
-        Ok(unsafe { slice::from_raw_parts_mut(self.first.offset(offset as isize), length) })
-    }
-
-    fn remote(&self) -> Option<&dyn Remote> {
-        self.remote.as_deref()
-    }
-
-    fn remote_mut(&mut self) -> Option<&mut dyn Remote> {
-        match &mut self.remote {
-            Some(remote) => Some(&mut **remote),
-            None => None,
-        }
-    }
-}
 
 /// Runs `work` on the list of a state. A state that was not given to a routine that runs now is an error.
 pub(super) fn with_list(
@@ -217,9 +171,13 @@ pub(super) unsafe fn field(
     // SAFETY: the caller's promise.
     let (extents, given) = unsafe { (numbers(extents, rank), numbers(strides, rank)) };
     let strides = (!strides.is_null()).then_some(given);
-    let has_elements = !data.is_null() && extents.iter().all(|extent| *extent != 0);
+    let has_elements = !data.is_null() && extents.iter().all(|extent| *extent > 0);
     let remote = match has_elements {
-        true => list.reach(name, data.addr())?,
+        true => list.reach(
+            name,
+            data.addr(),
+            addresses(data.addr(), kind, extents, strides),
+        )?,
         false => None,
     };
     let listed = Listed {

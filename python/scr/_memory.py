@@ -208,7 +208,7 @@ def scalar_of(value: Any, stored: Optional[Stored]) -> Optional[Scalar]:
     return None
 
 
-def anew(value: Any, memory: Memory) -> Scalar:
+def replacement_of(value: Any, memory: Memory) -> Scalar:
     """Memory of the processor to read into, for an array that cannot be filled, and how a new array is had from there."""
     namespace = getattr(value, "__array_namespace__", None)
     arrays: Any = None if namespace is None else namespace()

@@ -11,7 +11,7 @@ from typing import Any, Callable, Generic, Iterable, Iterator, List, NamedTuple,
 from ._device import handle_of
 from ._library import Error, TextOut, call, function, text_in
 from ._kinds import Memory
-from ._memory import Stored, anew, dtype_of, memory_of, memory_of_ids, scalar_of
+from ._memory import Stored, dtype_of, memory_of, memory_of_ids, replacement_of, scalar_of
 
 T = TypeVar("T")
 
@@ -142,7 +142,7 @@ class State:
 
         Returns ``value``: an array, which is filled when the state is read; or what was stored for an int,
         float, bool, complex, str, bytes, or scalar of numpy, which cannot be filled. An array may be on a device (CuPy,
-        PyTorch, Numba); one that cannot be filled, as of JAX, is returned anew.
+        PyTorch, Numba). In the place of one that cannot be filled, as of JAX, a new one is returned.
 
         With ``missing="keep"`` a checkpoint without this field can be restored, too: the value stays. With
         ``convert=True`` it may have another type, if nothing is lost, as from float32 to float64. With
@@ -344,7 +344,7 @@ class State:
         made = scalar.value if scalar is not None else None
         where = "device" if memory.on_device and field.where is None else field.where
         if memory.readonly and not self.writing:
-            fresh, where = anew(value, memory), None
+            fresh, where = replacement_of(value, memory), None
             memory = fresh.memory
             # Without a stored field the value stays.
             made = fresh.value if self.stored(name) is not None else None

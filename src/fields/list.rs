@@ -9,11 +9,10 @@ use super::index::cover::OwnList;
 use super::keyed::Keyed;
 use super::kind::{Class, Kind};
 use super::memory::{Memory, Slice};
-use super::reach::ByProgram;
 use super::reader::FieldReader;
 use super::sources::{Sources, beside};
 use super::write::Writer;
-use crate::device::Devices;
+use crate::device::{Devices, Remote};
 use crate::format::Name;
 use crate::session::{Session, Verdict, check_lengths};
 use crate::{Error, Result};
@@ -68,6 +67,9 @@ pub struct StoredField {
     /// elements go by an index list or a bag, as then they need not follow each other in the whole.
     pub at: Vec<i64>,
 }
+
+/// Makes, of a field's name and the address of its first element, the memory that a function of the program copies.
+pub type ByProgram = Box<dyn FnOnce(&str, usize) -> Box<dyn Remote>>;
 
 /// The state of a program as it lists it. All methods are local.
 pub struct List<'a> {

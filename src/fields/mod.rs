@@ -63,9 +63,8 @@ pub use entry::{KnownIndex, MAX_NAME, MAX_RANK, Options, Order, Place, Spec};
 pub use index::{Given, Indices};
 pub use keyed::{Key, Owner};
 pub use kind::{Class, Kind};
-pub use list::{List, Pass, StoredField};
+pub use list::{ByProgram, List, Pass, StoredField};
 pub use memory::{Element, Memory, Slice};
-pub use reach::ByProgram;
 pub use restore::restore;
 
 #[cfg(test)]

@@ -3,13 +3,11 @@
 use super::apart::of_field;
 use super::entry::wrong;
 use super::finding::Found;
-use super::list::List;
-use crate::device::{Devices, Place, Remote};
+use super::list::{ByProgram, List};
+use crate::device::{Place, Remote};
 use crate::events::Severity;
 use crate::{Error, Result};
-
-/// Makes, of a field's name and the address of its first element, the memory that a function of the program copies.
-pub type ByProgram = Box<dyn FnOnce(&str, usize) -> Box<dyn Remote>>;
+use std::ops::Range;
 
 /// What a driver's answer is compared with.
 const NO_DRIVER: &str =
@@ -28,15 +26,20 @@ impl List<'_> {
     }
 
     /// Finds out who copies the memory of the field that is listed next; `None` if the processor reads it. `address` is
-    /// that of its first element. The [options](List::next) of the field stay. Local.
+    /// that of its first element, and `all` are those from its lowest byte on. The [options](List::next) of the field stay. Local.
     ///
     /// # Errors
     /// An option contradicts the driver, or the driver has failed, or nobody knows the memory. As with an error of
     /// [`List::field`], every later call fails.
-    pub fn reach(&mut self, name: &str, address: usize) -> Result<Option<Box<dyn Remote>>> {
+    pub fn reach(
+        &mut self,
+        name: &str,
+        address: usize,
+        all: Range<usize>,
+    ) -> Result<Option<Box<dyn Remote>>> {
         self.unless_failed(|list| {
             let name = list.full(name);
-            list.try_reach(&name, address)
+            list.try_reach(&name, address, all)
         })
     }
 
@@ -73,12 +76,12 @@ impl List<'_> {
     }
 
     /// A field whose data are on a device, too, was listed with its copy in memory of the processor.
-    fn check_stale(&mut self, name: &str, address: usize) -> Found<()> {
-        let Some(device) = copy_on_device(&self.devices, address) else {
+    fn check_stale(&mut self, name: &str, all: Range<usize>) -> Found<()> {
+        let Some(language) = self.devices.copy_of_host(all.start, all.len()) else {
             return Ok(());
         };
         let what = format!(
-            "its memory is that of the processor, and {device} has a copy of the data, which may be newer; give the \
+            "its memory is that of the processor, and {language} has a copy of it on a device, which may be newer; give the \
              device's pointer (host_data use_device, target data use_device_addr), or bring the copies together first, and \
              after a restart, and list it with SCR_ON_HOST"
         );
@@ -92,7 +95,12 @@ impl List<'_> {
         Ok(())
     }
 
-    fn try_reach(&mut self, name: &str, address: usize) -> Found<Option<Box<dyn Remote>>> {
+    fn try_reach(
+        &mut self,
+        name: &str,
+        address: usize,
+        all: Range<usize>,
+    ) -> Found<Option<Box<dyn Remote>>> {
         let options = self.options();
         let fail = |what: String| Err(wrong(name, what).into());
         if options.on_device && options.on_host {
@@ -114,7 +122,7 @@ impl List<'_> {
             )),
             Ok(Place::Host) => {
                 if !options.on_host {
-                    self.check_stale(name, address)?;
+                    self.check_stale(name, all)?;
                 }
                 Ok(None)
             }
@@ -135,9 +143,4 @@ impl List<'_> {
             Err(error) => Err(of_field(error, name).into()),
         }
     }
-}
-
-/// The device that has a copy of host data, in words. Not known yet.
-fn copy_on_device(_devices: &Devices, _address: usize) -> Option<String> {
-    None
 }

@@ -1,5 +1,6 @@
 /* Fields in memory of a device from C: nothing is marked. The device is that of a library which answers as CUDA's driver,
-   and does all work late. Usage: device_memory LIBRARY. Runs on any number of ranks. */
+   and does all work late. Usage: device_memory DIRECTORY, which has that library, and one of OpenACC. With
+   SCR_DEVICE_STRICT=1 an array of the processor of which the device has a copy is an error. Runs on any number of ranks. */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -37,9 +38,19 @@ static void check(int holds, const char* what)
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-static void load(const char* path)
+static void* library_of(const char* directory, const char* name)
 {
-    void* library = dlopen(path, RTLD_NOW);
+    char path[4096];
+    void* library;
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    library = dlopen(path, RTLD_NOW);
+    check(library != NULL, path);
+    return library;
+}
+
+static void load(const char* directory)
+{
+    void* library = library_of(directory, "libcuda.so.1");
     struct {
         void* to;
         const char* name;
@@ -57,7 +68,6 @@ static void load(const char* path)
         { &cuda.stream, "cuStreamCreate" },
         { &cuda.synchronize, "cuCtxSynchronize" },
     };
-    check(library != NULL, dlerror());
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         void* found = dlsym(library, all[i].name);
         check(found != NULL, all[i].name);
@@ -161,6 +171,41 @@ static void same(struct program* p, int seed)
     for (int i = 0; i < 10; i++) check(p->pinned[i] == 5 * i, "pinned memory");
 }
 
+/* An array of the processor of which OpenACC has a copy on the device. */
+struct twice {
+    double host[100];
+    int options;
+};
+
+static int twice(SCR_State* s, void* context)
+{
+    struct twice* t = context;
+    int64_t extent = 100;
+    SCR_Next_field(s, t->options);
+    SCR_Field(s, "twice", t->host, SCR_FLOAT64, 1, &extent, NULL, NULL, NULL);
+    return 0;
+}
+
+static void stale(const char* directory, address on_device)
+{
+    void (*present)(void*, size_t, void*, int);
+    struct twice t = { { 0 }, 0 };
+    const char* strict = getenv("SCR_DEVICE_STRICT");
+    const int is_strict = strict != NULL && *strict == '1';
+    void* found = dlsym(library_of(directory, "gomp/libgomp.so.1"), "fake_present");
+    library_of(directory, "gomp/libgomp-plugin-nvptx.so.1");
+    check(found != NULL, "fake_present");
+    memcpy(&present, &found, sizeof found);
+    check(SCR_Checkpoint("once", SCR_FLAG_CHECKPOINT, twice, &t) == SCR_SUCCESS, "an array of the processor alone");
+    present(t.host, sizeof t.host, at(on_device), 1);
+    for (int i = 0; i < 2; i++) {
+        const int failed = SCR_Checkpoint("twice", SCR_FLAG_CHECKPOINT, twice, &t) != SCR_SUCCESS;
+        check(failed == is_strict, "SCR_DEVICE_STRICT decides");
+    }
+    t.options = SCR_ON_HOST;
+    check(SCR_Checkpoint("meant", SCR_FLAG_CHECKPOINT, twice, &t) == SCR_SUCCESS, "it is meant");
+}
+
 int main(int argc, char** argv)
 {
     struct program p = { 0 };
@@ -187,6 +232,7 @@ int main(int argc, char** argv)
     check(SCR_Restore(state, &p, &found) == SCR_SUCCESS && found == 1, "SCR_Restore");
     same(&p, 9);
     check(cuda.get_current(&current) == 0 && current == context, "the context of this thread is as before");
+    stale(argv[1], p.line);
     check(SCR_Finalize() == SCR_SUCCESS, "SCR_Finalize");
     if (rank == 0) printf("device_memory: as expected\n");
     MPI_Finalize();

@@ -1,6 +1,6 @@
-"""State on a device: arrays with __cuda_array_interface__ and DLPack are written and restored in place, and those that
-cannot be filled anew. The device is that of a library which answers as CUDA's driver. Usage: devices.py LIBRARY, which is
-that library, under the name libcuda.so.1."""
+"""State on a device: arrays with __cuda_array_interface__ and DLPack are written and restored in place, and a new one is
+made for one that cannot be filled. The device is that of a library which answers as CUDA's driver. Usage: devices.py
+LIBRARY, which is that library, under the name libcuda.so.1."""
 
 import ctypes
 import sys
@@ -222,10 +222,10 @@ def in_place():
     check(numpy.array_equal(host["half"].view("i2"), before["half"]), "elements that numpy does not know")
 
 
-def anew():
+def replaced():
     frozen = Frozen(Memory(numpy.arange(12.0).reshape(3, 4) + scr.rank()))
     state = {"frozen": frozen, "missing": 1}
-    scr.checkpoint(state, name="anew")
+    scr.checkpoint(state, name="replaced")
     frozen.memory.put(numpy.zeros((3, 4)))
     check(scr.restore(state), "it can be read")
     new = state["frozen"]
@@ -244,7 +244,7 @@ def anew():
     frozen.memory.put(numpy.ones((3, 4)))
     scr.restore(lambda s: s.order("F") or got.append(s.field("frozen", frozen)))
     check(not got[-1].memory.get().any(), "what was stored")
-    scr.current("anew")
+    scr.current("replaced")
     scr.restore(listed)
     check(got[-1] is frozen, "what is not stored stays")
 
@@ -318,7 +318,7 @@ def main():
     cuda("cuDevicePrimaryCtxRetain", ctypes.byref(context), 0)
     cuda("cuCtxSetCurrent", context)
     in_place()
-    anew()
+    replaced()
     streams()
     what_is_wrong()
     scr.finalize()
