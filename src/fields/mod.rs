@@ -4,7 +4,7 @@
 //! | file | what |
 //! |---|---|
 //! | `list`, `list_index` | the handle that the routine gets |
-//! | `entry`, `kind` | what one call says of a field, and what is wrong with it |
+//! | `entry`, `options`, `kind` | what one call says of a field, and what is wrong with it |
 //! | `memory`, `walk` | the memory of a field, and its elements in the order of files |
 //! | `apart`, `remote` | memory that the processor does not reach: whether the elements are in it, and they as rectangles |
 //! | `reach` | who copies that memory: the processor, the driver of a device, or the program |
@@ -41,6 +41,7 @@ mod list;
 mod list_index;
 pub mod memory;
 mod messages;
+mod options;
 mod plan_index;
 mod reach;
 mod reader;
