@@ -228,6 +228,26 @@ fn pinned_memory_of_the_host_is_ready() {
 }
 
 #[test]
+fn ordinary_memory_that_a_device_reaches_is_ready() {
+    let cuda = cuda();
+    cuda.set("late", 1);
+    let (own, memory) = (vec![1_u8; 1000], cuda.memory(&[1; 1000]));
+    // A device that reaches only its own memory has nothing to do with it.
+    cuda.add_one(memory, 1000, 0);
+    assert!(is_host(&mut Devices::find(), own.as_ptr().addr()));
+    assert_eq!(cuda.pending(), 1);
+    cuda.set("pageable", 1);
+    let mut devices = Devices::find();
+    for value in [2, 3] {
+        cuda.add_one(own.as_ptr().addr(), 1000, 0);
+        assert!(is_host(&mut devices, own.as_ptr().addr()));
+        assert_eq!(cuda.pending(), 0);
+        // SAFETY: memory of the test, to which a kernel has written.
+        assert_eq!(unsafe { own.as_ptr().read_volatile() }, value);
+    }
+}
+
+#[test]
 fn a_named_stream_is_waited_for_and_no_other() {
     let cuda = cuda();
     cuda.set("late", 1);

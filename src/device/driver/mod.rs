@@ -187,6 +187,17 @@ impl Driver {
             }
     }
 
+    /// The contexts that are active on devices which reach all memory of the host, with the numbers of the devices.
+    ///
+    /// # Errors
+    /// The driver has failed.
+    pub fn reaching_all(&self) -> Result<Vec<(Home, c_int)>> {
+        match &self.own {
+            Own::Cuda(cuda) => cuda.reaching_all(self),
+            Own::Hip(_) => Ok(Vec::new()),
+        }
+    }
+
     /// Makes a context the current one of this thread.
     ///
     /// # Errors
