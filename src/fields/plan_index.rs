@@ -7,12 +7,12 @@
 use super::finding::{Finding, Found};
 use super::index::cells::{self, Cells, Held, Parcels};
 use super::index::cover::OwnList;
-use super::index::ids::{Cursor, Encoder, Ids, Runs};
-use super::index::places::Places;
+use super::index::ids::{Cursor, Encoder, Ids, Run, Runs};
+use super::index::places::{Next, Places, copy_out};
 use super::index::positions::{Again, Positions};
 use super::index::set::{Builder, Set, SetRuns};
 use super::index::sorted::listed_places;
-use super::index::told::{Section, add_places};
+use super::index::told::{Section, not_listed, one_by_one, told_places};
 use super::messages::wrong_message;
 use super::sources::Sources;
 use super::stored_index::{OfFile, Share};
@@ -30,6 +30,14 @@ const ANY_ORDER: u64 = 2;
 /// the reader of a file has the rank that needs the indices.
 const COMES: u64 = u64::MAX;
 const MISSING: u64 = u64::MAX - 1;
+
+/// How the indices of a file are told: as runs, or one by one with four bytes each.
+const RUNS: u64 = 0;
+const ONE_BY_ONE: u64 = 1;
+
+/// Bytes of an index that is told by itself, and the largest whole with such indices.
+const FOUR: usize = 4;
+const ONE_BY_ONE_BELOW: u64 = u32::MAX as u64;
 
 /// Sets that are sent to the ranks of the ranges at a time: pieces of this size, and their number.
 const PIECE: usize = 1 << 16;
@@ -70,9 +78,7 @@ impl Own {
         } else {
             let positions = Positions::of(&ids, whole)?;
             drop(ids);
-            let mut builder = Builder::default();
-            positions.sorted().for_each(|run| builder.add(run));
-            (builder.finish(), Some(positions))
+            (positions.set(), Some(positions))
         };
         Ok(Own {
             name,
@@ -339,10 +345,13 @@ fn tell(
     };
     let all = lists.iter().enumerate();
     let all = all.flat_map(|(number, list)| list.shares.iter().map(move |share| (number, share)));
-    let shares: Vec<(usize, &Share, &Ids)> = all
-        .filter_map(|(number, share)| Some((number, share, ids(number, share)?)))
+    let shares: Vec<Telling<'_>> = all
+        .filter_map(|(number, share)| {
+            let whole = own.get(number).map_or(0, |list| list.whole);
+            Some(Telling::of((number, whole), share, ids(number, share)?))
+        })
         .collect();
-    let bytes: usize = shares.iter().map(|(_, _, ids)| ids.bytes.len()).sum();
+    let bytes: usize = shares.iter().map(Telling::bytes).sum();
     let rounds = bytes.div_ceil(scaled(TOLD)) as i64;
     let terms = [Term::Max(rounds), Term::any(failed)];
     let [rounds, failed] = collective::combine(comm, terms)?;
@@ -350,46 +359,39 @@ fn tell(
         return Ok(Ok(()));
     }
     let mut found = Ok(());
-    let mut places: Vec<BTreeMap<u64, Encoder>> = own.iter().map(|_| BTreeMap::new()).collect();
+    let mut places: Vec<BTreeMap<u64, Places>> = own.iter().map(|_| BTreeMap::new()).collect();
     let mut shares = shares.into_iter();
-    let mut now: Option<Telling<'_>> = None;
+    let mut now = shares.next();
     for _ in 0..rounds.count() {
         let (mut parcels, mut room) = (Parcels::default(), scaled(TOLD));
-        while room > 0 {
-            if now.as_ref().is_none_or(Telling::is_done) {
-                now = shares.next().map(Telling::of);
-            }
-            let Some(telling) = &mut now else {
-                break;
-            };
-            let whole = own.get(telling.list).map_or(0, |list| list.whole);
-            match telling.add(whole, room, &mut parcels) {
-                Ok(bytes) => room = room.saturating_sub(bytes.max(1)),
+        while room > 0
+            && let Some(telling) = &mut now
+        {
+            match telling.add(room, &mut parcels) {
+                Ok(bytes) => room = room.saturating_sub(bytes),
                 Err(error) => {
                     found = found.and(Err(error.into()));
+                    now = None;
                     break;
                 }
+            }
+            if telling.is_done() {
+                now = shares.next();
             }
         }
         for (_, part) in parcels.exchange(comm, own.len())? {
             let list = own.get_mut(part.list).zip(places.get_mut(part.list));
-            let Some((own, places)) = list else {
-                continue;
-            };
-            let places = places.entry(part.marks[0]).or_default();
-            let added = own.positions().and_then(|positions| {
-                add_places(positions, Runs::new(&part.ids, u64::MAX), places)
-            });
-            if let Err(error) = added {
-                found = found.and(Err(error.into()));
+            if let Some((own, places)) = list {
+                let places = places.entry(part.marks[0]).or_default();
+                let heard = own.positions().and_then(|known| hear(known, &part, places));
+                found = found.and(heard.map_err(Finding::from));
             }
         }
     }
     for ((list, own), places) in lists.iter_mut().zip(own).zip(places) {
         for (writer, places) in places {
-            let ids = places.finish();
-            list.count += ids.count;
-            list.places.entry(writer).or_default().add_list(ids);
+            list.count += places.count;
+            list.places.insert(writer, places);
         }
         if list.count != own.set.count {
             let what = format!(
@@ -402,28 +404,68 @@ fn tell(
     Ok(found)
 }
 
+/// Takes the indices of elements that come from a file, and adds their positions in this rank's list to `places`.
+fn hear(known: &Positions, part: &cells::Part, places: &mut Places) -> Result<()> {
+    if part.marks[1] == RUNS {
+        places.add_list(told_places(known, Runs::new(&part.ids, u64::MAX))?);
+        return Ok(());
+    }
+    let (indices, _) = part.ids.as_chunks();
+    if known.listed() < u32::MAX.into() {
+        places.add_direct(known.look_up(indices).ok_or_else(not_listed)?);
+        return Ok(());
+    }
+    let mut runs = Encoder::default();
+    for index in indices {
+        let (first, count) = (u32::from_le_bytes(*index).into(), 1);
+        runs.add(Run { first, count });
+    }
+    places.add_list(told_places(known, runs.finish().runs(u64::MAX))?);
+    Ok(())
+}
+
 /// What is left to tell about the elements of a file.
 struct Telling<'a> {
     list: usize,
-    writer: u64,
+    whole: u64,
+    share: &'a Share,
     ids: &'a Ids,
     /// The next index of the file, and its place.
     next: Cursor,
     at: u64,
     /// The next places for each rank.
-    to: Vec<(usize, SetRuns<'a>)>,
+    to: To<'a>,
+}
+
+enum To<'a> {
+    Runs(Vec<SetRuns<'a>>),
+    OneByOne(Vec<Next>),
 }
 
 impl<'a> Telling<'a> {
-    fn of((list, share, ids): (usize, &'a Share, &'a Ids)) -> Self {
-        let to = share.to.iter();
+    fn of((list, whole): (usize, u64), share: &'a Share, ids: &'a Ids) -> Self {
+        let as_runs = (ids.bytes.len() as u64) < ids.count || whole > ONE_BY_ONE_BELOW;
+        let to = if as_runs {
+            To::Runs(share.to.iter().map(|(_, places)| places.runs()).collect())
+        } else {
+            To::OneByOne(vec![Next::default(); share.to.len()])
+        };
         Telling {
             list,
-            writer: share.writer,
+            whole,
+            share,
             ids,
             next: Cursor::default(),
             at: 0,
-            to: to.map(|(rank, places)| (*rank, places.runs())).collect(),
+            to,
+        }
+    }
+
+    /// Bytes that are told.
+    fn bytes(&self) -> usize {
+        match self.to {
+            To::Runs(_) => self.ids.bytes.len(),
+            To::OneByOne(_) => self.ids.count as usize * FOUR,
         }
     }
 
@@ -431,16 +473,36 @@ impl<'a> Telling<'a> {
         self.at >= self.ids.count
     }
 
-    /// Adds what the next bytes of the list have for other ranks. Number of these bytes.
-    fn add(&mut self, whole: u64, length: usize, parcels: &mut Parcels) -> Result<usize> {
+    /// Adds what the next `length` bytes, or a few more, have for other ranks. Number of these bytes.
+    fn add(&mut self, length: usize, parcels: &mut Parcels) -> Result<usize> {
+        let (from, writer) = (self.at, self.share.writer);
         let before = self.next.bytes();
-        let section = Section::of(self.ids, whole, &mut self.next, &mut self.at, length)?;
-        for (to, places) in &mut self.to {
-            let indices = section.indices(places)?;
-            if indices.count > 0 {
-                parcels.add(*to, self.list, [self.writer, 0], &indices.bytes);
+        match &mut self.to {
+            To::Runs(next) => {
+                let section =
+                    Section::of(self.ids, self.whole, &mut self.next, &mut self.at, length)?;
+                for ((to, _), places) in self.share.to.iter().zip(next) {
+                    let indices = section.indices(places)?;
+                    if indices.count > 0 {
+                        parcels.add(*to, self.list, [writer, RUNS], &indices.bytes);
+                    }
+                }
+                Ok(self.next.bytes() - before)
+            }
+            To::OneByOne(next) => {
+                let most = (length / FOUR).max(1) as u64;
+                let indices = one_by_one(self.ids, self.whole, &mut self.next, most)?;
+                self.at += indices.len() as u64;
+                let all = (indices.as_flattened(), FOUR);
+                for ((to, places), next) in self.share.to.iter().zip(next) {
+                    let mut told = Vec::new();
+                    copy_out(places, next, from..self.at, all, &mut told)?;
+                    if !told.is_empty() {
+                        parcels.add(*to, self.list, [writer, ONE_BY_ONE], &told);
+                    }
+                }
+                Ok(all.0.len())
             }
         }
-        Ok(self.next.bytes() - before)
     }
 }

@@ -6,7 +6,7 @@ use super::index::ids::{Cursor, Ids, Runs};
 use super::index::places::Places;
 use super::index::positions::Positions;
 use super::index::set::{Builder, Set, SetRuns};
-use super::index::sorted::{Sorted, places_in, sorted};
+use super::index::sorted::{Sorted, known_places, places_in, sorted};
 use super::messages::wrong_message;
 use super::sources::{Sources, chunks_in};
 use crate::{Error, Result};
@@ -161,24 +161,35 @@ impl OfFile {
             Some(ids) if !self.dense || needed.len() > FEW => Some(Positions::of(ids, whole)?),
             _ => None,
         };
-        let mut to = Vec::new();
-        for (rank, parts) in needed {
+        let (ranks, parts): (Vec<usize>, Vec<Vec<Set>>) = needed
+            .into_iter()
+            .map(|(rank, parts)| (rank, parts.into_values().collect()))
+            .unzip();
+        let bytes = |parts: Vec<Set>| {
+            let parts: Vec<Vec<u8>> = parts.into_iter().map(|set| set.bytes).collect();
+            parts.concat()
+        };
+        let sets: Vec<Vec<Set>> = match (&self.ids, &positions) {
+            (None, _) => parts,
+            (Some(_), Some(positions)) => {
+                let of = |parts| Ok(vec![known_places(positions, &bytes(parts))?]);
+                parts.into_iter().map(of).collect::<Result<_>>()?
+            }
+            (Some(ids), None) => {
+                let wanted: Vec<Vec<u8>> = parts.into_iter().map(bytes).collect();
+                let found = places_in(ids, whole, &wanted)?;
+                found.into_iter().map(|set| vec![set]).collect()
+            }
+        };
+        let places = sets.into_iter().map(|sets| {
             let mut places = Places::default();
-            match &self.ids {
-                None => {
-                    for set in parts.into_values() {
-                        places.add_set(set.bytes, set.count);
-                    }
-                }
-                Some(ids) => {
-                    let parts: Vec<Vec<u8>> = parts.into_values().map(|set| set.bytes).collect();
-                    let set = places_in(ids, whole, &parts.concat(), positions.as_ref())?;
-                    places.add_set(set.bytes, set.count);
-                }
+            for set in sets {
+                places.add_set(set.bytes, set.count);
             }
             places.shrink();
-            to.push((rank, places));
-        }
+            places
+        });
+        let to = ranks.into_iter().zip(places).collect();
         Ok(Share { writer, count, to })
     }
 }

@@ -2,6 +2,7 @@
 
 use super::bits::Bits;
 use super::ids::{Ids, Run};
+use super::set::{Builder, Set};
 use crate::Result;
 
 /// A run of a list, and the position of its first index.
@@ -37,7 +38,7 @@ enum Known {
 /// The mark of an index that is not in the list.
 const NONE: u32 = u32::MAX;
 
-/// The most bytes of a table.
+/// The most bytes of a table; of one with a place for each index or few more, any.
 const TABLE: u64 = 1 << 24;
 
 /// The positions of all indices of a list.
@@ -77,7 +78,9 @@ impl Positions {
         let order = if ids.ascending { 0 } else { 4 * ids.count };
         let most = u64::from(u32::MAX);
         let range = size.end.saturating_sub(size.from);
-        if !ids.ascending && 4 * range.min(most) <= TABLE && range / 16 <= ids.count {
+        let small = 4 * range.min(most) <= TABLE && range / 16 <= ids.count;
+        let full = range < most && range <= ids.count + ids.count / 8;
+        if !ids.ascending && ids.count < most && (small || full) {
             return Positions::of_table(ids, whole, &size);
         }
         if size.runs > 0 && Bits::bytes(size.from, size.end) + order < as_runs && ids.count < most {
@@ -198,6 +201,11 @@ impl Positions {
         self.count - again.sum::<u64>()
     }
 
+    /// Number of indices in the list, also those that it has twice.
+    pub fn listed(&self) -> u64 {
+        self.count
+    }
+
     /// Bytes of memory.
     pub fn bytes(&self) -> usize {
         let known = match &self.known {
@@ -208,13 +216,45 @@ impl Positions {
         known + size_of_val(&self.again[..])
     }
 
-    /// The indices, ascending, each once.
-    pub fn sorted(&self) -> Box<dyn Iterator<Item = Run> + '_> {
+    /// The indices.
+    pub fn set(&self) -> Set {
+        let mut builder = Builder::default();
         match &self.known {
-            Known::Runs(runs) => Box::new(runs.iter().map(|placed| placed.run)),
-            Known::Bits { bits, .. } => Box::new(bits.runs()),
-            Known::Table { from, places } => Box::new(runs_of_table(*from, places)),
+            Known::Runs(runs) => runs.iter().for_each(|placed| builder.add(placed.run)),
+            Known::Bits { bits, .. } => bits.words().for_each(|(at, bits)| {
+                builder.add_bits(at, bits);
+            }),
+            Known::Table { from, places } => {
+                for (at, places) in (*from..).step_by(64).zip(places.chunks(64)) {
+                    let bit = |(bit, place): (usize, &u32)| u64::from(*place != NONE) << bit;
+                    builder.add_bits(at, places.iter().enumerate().map(bit).sum());
+                }
+            }
         }
+        builder.finish()
+    }
+
+    /// The positions of indices, which have four bytes each; `None` if the list does not have all of them. The list has
+    /// less than [`u32::MAX`] indices.
+    pub fn look_up(&self, ids: &[[u8; 4]]) -> Option<Vec<u32>> {
+        let ids = ids.iter().map(|id| u32::from_le_bytes(*id));
+        // Nothing in a step waits for the one before, so the processor fetches many places at the same time.
+        let found: Vec<u32> = match &self.known {
+            Known::Table { from, places } => {
+                let place = |id: u32| places.get(u64::from(id).wrapping_sub(*from) as usize);
+                ids.map(|id| place(id).copied().unwrap_or(NONE)).collect()
+            }
+            Known::Bits { bits, order } if order.is_empty() => ids
+                .map(|id| bits.rank(id.into()).map_or(NONE, |place| place as u32))
+                .collect(),
+            Known::Bits { bits, order } => {
+                let below = |id: u32| bits.rank(id.into()).unwrap_or(u64::MAX) as usize;
+                let places = ids.map(|id| order.get(below(id)).copied());
+                places.map(|place| place.unwrap_or(NONE)).collect()
+            }
+            Known::Runs(runs) => ids.map(|id| of_runs(runs, id.into())).collect(),
+        };
+        (!found.contains(&NONE)).then_some(found)
     }
 
     /// Visits the positions of indices, as a position and the number of positions that follow each other; false if
@@ -279,6 +319,13 @@ fn each_of_runs(
     Ok(true)
 }
 
+/// The position of an index, or [`NONE`].
+fn of_runs(runs: &[Placed], id: u64) -> u32 {
+    let place = runs.partition_point(|placed| placed.run.end() <= id);
+    let placed = runs.get(place).filter(|placed| placed.run.first <= id);
+    placed.map_or(NONE, |placed| (placed.at + id - placed.run.first) as u32)
+}
+
 fn each_of_bits(
     bits: &Bits,
     order: &[u32],
@@ -338,22 +385,6 @@ fn each_of_table(
     }
 }
 
-/// The indices of a table as runs, ascending.
-fn runs_of_table(from: u64, places: &[u32]) -> impl Iterator<Item = Run> {
-    let mut next = 0;
-    std::iter::from_fn(move || {
-        let rest = places.get(next..)?;
-        let first = next + rest.iter().position(|place| *place != NONE)?;
-        let run = places.get(first..)?.iter();
-        let count = run.take_while(|place| **place != NONE).count();
-        next = first + count;
-        Some(Run {
-            first: from + first as u64,
-            count: count as u64,
-        })
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::{Again, Known, Positions, Size};
@@ -384,8 +415,21 @@ mod tests {
         let mut distinct = list.to_vec();
         distinct.sort_unstable();
         distinct.dedup();
-        let sorted = positions.sorted().flat_map(|run| run.first..run.end());
+        let set = positions.set();
+        let sorted = set.runs().map(Result::unwrap);
+        let sorted = sorted.flat_map(|run| run.first..run.end());
         assert!(sorted.eq(distinct.iter().copied()), "{list:?}");
+        let as_bytes = |ids: &[u64]| -> Vec<[u8; 4]> {
+            let numbers = ids.iter().map(|id| *id as u32);
+            numbers.map(u32::to_le_bytes).collect()
+        };
+        let looked_up = positions.look_up(&as_bytes(list)).unwrap();
+        let same = |(at, id): (&u32, &u64)| list[*at as usize] == *id;
+        assert!(looked_up.iter().zip(list).all(same), "{list:?}");
+        assert_eq!(looked_up.len(), list.len());
+        let missing = (0..whole + 2).find(|id| first(*id).is_none()).unwrap();
+        let some = [list, &[missing]].concat();
+        assert_eq!(positions.look_up(&as_bytes(&some)), None, "{missing}");
         for from in 0..whole {
             for count in 1..=(whole - from).min(70) {
                 let (mut id, mut right) = (from, true);

@@ -201,7 +201,11 @@ fn encode(bytes: &mut Vec<u8>, number: u64, words: &Words, used: Range<usize>) -
         }
         bytes.truncate(length + 2);
     }
-    bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+    let mut bits = [0; BITS];
+    for (place, word) in bits.as_chunks_mut().0.iter_mut().zip(words) {
+        *place = word.to_le_bytes();
+    }
+    bytes.extend_from_slice(&bits);
     count.into()
 }
 

@@ -5,8 +5,8 @@ use super::ids::{Cursor, Encoder, Ids, Run, Runs};
 use super::places::not_in_file;
 use super::positions::Positions;
 use super::set::SetRuns;
-use crate::Result;
 use crate::fields::messages::wrong_message;
+use crate::{Error, Result};
 
 /// Some of the indices in a file, one after the other.
 pub struct Section {
@@ -75,31 +75,53 @@ impl Section {
 /// Runs that are looked at one by one.
 const NEAR: usize = 64;
 
-/// Adds the positions in this rank's memory of the indices of a message to `places`. Their number.
+/// The next indices of a list, `most` at most, four bytes each; none of them is above [`u32::MAX`].
+///
+/// # Errors
+/// The list is damaged.
+pub fn one_by_one(ids: &Ids, whole: u64, next: &mut Cursor, most: u64) -> Result<Vec<[u8; 4]>> {
+    let mut runs = Runs::from(&ids.bytes, whole, *next);
+    let mut left = most;
+    let mut indices = Vec::with_capacity(most.min(ids.count) as usize);
+    runs.each(|run| {
+        let count = run.count.min(left);
+        left -= count;
+        let all = run.first..run.first + count;
+        indices.extend(all.map(|id| (id as u32).to_le_bytes()));
+        Ok(count)
+    })?;
+    *next = runs.cursor();
+    Ok(indices)
+}
+
+/// The positions in this rank's memory of the indices of a message.
 ///
 /// # Errors
 /// The message is damaged, or this rank's list does not have an index.
-pub fn add_places(positions: &Positions, mut runs: Runs<'_>, places: &mut Encoder) -> Result<u64> {
-    let mut added = 0;
+pub fn told_places(positions: &Positions, mut runs: Runs<'_>) -> Result<Ids> {
+    let mut places = Encoder::default();
     runs.each(|run| {
         let all = positions.each(run, |first, count| {
             places.add(Run { first, count });
             Ok(())
         })?;
         if !all {
-            return Err(wrong_message(
-                "it has an index that is not in this rank's list",
-            ));
+            return Err(not_listed());
         }
-        added += run.count;
         Ok(run.count)
     })?;
-    Ok(added)
+    Ok(places.finish())
+}
+
+/// A message has an index that this rank does not need.
+#[cold]
+pub fn not_listed() -> Error {
+    wrong_message("it has an index that is not in this rank's list")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Section, add_places};
+    use super::{Section, one_by_one, told_places};
     use crate::fields::index::ids::{Cursor, Encoder, Ids, Run};
     use crate::fields::index::positions::Positions;
     use crate::fields::index::set::Set;
@@ -155,11 +177,26 @@ mod tests {
     fn places_are_the_positions_in_this_ranks_list() {
         let list = ids(&[7, 3, 4, 9]);
         let positions = Positions::of(&list, 10).unwrap();
-        let mut places = Encoder::default();
-        let added = add_places(&positions, ids(&[9, 3, 4]).runs(10), &mut places);
-        assert_eq!(added, Ok(3));
-        assert_eq!(places.finish(), ids(&[3, 1, 2]));
-        let mut places = Encoder::default();
-        assert!(add_places(&positions, ids(&[8]).runs(10), &mut places).is_err());
+        let places = told_places(&positions, ids(&[9, 3, 4]).runs(10));
+        assert_eq!(places.unwrap(), ids(&[3, 1, 2]));
+        assert!(told_places(&positions, ids(&[8]).runs(10)).is_err());
+    }
+
+    #[test]
+    fn indices_are_told_one_by_one() {
+        let list = [5, 6, 7, 8, 1, 2, 40, 41, 9];
+        let file = ids(&list);
+        for most in 1..10 {
+            let (mut next, mut found) = (Cursor::default(), Vec::new());
+            while found.len() < list.len() {
+                let some = one_by_one(&file, 42, &mut next, most).unwrap();
+                assert_eq!(
+                    some.len() as u64,
+                    most.min((list.len() - found.len()) as u64)
+                );
+                found.extend(some.into_iter().map(|id| u64::from(u32::from_le_bytes(id))));
+            }
+            assert_eq!(found, list);
+        }
     }
 }
