@@ -6,16 +6,16 @@
 
 use super::finding::{Finding, Found};
 use super::index::cells::{self, Cells, Held, Parcels};
-use super::index::cover::OwnList;
-use super::index::ids::{Cursor, Encoder, Ids, Run, Runs};
+use super::index::ids::{Encoder, Ids, Run, Runs};
+use super::index::needed::{Kept, Needed};
 use super::index::places::{Next, Places, copy_out};
 use super::index::positions::{Again, Positions};
 use super::index::set::{Builder, Set, SetRuns};
 use super::index::sorted::listed_places;
-use super::index::told::{Section, not_listed, one_by_one, told_places};
+use super::index::told::{Section, not_listed, told_places};
 use super::messages::wrong_message;
 use super::sources::Sources;
-use super::stored_index::{OfFile, Share};
+use super::stored_index::{OfFile, Reading, Share, StoredList, stored_needs};
 use crate::comm::{Communicator, Term, collective};
 use crate::system::size::scaled;
 use crate::{Error, Result};
@@ -41,7 +41,7 @@ const ONE_BY_ONE_BELOW: u64 = u32::MAX as u64;
 
 /// Sets that are sent to the ranks of the ranges at a time: pieces of this size, and their number.
 const PIECE: usize = 1 << 16;
-const PIECES: usize = 64;
+const PIECES: usize = 16;
 
 /// Bytes of the index lists of files whose indices are told at a time.
 const TOLD: usize = 1 << 19;
@@ -69,36 +69,35 @@ struct Own {
 }
 
 impl Own {
-    fn of(list: OwnList) -> Result<Self> {
-        let OwnList {
-            name, whole, ids, ..
+    /// If the list is the one in this rank's file, it is read from there. Local.
+    fn of(sources: &mut Sources, list: Needed) -> (Self, Found<()>) {
+        let Needed {
+            name, whole, kept, ..
         } = list;
-        let (set, positions) = if ids.ascending {
-            (Set::of(&ids, whole)?, None)
-        } else {
-            let positions = Positions::of(&ids, whole)?;
-            drop(ids);
-            (positions.set(), Some(positions))
+        let kept = match kept {
+            Kept::Stored => stored_needs(sources, &name),
+            other => Ok(other),
         };
-        Ok(Own {
+        let (set, positions, found) = match kept {
+            Ok(Kept::Ascending(set)) => (set, None, Ok(())),
+            Ok(Kept::AnyOrder(positions)) => (positions.set(), Some(positions), Ok(())),
+            Ok(Kept::Stored) => (Set::default(), None, Ok(())),
+            Err(finding) => (Set::default(), None, Err(finding)),
+        };
+        let own = Own {
             name,
             whole,
             set,
             positions,
-        })
+        };
+        (own, found)
     }
 
     /// The positions of the indices, also of a list that ascends.
     fn positions(&mut self) -> Result<&Positions> {
         let known = match self.positions.take() {
             Some(known) => known,
-            None => {
-                let mut encoder = Encoder::default();
-                for run in self.set.runs() {
-                    encoder.add(run?);
-                }
-                Positions::of(&encoder.finish(), self.whole)?
-            }
+            None => Positions::of_list(&mut &self.set)?,
         };
         Ok(self.positions.insert(known))
     }
@@ -132,14 +131,15 @@ struct Planning {
 pub fn plan(
     comm: &dyn Communicator,
     sources: &mut Sources,
-    lists: Vec<OwnList>,
+    lists: Vec<Needed>,
 ) -> Result<Found<Vec<List>>> {
     let mut found: Found<()> = Ok(());
     let (mut own, mut files) = (Vec::new(), OfFiles::new());
     for (number, list) in lists.into_iter().enumerate() {
-        let list = Own::of(list)?;
+        let (list, read) = Own::of(sources, list);
+        found = found.and(read);
         for writer in sources.held.clone() {
-            match OfFile::read(sources, writer, (&list.name, list.whole)) {
+            match OfFile::read(sources, writer, &list.name) {
                 Ok(file) => drop(files.insert((number, writer), file)),
                 Err(finding) => found = found.and(Err(finding)),
             }
@@ -164,9 +164,9 @@ pub fn plan(
         let what = format!("index list \"{name}\": no file has the element {id} (from 0)");
         found = found.and(Err(Error::format(0, what).into()));
     }
-    let (mut lists, shared) = planning.lists();
+    let (mut lists, shared) = planning.lists(sources);
     let found = found.and(shared.map_err(Finding::from));
-    let told = tell(comm, &mut planning, &mut lists, found.is_err())?;
+    let told = tell(comm, sources, &mut planning, &mut lists, found.is_err())?;
     let found = found.and(told);
     for (list, own) in lists.iter_mut().zip(planning.own) {
         list.places.values_mut().for_each(Places::shrink);
@@ -192,7 +192,7 @@ impl Planning {
                 parcels.add(to, number, [NEED, 0], ids);
             })?;
             for ((_, writer), file) in self.files.range((number, 0)..=(number, u64::MAX)) {
-                let order = match &file.ids {
+                let order = match &file.list {
                     None => ASCENDING,
                     Some(_) => ANY_ORDER,
                 };
@@ -252,12 +252,11 @@ impl Planning {
     }
 
     /// What is known of each list, but for the order that is told; and whether all needs could be met.
-    fn lists(&mut self) -> (Vec<List>, Result<()>) {
+    fn lists(&mut self, sources: &mut Sources) -> (Vec<List>, Result<()>) {
         let mut lists: Vec<List> = self.own.iter().map(|_| List::default()).collect();
         let mut found = Ok(());
         for ((number, writer), file) in &mut self.files {
-            let whole = self.own.get(*number).map_or(0, |own| own.whole);
-            match (file.share(*writer, whole), lists.get_mut(*number)) {
+            match (file.share(*writer, sources), lists.get_mut(*number)) {
                 (Ok(share), Some(list)) => list.shares.push(share),
                 (Err(error), _) => found = found.and(Err(error)),
                 (_, None) => {}
@@ -334,21 +333,19 @@ fn answers(
 /// for each half MiB of such lists.
 fn tell(
     comm: &dyn Communicator,
+    sources: &mut Sources,
     planning: &mut Planning,
     lists: &mut [List],
     failed: bool,
 ) -> Result<Found<()>> {
     let Planning { own, files, .. } = planning;
-    let ids = |number: usize, share: &Share| {
-        let file = files.get(&(number, share.writer));
-        file.and_then(|file| file.ids.as_ref())
-    };
+    let stored = |number: usize, share: &Share| files.get(&(number, share.writer))?.list;
     let all = lists.iter().enumerate();
     let all = all.flat_map(|(number, list)| list.shares.iter().map(move |share| (number, share)));
     let shares: Vec<Telling<'_>> = all
         .filter_map(|(number, share)| {
             let whole = own.get(number).map_or(0, |list| list.whole);
-            Some(Telling::of((number, whole), share, ids(number, share)?))
+            Some(Telling::of((number, whole), share, stored(number, share)?))
         })
         .collect();
     let bytes: usize = shares.iter().map(Telling::bytes).sum();
@@ -367,7 +364,7 @@ fn tell(
         while room > 0
             && let Some(telling) = &mut now
         {
-            match telling.add(room, &mut parcels) {
+            match telling.add(sources, room, &mut parcels) {
                 Ok(bytes) => room = room.saturating_sub(bytes),
                 Err(error) => {
                     found = found.and(Err(error.into()));
@@ -427,11 +424,10 @@ fn hear(known: &Positions, part: &cells::Part, places: &mut Places) -> Result<()
 /// What is left to tell about the elements of a file.
 struct Telling<'a> {
     list: usize,
-    whole: u64,
     share: &'a Share,
-    ids: &'a Ids,
-    /// The next index of the file, and its place.
-    next: Cursor,
+    stored: StoredList,
+    reading: Reading,
+    /// The place of the next index in the file.
     at: u64,
     /// The next places for each rank.
     to: To<'a>,
@@ -443,8 +439,8 @@ enum To<'a> {
 }
 
 impl<'a> Telling<'a> {
-    fn of((list, whole): (usize, u64), share: &'a Share, ids: &'a Ids) -> Self {
-        let as_runs = (ids.bytes.len() as u64) < ids.count || whole > ONE_BY_ONE_BELOW;
+    fn of((list, whole): (usize, u64), share: &'a Share, stored: StoredList) -> Self {
+        let as_runs = stored.bytes < stored.count || whole > ONE_BY_ONE_BELOW;
         let to = if as_runs {
             To::Runs(share.to.iter().map(|(_, places)| places.runs()).collect())
         } else {
@@ -452,10 +448,9 @@ impl<'a> Telling<'a> {
         };
         Telling {
             list,
-            whole,
             share,
-            ids,
-            next: Cursor::default(),
+            stored,
+            reading: Reading::new(stored),
             at: 0,
             to,
         }
@@ -464,34 +459,55 @@ impl<'a> Telling<'a> {
     /// Bytes that are told.
     fn bytes(&self) -> usize {
         match self.to {
-            To::Runs(_) => self.ids.bytes.len(),
-            To::OneByOne(_) => self.ids.count as usize * FOUR,
+            // A run has at least one byte, and counts as four.
+            To::Runs(_) => self.stored.bytes as usize * FOUR,
+            To::OneByOne(_) => self.stored.count as usize * FOUR,
         }
     }
 
     fn is_done(&self) -> bool {
-        self.at >= self.ids.count
+        self.at >= self.stored.count
     }
 
     /// Adds what the next `length` bytes, or a few more, have for other ranks. Number of these bytes.
-    fn add(&mut self, length: usize, parcels: &mut Parcels) -> Result<usize> {
+    fn add(
+        &mut self,
+        sources: &mut Sources,
+        length: usize,
+        parcels: &mut Parcels,
+    ) -> Result<usize> {
         let (from, writer) = (self.at, self.share.writer);
-        let before = self.next.bytes();
         match &mut self.to {
             To::Runs(next) => {
-                let section =
-                    Section::of(self.ids, self.whole, &mut self.next, &mut self.at, length)?;
+                let (mut runs, mut bytes) = (Vec::new(), 0);
+                self.reading.each(sources, |run| {
+                    if bytes >= length {
+                        return 0;
+                    }
+                    bytes += FOUR;
+                    runs.push(run);
+                    self.at += run.count;
+                    run.count
+                })?;
+                let section = Section::of(from, &runs);
                 for ((to, _), places) in self.share.to.iter().zip(next) {
                     let indices = section.indices(places)?;
                     if indices.count > 0 {
                         parcels.add(*to, self.list, [writer, RUNS], &indices.bytes);
                     }
                 }
-                Ok(self.next.bytes() - before)
+                Ok(bytes)
             }
             To::OneByOne(next) => {
-                let most = (length / FOUR).max(1) as u64;
-                let indices = one_by_one(self.ids, self.whole, &mut self.next, most)?;
+                let mut left = (length / FOUR).max(1) as u64;
+                let mut indices: Vec<[u8; FOUR]> = Vec::with_capacity(left as usize);
+                self.reading.each(sources, |run| {
+                    let count = run.count.min(left);
+                    left -= count;
+                    let all = run.first..run.first + count;
+                    indices.extend(all.map(|id| (id as u32).to_le_bytes()));
+                    count
+                })?;
                 self.at += indices.len() as u64;
                 let all = (indices.as_flattened(), FOUR);
                 for ((to, places), next) in self.share.to.iter().zip(next) {

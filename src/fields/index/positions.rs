@@ -2,6 +2,7 @@
 
 use super::bits::Bits;
 use super::ids::{Ids, Run};
+use super::listing::{Listed, Listing};
 use super::set::{Builder, Set};
 use crate::Result;
 
@@ -63,38 +64,48 @@ impl Positions {
     /// # Errors
     /// The list is damaged.
     pub fn of(ids: &Ids, whole: u64) -> Result<Self> {
+        Positions::of_list(&mut Listed(ids, whole))
+    }
+
+    /// The positions of a list, which is visited some times.
+    ///
+    /// # Errors
+    /// The list is damaged, or cannot be read.
+    pub fn of_list(list: &mut impl Listing) -> Result<Self> {
         let mut size = Size {
             runs: 0,
             from: u64::MAX,
             end: 0,
         };
-        ids.runs(whole).each(|run| {
+        list.each(|run| {
             size.runs += 1;
             size.from = size.from.min(run.first);
             size.end = size.end.max(run.end());
-            Ok(run.count)
         })?;
         let as_runs = size.runs * size_of::<Placed>() as u64;
-        let order = if ids.ascending { 0 } else { 4 * ids.count };
+        let order = if list.ascends() { 0 } else { 4 * list.count() };
         let most = u64::from(u32::MAX);
         let range = size.end.saturating_sub(size.from);
-        let small = 4 * range.min(most) <= TABLE && range / 16 <= ids.count;
-        let full = range < most && range <= ids.count + ids.count / 8;
-        if !ids.ascending && ids.count < most && (small || full) {
-            return Positions::of_table(ids, whole, &size);
+        let small = 4 * range.min(most) <= TABLE && range / 16 <= list.count();
+        let full = range < most && range <= list.count() + list.count() / 8;
+        if !list.ascends() && list.count() < most && (small || full) {
+            return Positions::of_table(list, &size);
         }
-        if size.runs > 0 && Bits::bytes(size.from, size.end) + order < as_runs && ids.count < most {
-            Positions::of_bits(ids, whole, &size)
+        if size.runs > 0
+            && Bits::bytes(size.from, size.end) + order < as_runs
+            && list.count() < most
+        {
+            Positions::of_bits(list, &size)
         } else {
-            Positions::of_runs(ids, whole)
+            Positions::of_runs(list)
         }
     }
 
-    fn of_table(ids: &Ids, whole: u64, size: &Size) -> Result<Self> {
+    fn of_table(list: &mut impl Listing, size: &Size) -> Result<Self> {
         let from = size.from.min(size.end);
         let mut places = vec![NONE; (size.end - from) as usize];
         let (mut at, mut again) = (0, Vec::new());
-        ids.runs(whole).each(|run| {
+        list.each(|run| {
             for id in run.first..run.end() {
                 match places.get_mut((id - from) as usize) {
                     Some(place) if *place == NONE => *place = at as u32,
@@ -106,10 +117,9 @@ impl Positions {
                 }
                 at += 1;
             }
-            Ok(run.count)
         })?;
         let known = Known::Table { from, places };
-        let count = ids.count;
+        let count = list.count();
         Ok(Positions {
             known,
             again,
@@ -117,20 +127,19 @@ impl Positions {
         })
     }
 
-    fn of_runs(ids: &Ids, whole: u64) -> Result<Self> {
+    fn of_runs(list: &mut impl Listing) -> Result<Self> {
         let (mut runs, mut at) = (Vec::new(), 0);
-        ids.runs(whole).each(|run| {
+        list.each(|run| {
             runs.push(Placed { run, at });
             at += run.count;
-            Ok(run.count)
         })?;
         let mut again = Vec::new();
-        if !ids.ascending {
+        if !list.ascends() {
             runs.sort_unstable();
             runs = distinct(runs, &mut again)?;
         }
         let known = Known::Runs(runs);
-        let count = ids.count;
+        let count = list.count();
         Ok(Positions {
             known,
             again,
@@ -138,24 +147,23 @@ impl Positions {
         })
     }
 
-    fn of_bits(ids: &Ids, whole: u64, size: &Size) -> Result<Self> {
+    fn of_bits(list: &mut impl Listing, size: &Size) -> Result<Self> {
         let mut bits = Bits::new(size.from, size.end);
         let (mut at, mut twice) = (0, Vec::new());
-        ids.runs(whole).each(|run| {
+        list.each(|run| {
             for id in run.first..run.end() {
                 if !bits.insert(id) {
                     twice.push((at, id));
                 }
                 at += 1;
             }
-            Ok(run.count)
         })?;
         bits.count();
         let (mut order, mut again) = (Vec::new(), Vec::new());
-        if !ids.ascending {
-            order = vec![0; ids.count as usize - twice.len()];
+        if !list.ascends() {
+            order = vec![0; list.count() as usize - twice.len()];
             let (mut at, mut twice) = (0, twice.into_iter().peekable());
-            ids.runs(whole).each(|run| {
+            list.each(|run| {
                 let below = bits.below(run.first);
                 for place in below..below + run.count {
                     let Some(position) = order.get_mut(place as usize) else {
@@ -173,11 +181,10 @@ impl Positions {
                     }
                     at += 1;
                 }
-                Ok(run.count)
             })?;
         }
         let known = Known::Bits { bits, order };
-        let count = ids.count;
+        let count = list.count();
         Ok(Positions {
             known,
             again,
@@ -387,7 +394,7 @@ fn each_of_table(
 
 #[cfg(test)]
 mod tests {
-    use super::{Again, Known, Positions, Size};
+    use super::{Again, Known, Listed, Positions, Size};
     use crate::fields::index::ids::{Encoder, Ids, Run};
 
     fn ids(indices: &[u64]) -> Ids {
@@ -471,7 +478,11 @@ mod tests {
                 _ => {}
             }
             let ids = ids(&list);
-            check(&list, whole, &Positions::of_runs(&ids, whole).unwrap());
+            check(
+                &list,
+                whole,
+                &Positions::of_runs(&mut Listed(&ids, whole)).unwrap(),
+            );
             let chosen = Positions::of(&ids, whole).unwrap();
             in_bits += u32::from(matches!(chosen.known, Known::Bits { .. }));
             in_table += u32::from(matches!(chosen.known, Known::Table { .. }));
@@ -486,7 +497,7 @@ mod tests {
                 check(
                     &list,
                     whole,
-                    &Positions::of_bits(&ids, whole, &size).unwrap(),
+                    &Positions::of_bits(&mut Listed(&ids, whole), &size).unwrap(),
                 );
             }
         }

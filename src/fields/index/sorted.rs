@@ -2,6 +2,7 @@
 
 use super::bits::Bits;
 use super::ids::{Encoder, Ids, Run};
+use super::listing::Listing;
 use super::positions::Positions;
 use super::set::{Builder, Set, SetRuns};
 use crate::fields::messages::wrong_message;
@@ -18,13 +19,12 @@ struct Size {
     end: u64,
 }
 
-fn size_of(ids: &Ids, whole: u64) -> Result<Size> {
+fn size_of(list: &mut impl Listing) -> Result<Size> {
     let (mut runs, mut from, mut end) = (0, u64::MAX, 0);
-    ids.runs(whole).each(|run| {
+    list.each(|run| {
         runs += 1;
         from = from.min(run.first);
         end = end.max(run.end());
-        Ok(run.count)
     })?;
     let from = from.min(end);
     Ok(Size { runs, from, end })
@@ -35,8 +35,8 @@ fn size_of(ids: &Ids, whole: u64) -> Result<Size> {
 pub struct Sorted {
     /// All of them.
     pub set: Set,
-    /// The list has one of them twice.
-    pub twice: bool,
+    /// The smallest one that the list has twice.
+    pub twice: Option<u64>,
     /// They are so near to each other that a bit for each index of their range takes little.
     pub dense: bool,
 }
@@ -44,40 +44,42 @@ pub struct Sorted {
 /// The indices of a list, in whatever order.
 ///
 /// # Errors
-/// The list is damaged.
-pub fn sorted(ids: &Ids, whole: u64) -> Result<Sorted> {
-    if ids.ascending {
-        let set = Set::of(ids, whole)?;
+/// The list is damaged, or cannot be read.
+pub fn sorted(list: &mut impl Listing) -> Result<Sorted> {
+    let mut builder = Builder::default();
+    if list.ascends() {
+        list.each(|run| builder.add(run))?;
+        let set = builder.finish();
         return Ok(Sorted {
             set,
             ..Sorted::default()
         });
     }
-    let size = size_of(ids, whole)?;
-    let mut builder = Builder::default();
+    let size = size_of(list)?;
     let dense = Bits::bytes(size.from, size.end) <= BITS_A_RUN * size.runs;
     if dense {
-        let (mut bits, mut twice) = (Bits::new(size.from, size.end), false);
-        ids.runs(whole).each(|run| {
+        let (mut bits, mut twice) = (Bits::new(size.from, size.end), u64::MAX);
+        list.each(|run| {
             for id in run.first..run.end() {
-                twice |= !bits.insert(id);
+                if !bits.insert(id) {
+                    twice = twice.min(id);
+                }
             }
-            Ok(run.count)
         })?;
         bits.words()
             .for_each(|(at, bits)| builder.add_bits(at, bits));
         let set = builder.finish();
+        let twice = Some(twice).filter(|id| *id != u64::MAX);
         return Ok(Sorted { set, twice, dense });
     }
     let mut runs = Vec::with_capacity(size.runs as usize);
-    ids.runs(whole).each(|run| {
-        runs.push(run);
-        Ok(run.count)
-    })?;
+    list.each(|run| runs.push(run))?;
     runs.sort_unstable();
-    let (mut end, mut twice) = (0, false);
+    let (mut end, mut twice) = (0, None);
     for run in runs {
-        twice |= run.first < end;
+        if run.first < end {
+            twice = twice.or(Some(run.first));
+        }
         let first = run.first.max(end);
         if first < run.end() {
             let count = run.end() - first;
@@ -96,7 +98,7 @@ const AT_A_TIME: usize = 1 << 23;
 ///
 /// # Errors
 /// The list does not have an index, or a set is damaged.
-pub fn places_in(ids: &Ids, whole: u64, sets: &[Vec<u8>]) -> Result<Vec<Set>> {
+pub fn places_in(list: &mut impl Listing, sets: &[Vec<u8>]) -> Result<Vec<Set>> {
     let (mut found, mut wanted, mut bytes) = (Vec::new(), Vec::new(), 0);
     let mut sets = sets.iter().peekable();
     while let Some(set) = sets.next() {
@@ -109,7 +111,7 @@ pub fn places_in(ids: &Ids, whole: u64, sets: &[Vec<u8>]) -> Result<Vec<Set>> {
             places: Builder::default(),
         });
         if bytes >= scaled(AT_A_TIME) || sets.peek().is_none() {
-            found.extend(look_for(ids, whole, std::mem::take(&mut wanted))?);
+            found.extend(look_for(list, std::mem::take(&mut wanted))?);
             bytes = 0;
         }
     }
@@ -125,7 +127,7 @@ struct Looked {
 }
 
 /// Looks for several sets in one pass over a list.
-fn look_for(ids: &Ids, whole: u64, mut wanted: Vec<Looked>) -> Result<Vec<Set>> {
+fn look_for(list: &mut impl Listing, mut wanted: Vec<Looked>) -> Result<Vec<Set>> {
     let mut at = 0;
     let mut look = |some: &[u64]| {
         for looked in &mut wanted {
@@ -139,7 +141,7 @@ fn look_for(ids: &Ids, whole: u64, mut wanted: Vec<Looked>) -> Result<Vec<Set>> 
         at += some.len() as u64;
     };
     let (mut some, mut filled) = ([0; 64], 0);
-    ids.runs(whole).each(|run| {
+    list.each(|run| {
         for id in run.first..run.end() {
             if let Some(place) = some.get_mut(filled) {
                 *place = id;
@@ -150,7 +152,6 @@ fn look_for(ids: &Ids, whole: u64, mut wanted: Vec<Looked>) -> Result<Vec<Set>> 
                 filled = 0;
             }
         }
-        Ok(run.count)
     })?;
     look(some.get(..filled).unwrap_or_default());
     let sets = wanted.into_iter().map(|looked| {

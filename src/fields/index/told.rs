@@ -1,7 +1,7 @@
 //! What a rank that reads a file tells the others of the order of its elements, if that is not the order of their
 //! indices.
 
-use super::ids::{Cursor, Encoder, Ids, Run, Runs};
+use super::ids::{Encoder, Ids, Run, Runs};
 use super::places::not_in_file;
 use super::positions::Positions;
 use super::set::SetRuns;
@@ -17,28 +17,14 @@ pub struct Section {
 }
 
 impl Section {
-    /// The indices of about `length` bytes of a list, from `next` on; the first one has the place `at`, and `at`
-    /// becomes the place after the last one.
-    ///
-    /// # Errors
-    /// The list is damaged.
-    pub fn of(
-        ids: &Ids,
-        whole: u64,
-        next: &mut Cursor,
-        at: &mut u64,
-        length: usize,
-    ) -> Result<Self> {
-        let mut left = Runs::from(&ids.bytes, whole, *next);
-        let (mut runs, from) = (Vec::new(), left.cursor().bytes());
-        while left.cursor().bytes() < from.saturating_add(length)
-            && let Some(run) = left.take_most(u64::MAX)?
-        {
-            runs.push((*at, run));
-            *at += run.count;
+    /// Indices that follow each other in a file, of which the first one has the place `at`.
+    pub fn of(at: u64, all: &[Run]) -> Self {
+        let (mut end, mut runs) = (at, Vec::with_capacity(all.len()));
+        for run in all {
+            runs.push((end, *run));
+            end += run.count;
         }
-        *next = left.cursor();
-        Ok(Section { end: *at, runs })
+        Section { end, runs }
     }
 
     /// The indices at those of the places that are in this section. The places ascend, and `places` are those that are
@@ -75,25 +61,6 @@ impl Section {
 /// Runs that are looked at one by one.
 const NEAR: usize = 64;
 
-/// The next indices of a list, `most` at most, four bytes each; none of them is above [`u32::MAX`].
-///
-/// # Errors
-/// The list is damaged.
-pub fn one_by_one(ids: &Ids, whole: u64, next: &mut Cursor, most: u64) -> Result<Vec<[u8; 4]>> {
-    let mut runs = Runs::from(&ids.bytes, whole, *next);
-    let mut left = most;
-    let mut indices = Vec::with_capacity(most.min(ids.count) as usize);
-    runs.each(|run| {
-        let count = run.count.min(left);
-        left -= count;
-        let all = run.first..run.first + count;
-        indices.extend(all.map(|id| (id as u32).to_le_bytes()));
-        Ok(count)
-    })?;
-    *next = runs.cursor();
-    Ok(indices)
-}
-
 /// The positions in this rank's memory of the indices of a message.
 ///
 /// # Errors
@@ -121,8 +88,8 @@ pub fn not_listed() -> Error {
 
 #[cfg(test)]
 mod tests {
-    use super::{Section, one_by_one, told_places};
-    use crate::fields::index::ids::{Cursor, Encoder, Ids, Run};
+    use super::{Section, told_places};
+    use crate::fields::index::ids::{Encoder, Ids, Run};
     use crate::fields::index::positions::Positions;
     use crate::fields::index::set::Set;
 
@@ -154,10 +121,11 @@ mod tests {
             for length in [1, 7, 1000] {
                 let places = ids(&places);
                 let set = Set::of(&places, 300).unwrap();
-                let (mut next, mut at, mut left) = (Cursor::default(), 0, set.runs());
-                let mut found = Vec::new();
-                while at < 201 {
-                    let section = Section::of(&file, 300, &mut next, &mut at, length).unwrap();
+                let all: Vec<Run> = file.runs(300).map(Result::unwrap).collect();
+                let (mut at, mut left, mut found) = (0, set.runs(), Vec::new());
+                for some in all.chunks(length) {
+                    let section = Section::of(at, some);
+                    at += some.iter().map(|run| run.count).sum::<u64>();
                     let indices = section.indices(&mut left).unwrap();
                     let runs = indices.runs(300).map(Result::unwrap);
                     found.extend(runs.flat_map(|run| run.first..run.end()));
@@ -167,8 +135,7 @@ mod tests {
                 assert!(right.map(|at| list[at as usize]).eq(found));
             }
         }
-        let mut at = 0;
-        let section = Section::of(&file, 300, &mut Cursor::default(), &mut at, 5).unwrap();
+        let section = Section::of(0, &[Run { first: 7, count: 5 }]);
         let beyond = section.indices(&mut Set::of(&ids(&[250]), 300).unwrap().runs());
         assert_eq!(beyond.unwrap().count, 0);
     }
@@ -180,23 +147,5 @@ mod tests {
         let places = told_places(&positions, ids(&[9, 3, 4]).runs(10));
         assert_eq!(places.unwrap(), ids(&[3, 1, 2]));
         assert!(told_places(&positions, ids(&[8]).runs(10)).is_err());
-    }
-
-    #[test]
-    fn indices_are_told_one_by_one() {
-        let list = [5, 6, 7, 8, 1, 2, 40, 41, 9];
-        let file = ids(&list);
-        for most in 1..10 {
-            let (mut next, mut found) = (Cursor::default(), Vec::new());
-            while found.len() < list.len() {
-                let some = one_by_one(&file, 42, &mut next, most).unwrap();
-                assert_eq!(
-                    some.len() as u64,
-                    most.min((list.len() - found.len()) as u64)
-                );
-                found.extend(some.into_iter().map(|id| u64::from(u32::from_le_bytes(id))));
-            }
-            assert_eq!(found, list);
-        }
     }
 }
