@@ -3,7 +3,7 @@
 use super::entry::{
     Entry, KnownIndex, Link, Listed, Order, Role, check_name, wrong_bag, wrong_list,
 };
-use super::file::fingerprint;
+use super::file::{fingerprint, fingerprint_with};
 use super::finding::Found;
 use super::index::cover::OwnList;
 use super::index::ids::Ids;
@@ -111,7 +111,6 @@ impl List<'_> {
                     count: list.ids.count,
                     ascending: list.ids.ascending,
                     bytes: list.ids.bytes.len() as u64,
-                    print: 0,
                 };
                 Ok(writer.put_index(entry_of(&given, &encoded, shared), list)?)
             }
@@ -119,7 +118,9 @@ impl List<'_> {
                 let same_ranks = comparison.sources.ranks == self.session.comm().size() as u64;
                 let sources = &mut comparison.sources;
                 let mut stored = same_ranks.then(|| Stored::of(sources, &name)).flatten();
+                let mut print = fingerprint(&[]);
                 let encoded = given.encode_in_pieces(&mut |piece| {
+                    print = fingerprint_with(print, piece);
                     if stored.as_mut().is_some_and(|stored| !stored.has(piece)) {
                         stored = None;
                     }
@@ -139,16 +140,20 @@ impl List<'_> {
                 comparison.indices.push(Needed {
                     name: name.clone(),
                     whole: given.whole as u64,
-                    print: encoded.print,
+                    print,
                     kept,
                 });
                 comparison.listed.push(Listed { entry, options });
                 Ok(())
             }
             Mode::Read(reader) => {
-                let encoded = given.encode_in_pieces(&mut |_| Ok(()))?;
+                let mut print = fingerprint(&[]);
+                let encoded = given.encode_in_pieces(&mut |piece| {
+                    print = fingerprint_with(print, piece);
+                    Ok(())
+                })?;
                 let entry = entry_of(&given, &encoded, shared);
-                reader.skip_index(&Listed { entry, options }, encoded.print)
+                reader.skip_index(&Listed { entry, options }, print)
             }
         }
     }

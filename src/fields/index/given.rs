@@ -5,7 +5,6 @@ use super::ids::{Encoder, Ids, Run};
 use super::listing::Listing;
 use crate::Result;
 use crate::fields::entry::wrong_list;
-use crate::fields::file::{fingerprint, fingerprint_with};
 use crate::system::size::scaled;
 
 /// Indices in the memory of the program.
@@ -39,8 +38,6 @@ pub struct Encoded {
     pub ascending: bool,
     /// Number of bytes.
     pub bytes: u64,
-    /// The fingerprint of the bytes.
-    pub print: u64,
 }
 
 /// Bytes that are encoded at a time.
@@ -61,10 +58,9 @@ impl Given<'_> {
     /// # Errors
     /// As [`Given::encode`]; or those of `take`.
     pub fn encode_in_pieces(&self, take: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<Encoded> {
-        let (mut bytes, mut print) = (0, fingerprint(&[]));
+        let mut bytes = 0;
         let mut piece = |piece: &[u8]| {
             bytes += piece.len() as u64;
-            print = fingerprint_with(print, piece);
             take(piece)
         };
         let last = self.encode_all(scaled(PIECE), &mut piece)?;
@@ -73,7 +69,6 @@ impl Given<'_> {
             count: last.count,
             ascending: last.ascending,
             bytes,
-            print,
         })
     }
 
@@ -201,7 +196,6 @@ fn each_run(indices: impl Iterator<Item = i64>, mut visit: impl FnMut(Run)) {
 #[cfg(test)]
 mod tests {
     use super::{Given, InMemory, Indices};
-    use crate::fields::file::fingerprint;
     use crate::fields::index::listing::{Listed, Listing};
 
     fn given(indices: &[i64], first: i64, whole: i64) -> Result<(u64, Vec<u64>), String> {
@@ -249,7 +243,6 @@ mod tests {
             let encoded = encoded.unwrap();
             assert_eq!(joined, all.bytes);
             assert_eq!(encoded.bytes, all.bytes.len() as u64);
-            assert_eq!(encoded.print, fingerprint(&all.bytes));
             assert_eq!(
                 (encoded.count, encoded.ascending),
                 (all.count, all.ascending)
