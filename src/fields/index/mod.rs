@@ -7,7 +7,7 @@
 //! | `given` | the indices that the program gives |
 //! | `listing` | lists that are read from wherever they are |
 //! | `bits`, `positions` | where each index stands in the list of a rank |
-//! | `set`, `sorted` | indices that ascend, as they are sent and compared, and how lists in any order become such |
+//! | `set`, `sorted`, `words` | indices that ascend, as they are sent and compared, and how lists in any order become such |
 //! | `needed` | the elements that a rank needs in a restart |
 //! | `places` | the places of elements in a file and in memory, and their copies |
 //! | `told` | the order of elements that do not ascend in a file |
@@ -28,6 +28,7 @@ pub mod positions;
 pub mod set;
 pub mod sorted;
 pub mod told;
+mod words;
 
 pub use given::{Encoded, Given, InMemory, Indices};
 
