@@ -5,7 +5,7 @@ use super::entry::{
     Entry, KnownIndex, Link, Listed, Options, Order, Role, Spec, check, check_name, wrong,
 };
 use super::finding::{Finding, Found};
-use super::index::cover::OwnList;
+use super::index::needed::Needed;
 use super::keyed::Keyed;
 use super::kind::{Class, Kind};
 use super::memory::{Memory, Slice};
@@ -46,7 +46,7 @@ pub(super) struct Comparison {
     pub sources: Sources,
     pub listed: Vec<Listed>,
     /// The index lists of the program.
-    pub indices: Vec<OwnList>,
+    pub indices: Vec<Needed>,
     /// What the keys of bags say; `None` if the ranks have looked at them before.
     pub keyed: Option<Vec<Keyed>>,
     /// Names of counts, and of fields that the program no longer has.

@@ -2,9 +2,7 @@
 
 use super::convert::convert;
 use super::entry::{Entry, Listed, wrong};
-use super::file::fingerprint;
 use super::finding::{Finding, Found};
-use super::index::ids::Ids;
 use super::index::places::{copy_in, each_place};
 use super::index::positions::Again;
 use super::kind::Kind;
@@ -198,11 +196,11 @@ impl FieldReader {
         }
     }
 
-    /// An index list is listed again: it must be the one that was compared. Local.
-    pub fn skip_index(&mut self, listed: &Listed, ids: &Ids) -> Found<()> {
+    /// An index list with this fingerprint is listed again: it must be the one that was compared. Local.
+    pub fn skip_index(&mut self, listed: &Listed, print: u64) -> Found<()> {
         // First, since the next message would not tell two lists with as many indices apart.
-        let other = |kept: &u64| *kept != fingerprint_of_ids(ids);
-        if self.lists.get(&listed.entry.name).is_some_and(other) {
+        let kept = self.lists.get(&listed.entry.name);
+        if kept.is_some_and(|kept| *kept != print) {
             let what = format!(
                 "the index list \"{}\" has other indices when the state is read than when it was compared",
                 listed.entry.name
@@ -384,11 +382,6 @@ impl FieldReader {
         }
         found
     }
-}
-
-/// A number of the indices of a list, in their order.
-pub(super) fn fingerprint_of_ids(ids: &Ids) -> u64 {
-    fingerprint(&ids.bytes)
 }
 
 /// Checks that the elements of all indices of this rank have come.

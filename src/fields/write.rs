@@ -2,7 +2,8 @@
 
 use super::entry::Entry;
 use super::file::{ENDS, LARGE, Section, Stored, Table, block_of, encode_end, header, place_for};
-use super::index::cover::OwnList;
+use super::index::cover::{InFile, OwnList};
+use super::index::{Encoded, Given};
 use super::kind::Kind;
 use super::memory::{Memory, Slice, gather};
 use super::sums::Sums;
@@ -163,6 +164,57 @@ impl Writer {
     /// The file cannot be written.
     pub fn put_index(&mut self, entry: Entry, mut list: OwnList) -> Result<()> {
         self.put(entry, &[1], Some(&Slice::of_bytes(&mut list.ids.bytes, 0)))?;
+        self.indices.push(list);
+        Ok(())
+    }
+
+    /// Writes an index list while it is encoded, of which no more than a piece is in memory. `entry` and `list` get what
+    /// is known of it at the end.
+    ///
+    /// # Errors
+    /// The file cannot be written; or the index list is wrong.
+    pub fn encode_index(
+        &mut self,
+        given: &Given<'_>,
+        entry: impl FnOnce(&Encoded) -> Entry,
+        mut list: OwnList,
+    ) -> Result<()> {
+        self.watch.moved(0);
+        self.pad(place_for(self.end(), LARGE))?;
+        self.flush()?;
+        let mut sums = Sums::new(Section {
+            offset: self.begin,
+            block: block_of(1),
+            ..Section::default()
+        });
+        // Whole blocks.
+        let block = sums.section.block as usize;
+        let most = (scaled(PACKED) / block).max(1) * block;
+        let mut left = Vec::new();
+        let mut write = |bytes: &[u8]| {
+            sums.add(bytes);
+            self.file.write_at(self.begin, bytes)?;
+            self.watch.moved(bytes.len() as u64);
+            self.begin += bytes.len() as u64;
+            Ok(())
+        };
+        let encoded = given.encode_in_pieces(&mut |piece| {
+            left.extend_from_slice(piece);
+            while left.len() >= most {
+                write(left.get(..most).unwrap_or_default())?;
+                left.drain(..most);
+            }
+            Ok(())
+        })?;
+        write(&left)?;
+        sums.finish();
+        self.crc.combine(&sums.all);
+        let offset = sums.section.offset;
+        self.fields.push(Stored {
+            entry: entry(&encoded),
+            section: sums.section,
+        });
+        list.written = Some(InFile { offset, encoded });
         self.indices.push(list);
         Ok(())
     }

@@ -1,8 +1,7 @@
 //! Fields by index: random partitions of a whole, on any number of ranks, compared with the number of each element.
 
-use super::{load, save};
+use super::{load, programs, save};
 use crate::fields_on_ranks::{Devices, Random, by_index, partition};
-use crate::sampled::sampled;
 use crate::site::{Rank, Site, nodes};
 use scr::fields::{Given, Indices, List, Pass};
 
@@ -91,13 +90,13 @@ fn wanted(mesh: &Mesh, ranks: usize, random: &mut Random) -> Lists {
 
 #[test]
 fn any_number_of_ranks_restores_any_lists() {
-    for seed in sampled(1..=120u64) {
+    for seed in programs(120) {
         let mut random = Random(seed);
         let mesh = Mesh {
             first: random.below(2) as i64,
             whole: [0, 1, 37, 400][random.below(4) as usize],
         };
-        let old = 1 + random.below(8) as usize;
+        let old = 1 + random.below(9) as usize;
         let bypass = ["0", "1"][random.below(2) as usize];
         let site = Site::in_memory()
             .set("SCR_FLUSH", "1")
@@ -108,7 +107,7 @@ fn any_number_of_ranks_restores_any_lists() {
             mesh.write(rank, "ck.2", &written[rank.rank]).unwrap();
         });
         for _ in 0..3 {
-            let new = 1 + random.below(8) as usize;
+            let new = 1 + random.below(9) as usize;
             let lists = match random.below(3) {
                 0 if new == old => written.clone(),
                 _ => wanted(&mesh, new, &mut random),
@@ -198,9 +197,9 @@ impl Particles {
 
 #[test]
 fn a_bag_is_shared_by_any_number_of_ranks() {
-    for seed in sampled(1..=80u64) {
+    for seed in programs(80) {
         let mut random = Random(seed);
-        let old = 1 + random.below(8) as usize;
+        let old = 1 + random.below(9) as usize;
         let most = [1, 4, 300][random.below(3) as usize];
         let mut ends = vec![0];
         for rank in 0..old {
@@ -218,8 +217,8 @@ fn a_bag_is_shared_by_any_number_of_ranks() {
         });
         for new in [
             old,
-            1 + random.below(8) as usize,
-            1 + random.below(8) as usize,
+            1 + random.below(9) as usize,
+            1 + random.below(9) as usize,
         ] {
             site.run(&nodes(new), |rank| {
                 let me = rank.rank;

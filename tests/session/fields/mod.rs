@@ -15,6 +15,7 @@ mod refused;
 mod shared;
 
 use crate::fields_on_ranks::{give, save};
+use crate::sampled::sampled;
 use crate::site::{Rank, Site, nodes};
 use scr::fields::{Element, List, Place, Slice, Spec, restore};
 
@@ -25,6 +26,13 @@ pub fn load(
 ) -> scr::Result<Option<String>> {
     let found = restore(&mut rank.session, &mut routine)?;
     Ok(found.map(|name| name.to_string()))
+}
+
+/// The seeds of random programs: the `usual` number of them, or as many as `SCR_FIELDS_PROGRAMS` says.
+fn programs(usual: u64) -> impl Iterator<Item = u64> {
+    let number = std::env::var("SCR_FIELDS_PROGRAMS");
+    let number = number.ok().and_then(|number| number.parse().ok());
+    sampled(1..=number.unwrap_or(usual))
 }
 
 /// Lists an array of this rank's own.

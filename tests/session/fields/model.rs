@@ -1,8 +1,7 @@
 //! Random programs, compared with a model: the state of the last checkpoints as one whole array each.
 
-use super::{array, load, save};
+use super::{array, load, programs, save};
 use crate::fields_on_ranks::{self, Devices, Part, Random, cut, list_part};
-use crate::sampled::sampled;
 use crate::site::{Rank, Site, nodes};
 use scr::fields::Place;
 
@@ -169,13 +168,9 @@ fn run(seed: u64) {
     }
 }
 
-/// `SCR_FIELDS_PROGRAMS` is their number.
 #[test]
 fn random_programs_restore_what_they_wrote_last() {
-    let count = std::env::var("SCR_FIELDS_PROGRAMS")
-        .ok()
-        .and_then(|n| n.parse().ok());
-    for seed in sampled(1..=count.unwrap_or(150)) {
+    for seed in programs(150) {
         run(seed);
     }
 }
