@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 const LAYERS: &str = "
     capi: fields session prefix config job comm format device store events error messages version system
     cli: transfers clean datasets saved_fields relaunch hang ranks health remote launcher manager hostlist variables tally \
-         fields daemon scavenge policy prefix transfer cache redundancy log config job format store events error messages text version system
+         fields daemon scavenge policy prefix transfer cache redundancy log config job format device store events error messages text version system
     transfers: daemon prefix transfer cache format store events error text system
     clean: daemon cache job format store error text system
     datasets: scavenge prefix transfer cache redundancy comm format store error system

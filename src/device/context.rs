@@ -1,14 +1,12 @@
 //! A context of the program in which we copy, with streams of our own.
 
-use super::driver::{Code, Driver, Entered, Home, Known, Rows, Way};
-use super::staging::Staging;
+use super::driver::{Code, Driver, Entered, Home, Rows, Way};
+use super::staging::{STREAMS, Staging};
 use crate::Result;
 use crate::system::sync::Mutex;
 use std::cell::Cell;
+use std::ffi::c_int;
 use std::sync::{OnceLock, PoisonError};
-
-/// The streams of a context: while what one has brought is looked at, the other one copies.
-pub const STREAMS: usize = 2;
 
 /// The least bytes of a buffer.
 const LEAST_STAGING: usize = 64 << 10;
@@ -31,10 +29,10 @@ pub struct Context {
 
 impl Context {
     /// # Errors
-    /// The device has no active primary context, which the memory belongs to.
-    pub fn new(driver: &'static Driver, known: &Known) -> Result<Context> {
-        let name = format!("{} device {}", driver.name(), known.device);
-        let handle = match known.home {
+    /// The device has no active primary context, which is asked for.
+    pub fn new(driver: &'static Driver, home: Home, device: c_int) -> Result<Context> {
+        let name = format!("{} device {device}", driver.name());
+        let handle = match home {
             Home::Context(handle) => handle,
             Home::Primary(device) => driver
                 .keep_primary(device)
@@ -42,7 +40,7 @@ impl Context {
         };
         Ok(Context {
             driver,
-            home: known.home,
+            home,
             handle,
             name,
             streams: OnceLock::new(),

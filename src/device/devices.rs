@@ -2,10 +2,11 @@
 
 use super::Located;
 use super::context::Context;
-use super::driver::{self, Driver, Kind, Known};
+use super::driver::{self, Driver, Home, Kind, Known};
 use super::offload::Offload;
 use crate::system::loaded::is_readable;
 use crate::{Error, Result};
+use std::ffi::c_int;
 use std::sync::Arc;
 
 /// The devices of the process, as one call of the program's routine sees them. It has a few streams of its own in each
@@ -14,6 +15,8 @@ pub struct Devices {
     drivers: Vec<&'static Driver>,
     contexts: Vec<Arc<Context>>,
     stream: Option<usize>,
+    /// Contexts of devices that reach all memory of the host; looked for when memory of the host is first seen.
+    reaching: Option<Vec<Arc<Context>>>,
     /// What keeps copies of the host's memory on devices; looked for when it is first asked for.
     offload: Option<Vec<Offload>>,
 }
@@ -34,6 +37,7 @@ impl Devices {
             drivers: driver::drivers().collect(),
             contexts: Vec::new(),
             stream: None,
+            reaching: None,
             offload: None,
         }
     }
@@ -63,7 +67,14 @@ impl Devices {
                 return self.known(driver, known, address);
             }
         }
-        if self.drivers.is_empty() || is_readable(address) {
+        if self.drivers.is_empty() {
+            return Ok(Place::Host);
+        }
+        if is_readable(address) {
+            // Kernels may work on ordinary memory, too.
+            for context in self.reaching()? {
+                context.wait(self.stream)?;
+            }
             return Ok(Place::Host);
         }
         Err(match forked {
@@ -77,6 +88,26 @@ impl Devices {
                 ),
             ),
         })
+    }
+
+    /// The contexts of devices that reach all memory of the host, as far as they are active.
+    fn reaching(&mut self) -> Result<Vec<Arc<Context>>> {
+        if let Some(known) = &self.reaching {
+            return Ok(known.clone());
+        }
+        let mut found = Vec::new();
+        for driver in self
+            .drivers
+            .clone()
+            .into_iter()
+            .filter(|driver| driver.is_usable())
+        {
+            for home in driver.reaching_all()? {
+                found.push(self.context(driver, home)?);
+            }
+        }
+        self.reaching = Some(found.clone());
+        Ok(found)
     }
 
     /// The language by whose directives memory of the host has a copy on a device: "OpenACC" or "OpenMP". The device may
@@ -94,7 +125,7 @@ impl Devices {
     }
 
     fn known(&mut self, driver: &'static Driver, known: Known, address: usize) -> Result<Place> {
-        let context = self.context(driver, &known)?;
+        let context = self.context(driver, (known.home, known.device))?;
         let located = Located::new(context, &known, address, self.stream);
         if known.kind == Kind::Pinned {
             // A copy of the program may still fill it.
@@ -104,13 +135,17 @@ impl Devices {
         Ok(Place::Device(located))
     }
 
-    /// What we have in the context of this memory.
-    fn context(&mut self, driver: &'static Driver, known: &Known) -> Result<Arc<Context>> {
-        let same = |context: &&Arc<Context>| context.is_of(driver, known.home);
+    /// What we have in a context, which is of a device.
+    fn context(
+        &mut self,
+        driver: &'static Driver,
+        (home, device): (Home, c_int),
+    ) -> Result<Arc<Context>> {
+        let same = |context: &&Arc<Context>| context.is_of(driver, home);
         if let Some(context) = self.contexts.iter().find(same) {
             return Ok(Arc::clone(context));
         }
-        let context = Arc::new(Context::new(driver, known)?);
+        let context = Arc::new(Context::new(driver, home, device)?);
         self.contexts.push(Arc::clone(&context));
         Ok(context)
     }

@@ -1,22 +1,22 @@
 //! Memory of a device that was found.
 
-use super::context::{Context, Copies, STREAMS};
+use super::context::{Context, Copies};
 use super::driver::{Kind, Known, Rows, Way};
 use super::pinned::{Registered, is_pinned};
 use super::rows::{Packed, Parts};
+use super::staging::STREAMS;
 use super::{Pin, Rectangle, Remote};
-use crate::system::size::scaled;
 use crate::{Error, Result};
 use std::cell::Cell;
 use std::ops::Range;
 use std::sync::Arc;
 
 /// The most bytes of a buffer through which pieces go.
-const BUFFER: usize = scaled(8 << 20);
+const BUFFER: usize = 8 << 20;
 
 /// Rows of at least so many bytes are copied straight from and to memory that is not pinned, through the driver's own
 /// buffers.
-const LONG_ROW: usize = scaled(1 << 20);
+const LONG_ROW: usize = 1 << 20;
 
 /// Memory that the driver of a device copies.
 pub struct Located {

@@ -9,6 +9,7 @@ mod context;
 mod devices;
 mod driver;
 mod located;
+mod measure;
 mod offload;
 mod pinned;
 mod remote;
@@ -17,4 +18,5 @@ mod staging;
 
 pub use devices::{Devices, Place};
 pub use located::Located;
+pub use measure::{Bus, measure};
 pub use remote::{Pin, Rectangle, Remote};

@@ -56,15 +56,6 @@ struct Omp {
     mapped: Option<unsafe extern "C" fn(*const c_void, c_int) -> *const c_void>,
 }
 
-macro_rules! function {
-    ($library:expr, $name:expr) => {
-        // SAFETY: the languages say which signature the function with this name has.
-        $library
-            .symbol($name)
-            .map(|address| unsafe { std::mem::transmute(address.as_ptr()) })
-    };
-}
-
 impl Offload {
     /// Those of the loaded libraries.
     pub fn loaded() -> Vec<Offload> {
@@ -96,10 +87,13 @@ impl Offload {
 
 impl Acc {
     fn of(library: &Library) -> Option<Acc> {
-        Some(Acc {
-            is_present: function!(library, c"acc_is_present")?,
-            device_pointer: function!(library, c"acc_deviceptr")?,
-        })
+        // SAFETY: the language says which signatures these functions have.
+        unsafe {
+            Some(Acc {
+                is_present: library.function(c"acc_is_present")?,
+                device_pointer: library.function(c"acc_deviceptr")?,
+            })
+        }
     }
 
     fn has_copy(&self, place: *const c_void) -> bool {
@@ -117,12 +111,15 @@ impl Acc {
 
 impl Omp {
     fn of(library: &Library) -> Option<Omp> {
-        Some(Omp {
-            is_present: function!(library, c"omp_target_is_present")?,
-            default_device: function!(library, c"omp_get_default_device")?,
-            initial_device: function!(library, c"omp_get_initial_device")?,
-            mapped: function!(library, c"omp_get_mapped_ptr"),
-        })
+        // SAFETY: the language says which signatures these functions have.
+        unsafe {
+            Some(Omp {
+                is_present: library.function(c"omp_target_is_present")?,
+                default_device: library.function(c"omp_get_default_device")?,
+                initial_device: library.function(c"omp_get_initial_device")?,
+                mapped: library.function(c"omp_get_mapped_ptr"),
+            })
+        }
     }
 
     fn has_copy(&self, place: *const c_void) -> bool {

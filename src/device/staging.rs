@@ -1,7 +1,9 @@
 //! Memory of the host through which pieces go to and from a device.
 
-use super::context::STREAMS;
 use super::driver::Driver;
+
+/// The streams of a context: while what one has brought is looked at, the other one copies.
+pub const STREAMS: usize = 2;
 
 /// One buffer for each stream.
 pub struct Staging {

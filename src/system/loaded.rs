@@ -1,6 +1,7 @@
-//! The libraries that this process has loaded. None is loaded by asking for it.
+//! The libraries that this process has loaded. None is loaded by asking whether it is.
 
 use std::ffi::{CStr, CString, c_int, c_void};
+use std::mem;
 use std::ptr::{self, NonNull};
 
 /// A library of this process, or the program itself. It stays loaded.
@@ -30,10 +31,27 @@ impl Library {
             })
     }
 
+    /// Loads a library, which runs what it does at first.
+    pub fn load(name: &CStr) -> Option<Library> {
+        // SAFETY: a string. Libraries of the system may be loaded at any time.
+        NonNull::new(unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_LAZY) }).map(Library)
+    }
+
     /// The address of a function or a variable of this library, or of one that it needs.
     pub fn symbol(&self, name: &CStr) -> Option<NonNull<c_void>> {
         // SAFETY: an open handle, and a string.
         NonNull::new(unsafe { libc::dlsym(self.0.as_ptr(), name.as_ptr()) })
+    }
+
+    /// A function of this library, or of one that it needs.
+    ///
+    /// # Safety
+    /// `F` is the type of a pointer to the function with this name.
+    pub unsafe fn function<F: Copy>(&self, name: &CStr) -> Option<F> {
+        const { assert!(size_of::<F>() == size_of::<NonNull<c_void>>()) };
+        let address = self.symbol(name)?;
+        // SAFETY: of the same size, and by the caller's promise a pointer to such a function.
+        Some(unsafe { mem::transmute_copy(&address) })
     }
 }
 

@@ -217,6 +217,10 @@ fn large_and_odd_rectangles_are_copied_in_parts() {
     try_rows(&cuda, &[one(0, 3000, 5000, 4000)], size, 0, 62);
     try_rows(&cuda, &[one(0, 3000, 5000, -4000)], size, 4999 * 4000, 63);
     try_rows(&cuda, &[one(0, 4096, 5000, 4096)], size, 0, 64);
+    // Each buffer is used twice, and no copy ends before it must.
+    cuda.set("late", 1);
+    try_rows(&cuda, &[one(0, 4000, 5000, 4100)], size, 0, 66);
+    try_rows(&cuda, &[one(0, 4000, 5000, -4100)], size, 4999 * 4100, 67);
     let (long, short) = (
         one(0, 2 << 20, 5, 3 << 20),
         one(2 << 20, 1 << 19, 5, 3 << 20),

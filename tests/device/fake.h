@@ -92,6 +92,8 @@ static __thread int depth;
 static long devices = -1, register_piece, register_count, register_refused, pinned_refused, late;
 /* The version of ROCm, and 1 if the processor and the devices of HIP have one memory. */
 static long rocm = 6, one_memory;
+/* 1 if the devices of CUDA reach all memory of the host. */
+static long pageable;
 
 static double now(void) {
   struct timespec t;
@@ -125,7 +127,7 @@ static struct named *named(const char *name) {
 static struct { const char *name; long *value; } settings[] = {
   {"devices", &devices}, {"register_piece", &register_piece}, {"register_count", &register_count},
   {"register_refused", &register_refused}, {"pinned_refused", &pinned_refused}, {"late", &late},
-  {"rocm", &rocm}, {"one_memory", &one_memory}};
+  {"rocm", &rocm}, {"one_memory", &one_memory}, {"pageable", &pageable}};
 
 void fake_set(const char *name, long value) {
   for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)

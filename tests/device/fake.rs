@@ -117,6 +117,7 @@ pub fn cuda() -> Cuda {
         "register_refused",
         "pinned_refused",
         "late",
+        "pageable",
     ] {
         cuda.set(name, 0);
     }

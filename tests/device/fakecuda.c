@@ -26,7 +26,7 @@ CUresult cuDeviceGetName(char *name, int size, int device) { ENTER(STARTED); snp
 CUresult cuDeviceGetAttribute(int *value, int attribute, int device) {
   ENTER(STARTED);
   if (device < 0 || device >= devices) return leave(INVALID_DEVICE);
-  *value = attribute == 11 ? 2147483647 : attribute == 41 ? 1 : attribute == 75 ? 9 : 0;
+  *value = attribute == 11 ? 2147483647 : attribute == 41 ? 1 : attribute == 75 ? 9 : attribute == 88 ? pageable : 0;
   return leave(OK);
 }
 

@@ -19,7 +19,7 @@ fn copies_of_host_memory_are_told() {
         let address = |bytes: &[u8]| bytes.as_ptr().addr();
         there(&mut acc, 0x5000_0000, 1);
         there(&mut omp, 0x6000_0000, 0);
-        // The same memory on the device.
+        // Memory that the device shares.
         let same = address(&shared);
         there(&mut shared, same, 1);
         there(&mut shared, same, 0);

@@ -223,10 +223,28 @@ fn pinned_memory_of_the_host_is_ready() {
     cuda.copy_down(pinned, memory, 1000, stream);
     assert!(is_host(&mut Devices::find(), pinned.addr()));
     // SAFETY: memory of the library, which nobody writes to now.
-    assert_eq!(
-        unsafe { std::slice::from_raw_parts(pinned, 1000) },
-        [5; 1000]
-    );
+    let bytes = unsafe { std::slice::from_raw_parts(pinned, 1000) };
+    assert_eq!(bytes, [5; 1000]);
+}
+
+#[test]
+fn ordinary_memory_that_a_device_reaches_is_ready() {
+    let cuda = cuda();
+    cuda.set("late", 1);
+    let (own, memory) = (vec![1_u8; 1000], cuda.memory(&[1; 1000]));
+    // A device that reaches only its own memory has nothing to do with it.
+    cuda.add_one(memory, 1000, 0);
+    assert!(is_host(&mut Devices::find(), own.as_ptr().addr()));
+    assert_eq!(cuda.pending(), 1);
+    cuda.set("pageable", 1);
+    let mut devices = Devices::find();
+    for value in [2, 3] {
+        cuda.add_one(own.as_ptr().addr(), 1000, 0);
+        assert!(is_host(&mut devices, own.as_ptr().addr()));
+        assert_eq!(cuda.pending(), 0);
+        // SAFETY: memory of the test, to which a kernel has written.
+        assert_eq!(unsafe { own.as_ptr().read_volatile() }, value);
+    }
 }
 
 #[test]
@@ -237,17 +255,19 @@ fn a_named_stream_is_waited_for_and_no_other() {
     let (memory, its) = (cuda.memory(&[1; 1000]), cuda.memory(&[1; 1000]));
     busy(&cuda, memory, own);
     cuda.add_one(its, 1000, other);
+    // Nor does a stream of ours wait for the legacy default stream.
+    cuda.add_one(its, 1000, 0);
     let mut devices = Devices::find();
     devices.set_stream(Some(own));
     assert_eq!(copied(&located(&mut devices, memory), 1000), [2; 1000]);
-    assert_eq!(cuda.pending(), 1, "the other stream still has its work");
+    assert_eq!(cuda.pending(), 2, "the other streams still have their work");
     // The stream is of device 0. Memory of device 1 waits for all of that device.
     cuda.make_current(cuda.contexts[1]);
     let far = cuda.memory(&[1; 1000]);
     busy(&cuda, far, 0);
     assert_eq!(copied(&located(&mut devices, far), 1000), [2; 1000]);
     devices.set_stream(None);
-    assert_eq!(copied(&located(&mut devices, its), 1000), [2; 1000]);
+    assert_eq!(copied(&located(&mut devices, its), 1000), [3; 1000]);
     assert_eq!(cuda.pending(), 0);
 }
 

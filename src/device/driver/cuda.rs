@@ -1,6 +1,6 @@
 //! CUDA's driver API, `libcuda.so.1`.
 
-use super::{Calls, Code, Driver, Home, Kind, Known, Names, Own, Rows, Way, code, function};
+use super::{Calls, Code, Driver, Home, Kind, Known, Names, Own, Rows, Way, code};
 use crate::Result;
 use crate::system::loaded::Library;
 use std::ffi::{c_char, c_int, c_uint, c_void};
@@ -27,6 +27,9 @@ const DEVICE_ORDINAL: c_int = 9;
 const RANGE_START: c_int = 11;
 const RANGE_SIZE: c_int = 12;
 
+/// The attribute of a device that reaches all memory of the host.
+const PAGEABLE_MEMORY_ACCESS: c_int = 88;
+
 const HOST: u64 = 1;
 const DEVICE: u64 = 2;
 
@@ -38,6 +41,7 @@ pub(super) struct Cuda {
     attribute: unsafe extern "C" fn(*mut c_void, c_int, usize) -> Code,
     range: unsafe extern "C" fn(*mut usize, *mut usize, usize) -> Code,
     device_count: unsafe extern "C" fn(*mut c_int) -> Code,
+    device_attribute: unsafe extern "C" fn(*mut c_int, c_int, c_int) -> Code,
     current: unsafe extern "C" fn(*mut usize) -> Code,
     push: unsafe extern "C" fn(usize) -> Code,
     pop: unsafe extern "C" fn(*mut usize) -> Code,
@@ -74,20 +78,25 @@ struct Side {
 pub(super) fn search() -> Option<Driver> {
     let library = Library::find(&[b"libcuda.so"])?;
     let calls = Calls::of(&library, &NAMES)?;
-    let cuda = Cuda {
-        attribute: function!(library, c"cuPointerGetAttribute")?,
-        range: function!(library, c"cuMemGetAddressRange_v2")?,
-        device_count: function!(library, c"cuDeviceGetCount")?,
-        current: function!(library, c"cuCtxGetCurrent")?,
-        push: function!(library, c"cuCtxPushCurrent_v2")?,
-        pop: function!(library, c"cuCtxPopCurrent_v2")?,
-        state: function!(library, c"cuDevicePrimaryCtxGetState")?,
-        retain: function!(library, c"cuDevicePrimaryCtxRetain")?,
-        release: function!(library, c"cuDevicePrimaryCtxRelease_v2")
-            .or_else(|| function!(library, c"cuDevicePrimaryCtxRelease"))?,
-        rows: function!(library, c"cuMemcpy2DAsync_v2")?,
-        error_name: function!(library, c"cuGetErrorName")?,
-        stream_context: function!(library, c"cuStreamGetCtx"),
+    // SAFETY: the signatures of these functions, which have a number in their names where there are several.
+    let cuda = unsafe {
+        Cuda {
+            attribute: library.function(c"cuPointerGetAttribute")?,
+            range: library.function(c"cuMemGetAddressRange_v2")?,
+            device_count: library.function(c"cuDeviceGetCount")?,
+            device_attribute: library.function(c"cuDeviceGetAttribute")?,
+            current: library.function(c"cuCtxGetCurrent")?,
+            push: library.function(c"cuCtxPushCurrent_v2")?,
+            pop: library.function(c"cuCtxPopCurrent_v2")?,
+            state: library.function(c"cuDevicePrimaryCtxGetState")?,
+            retain: library.function(c"cuDevicePrimaryCtxRetain")?,
+            release: library
+                .function(c"cuDevicePrimaryCtxRelease_v2")
+                .or_else(|| library.function(c"cuDevicePrimaryCtxRelease"))?,
+            rows: library.function(c"cuMemcpy2DAsync_v2")?,
+            error_name: library.function(c"cuGetErrorName")?,
+            stream_context: library.function(c"cuStreamGetCtx"),
+        }
     };
     Some(super::driver(Own::Cuda(cuda), calls))
 }
@@ -171,6 +180,30 @@ impl Cuda {
             unsafe { (self.current)(&mut context) == 0 && (self.device_count)(&mut count) == 0 };
         started
             && (context != 0 || (0..count).any(|device| self.is_primary_active(device) == Ok(true)))
+    }
+
+    /// The primary contexts, as no other is known.
+    pub(super) fn reaching_all(&self, driver: &Driver) -> Result<Vec<(Home, c_int)>> {
+        let mut count = 0;
+        // SAFETY: a live local; an error if CUDA was not started.
+        if unsafe { (self.device_count)(&mut count) } != 0 {
+            return Ok(Vec::new());
+        }
+        let mut found = Vec::new();
+        for device in 0..count {
+            let mut reaches = 0;
+            // SAFETY: a live local, and the number of a device. Drivers before CUDA 9 do not know the attribute.
+            let code =
+                unsafe { (self.device_attribute)(&mut reaches, PAGEABLE_MEMORY_ACCESS, device) };
+            if code != 0 || reaches == 0 {
+                continue;
+            }
+            let active = self.is_primary_active(device);
+            if active.map_err(|code| driver.error("CUDA", "ask for contexts", code))? {
+                found.push((Home::Primary(device), device));
+            }
+        }
+        Ok(found)
     }
 
     fn is_primary_active(&self, device: c_int) -> std::result::Result<bool, Code> {

@@ -2,7 +2,7 @@
 //! was not started, and what memory is. Its answers are the same in all versions, where the numbers of HIP's kinds of
 //! memory are others before version 6.
 
-use super::{Calls, Code, Driver, Home, Kind, Known, Names, Own, Rows, Way, function};
+use super::{Calls, Code, Driver, Home, Kind, Known, Names, Own, Rows, Way};
 use crate::Result;
 use crate::system::loaded::Library;
 use std::ffi::{c_char, c_int, c_uint, c_void};
@@ -107,17 +107,20 @@ pub(super) fn search() -> Option<Driver> {
     let library = Library::find(&[b"libamdhip64.so"])?;
     let below = Library::find(&[b"libhsa-runtime64.so"])?;
     let calls = Calls::of(&library, &NAMES)?;
-    let hip = Hip {
-        info: function!(below, c"hsa_amd_pointer_info")?,
-        agent: function!(below, c"hsa_agent_get_info")?,
-        attributes: function!(library, c"hipPointerGetAttributes")?,
-        get_device: function!(library, c"hipGetDevice")?,
-        set_device: function!(library, c"hipSetDevice")?,
-        rows: function!(library, c"hipMemcpy2DAsync")?,
-        error_name: function!(library, c"hipGetErrorName")?,
-        peek_error: function!(library, c"hipPeekAtLastError")?,
-        take_error: function!(library, c"hipGetLastError")?,
-        stream_device: function!(library, c"hipStreamGetDevice"),
+    // SAFETY: the signatures of these functions in all versions.
+    let hip = unsafe {
+        Hip {
+            info: below.function(c"hsa_amd_pointer_info")?,
+            agent: below.function(c"hsa_agent_get_info")?,
+            attributes: library.function(c"hipPointerGetAttributes")?,
+            get_device: library.function(c"hipGetDevice")?,
+            set_device: library.function(c"hipSetDevice")?,
+            rows: library.function(c"hipMemcpy2DAsync")?,
+            error_name: library.function(c"hipGetErrorName")?,
+            peek_error: library.function(c"hipPeekAtLastError")?,
+            take_error: library.function(c"hipGetLastError")?,
+            stream_device: library.function(c"hipStreamGetDevice"),
+        }
     };
     Some(super::driver(Own::Hip(hip), calls))
 }

@@ -46,33 +46,24 @@ pub struct Calls {
 /// Their names, in the order of [`Calls`].
 type Names = [&'static CStr; 10];
 
-/// The address of a function of a library as a pointer to it; `None` if the library has no function of that name.
-macro_rules! function {
-    ($library:expr, $name:expr) => {
-        // SAFETY: the function with this name has the signature of the place to which the result goes, in all
-        // versions of the library that have this name.
-        $library
-            .symbol($name)
-            .map(|address| unsafe { std::mem::transmute(address.as_ptr()) })
-    };
-}
-use function;
-
 impl Calls {
     fn of(library: &Library, names: &Names) -> Option<Calls> {
         let [a, b, c, d, e, f, g, h, i, j] = *names;
-        Some(Calls {
-            synchronize: function!(library, a)?,
-            stream_create: function!(library, b)?,
-            stream_destroy: function!(library, c)?,
-            stream_synchronize: function!(library, d)?,
-            to_host: function!(library, e)?,
-            to_device: function!(library, f)?,
-            host_alloc: function!(library, g)?,
-            host_free: function!(library, h)?,
-            host_register: function!(library, i)?,
-            host_unregister: function!(library, j)?,
-        })
+        // SAFETY: the signatures of these functions in all versions of the libraries.
+        unsafe {
+            Some(Calls {
+                synchronize: library.function(a)?,
+                stream_create: library.function(b)?,
+                stream_destroy: library.function(c)?,
+                stream_synchronize: library.function(d)?,
+                to_host: library.function(e)?,
+                to_device: library.function(f)?,
+                host_alloc: library.function(g)?,
+                host_free: library.function(h)?,
+                host_register: library.function(i)?,
+                host_unregister: library.function(j)?,
+            })
+        }
     }
 }
 
@@ -194,6 +185,17 @@ impl Driver {
                 Own::Cuda(cuda) => cuda.is_active(),
                 Own::Hip(hip) => hip.is_active(),
             }
+    }
+
+    /// The contexts that are active on devices which reach all memory of the host, with the numbers of the devices.
+    ///
+    /// # Errors
+    /// The driver has failed.
+    pub fn reaching_all(&self) -> Result<Vec<(Home, c_int)>> {
+        match &self.own {
+            Own::Cuda(cuda) => cuda.reaching_all(self),
+            Own::Hip(_) => Ok(Vec::new()),
+        }
     }
 
     /// Makes a context the current one of this thread.
