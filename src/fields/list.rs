@@ -1,5 +1,6 @@
 //! The handle that the program's routine gets: it lists the state through it, to be written or to be read.
 
+use super::apart::{check_bounds, of_field};
 use super::entry::{
     Entry, KnownIndex, Link, Listed, Options, Order, Role, Spec, check, check_name, wrong,
 };
@@ -9,7 +10,6 @@ use super::keyed::Keyed;
 use super::kind::{Class, Kind};
 use super::memory::{Memory, Slice};
 use super::reader::FieldReader;
-use super::remote::{check_bounds, of_field};
 use super::sources::{Sources, beside};
 use super::write::Writer;
 use crate::device::{Devices, Remote};

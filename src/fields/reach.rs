@@ -1,9 +1,9 @@
 //! How the memory of a field is reached: by the processor, by the driver of a device, or by a function of the program.
 
+use super::apart::of_field;
 use super::entry::wrong;
 use super::finding::Found;
 use super::list::{ByProgram, List};
-use super::remote::of_field;
 use crate::device::{Place, Remote};
 use crate::events::Severity;
 use crate::{Error, Result};

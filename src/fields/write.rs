@@ -7,7 +7,7 @@ use super::kind::Kind;
 use super::memory::{Memory, Slice, gather};
 use super::sums::Sums;
 use super::walk::Walk;
-use super::write_remote::Copies;
+use super::write_remote::{Copies, Target};
 use crate::Result;
 use crate::store::{File, Watch, retry};
 use crate::system::size::scaled;
@@ -24,16 +24,16 @@ const PIECE: u64 = 4 << 20;
 
 /// A file that is being written.
 pub struct Writer {
-    pub(super) file: Box<dyn File>,
+    file: Box<dyn File>,
     /// Offset in the file of the first byte in the buffer.
-    pub(super) begin: u64,
-    pub(super) buffer: Vec<u8>,
+    begin: u64,
+    buffer: Vec<u8>,
     /// Learns of the bytes that were written.
-    pub(super) watch: Box<dyn Watch>,
+    watch: Box<dyn Watch>,
     /// Checksum of all bytes before the buffer.
-    pub(super) crc: Hasher,
+    crc: Hasher,
     /// Threads that may take checksums of what a device copies.
-    pub(super) threads: usize,
+    threads: usize,
     /// The fields so far.
     pub fields: Vec<Stored>,
     /// The index lists so far.
@@ -78,7 +78,7 @@ impl Writer {
         self.begin + self.buffer.len() as u64
     }
 
-    pub(super) fn flush(&mut self) -> Result<()> {
+    fn flush(&mut self) -> Result<()> {
         if !self.buffer.is_empty() {
             self.crc.update(&self.buffer);
             self.file.write_at(self.begin, &self.buffer)?;
@@ -130,7 +130,7 @@ impl Writer {
                     kind: entry.kind,
                     as_it_is,
                 };
-                self.put_remote(&copies, &mut sums)?
+                self.put_remote(&copies, bytes, &mut sums)?
             } else if bytes < LARGE {
                 self.put_small(entry.kind, memory, &walk, &mut sums)?
             } else if as_it_is {
@@ -189,6 +189,22 @@ impl Writer {
             done += length;
         }
         sums.finish();
+        self.crc.combine(&sums.all);
+        Ok(())
+    }
+
+    /// Writes bytes that the processor does not reach.
+    fn put_remote(&mut self, copies: &Copies<'_>, bytes: u64, sums: &mut Sums) -> Result<()> {
+        self.flush()?;
+        sums.use_threads(self.threads);
+        let mut target = Target {
+            file: &*self.file,
+            begin: self.begin,
+            buffer: &mut self.buffer,
+            watch: &*self.watch,
+        };
+        target.put(copies, sums)?;
+        self.begin += bytes;
         self.crc.combine(&sums.all);
         Ok(())
     }

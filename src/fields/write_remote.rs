@@ -5,15 +5,15 @@
 //!
 //! Bytes and checksum are always of one time, though the program's memory could change under the copy: each byte is copied
 //! once, and its checksum is taken from where it then lies, in the file or in the memory that is written to the file,
-//! piece by piece behind the copy. If the file could not be filled after all, both are made anew.
+//! piece by piece behind the copy. If the file could not be filled after all, the bytes are
+//! copied again, and the checksums are taken again.
 
 use super::kind::Kind;
 use super::remote::gather;
 use super::sums::Sums;
 use super::walk::Walk;
-use super::write::Writer;
 use crate::device::Remote;
-use crate::store::{Fill, Pin, Watch};
+use crate::store::{File, Fill, Pin, Watch};
 use crate::system::size::scaled;
 use crate::{Error, Result};
 
@@ -50,11 +50,22 @@ impl Copies<'_> {
     }
 }
 
-impl Writer {
+/// The file to which a field goes.
+pub(super) struct Target<'a> {
+    pub file: &'a dyn File,
+    /// The place of the first byte.
+    pub begin: u64,
+    /// For bytes that are packed.
+    pub buffer: &'a mut Vec<u8>,
+    pub watch: &'a dyn Watch,
+}
+
+impl Target<'_> {
     /// Writes the elements of a large field. After an error the place in the file has any content.
-    pub(super) fn put_remote(&mut self, copies: &Copies<'_>, sums: &mut Sums) -> Result<()> {
-        self.flush()?;
-        sums.use_threads(self.threads);
+    ///
+    /// # Errors
+    /// The file cannot be written, or a copy has failed.
+    pub(super) fn put(&mut self, copies: &Copies<'_>, sums: &mut Sums) -> Result<()> {
         let bytes = copies.walk.count() * copies.walk.size();
         let stage = copies.step(sums, STAGE);
         let mut done = 0;
@@ -65,29 +76,28 @@ impl Writer {
                 copies,
                 from: done,
                 sums: &mut *sums,
-                watch: &*self.watch,
+                watch: self.watch,
             };
             let place = self.begin..self.begin + length;
             if !self.file.fill_at(place, &mut filling)? {
                 sums.back_to(before);
-                self.write_remote(copies, (done, length), sums)?;
+                self.write(copies, (done, length), sums)?;
             }
             self.begin += length;
             done += length;
         }
         sums.finish();
-        self.crc.combine(&sums.all);
         Ok(())
     }
 
     /// Writes `length` bytes from byte `from` of the field on, which are not shown to the file where they are.
-    fn write_remote(
+    fn write(
         &mut self,
         copies: &Copies<'_>,
         (from, length): (u64, u64),
         sums: &mut Sums,
     ) -> Result<()> {
-        let (file, watch) = (&self.file, &self.watch);
+        let (file, watch) = (self.file, self.watch);
         let step = copies.step(sums, WRITTEN);
         let mut place = self.begin;
         let mut write = |bytes: &[u8]| {
