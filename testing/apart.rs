@@ -171,7 +171,9 @@ impl Remote for Apart {
         let from = self.bytes.get(from).unwrap_or_default();
         for now in from.chunks((piece - piece / 5).max(1)) {
             self.copies.copy()?;
-            arrived(&now.to_vec())?;
+            // What is shown goes after the call, as a buffer is filled again.
+            let copy = now.to_vec();
+            arrived(&copy)?;
         }
         Ok(())
     }

@@ -254,7 +254,9 @@ fn bounded(
 
 #[test]
 fn a_field_beyond_its_allocation_is_an_error_before_anything_is_copied() {
-    let cases: [(&[i64], &[i64], usize, usize, &str); 4] = [
+    /// Extents, strides, bytes of the memory and of what is before the first element, and what the error tells.
+    type Case = (&'static [i64], &'static [i64], usize, usize, &'static str);
+    let cases: [Case; 4] = [
         (&[10, 10], &[80, 8], 800, 0, "from 0 to before 800"),
         (&[10, 10], &[80, 8], 801, 1, "from 0 to before 800"),
         (&[4], &[-16], 56, 48, "from -48 to before 8"),

@@ -151,9 +151,12 @@ fn every_kind_in_every_shape_comes_back_and_nothing_beside_it_changes() {
         cases.iter().map(one).collect()
     };
     // The first rank has all fields on a device when it writes, and the second one when it reads.
-    let on_devices = |here| match here {
-        true => Devices::all().use_now(),
-        false => Devices::none(),
+    let on_devices = |here| {
+        if here {
+            Devices::all().use_now();
+        } else {
+            Devices::none();
+        }
     };
     site.run(&nodes(2), |rank| {
         on_devices(rank.rank == 0);
