@@ -172,13 +172,11 @@ pub(super) unsafe fn field(
     let (extents, given) = unsafe { (numbers(extents, rank), numbers(strides, rank)) };
     let strides = (!strides.is_null()).then_some(given);
     let has_elements = !data.is_null() && extents.iter().all(|extent| *extent > 0);
-    let remote = match has_elements {
-        true => list.reach(
-            name,
-            data.addr(),
-            addresses(data.addr(), kind, extents, strides),
-        )?,
-        false => None,
+    let remote = if has_elements {
+        let all = addresses(data.addr(), kind, extents, strides);
+        list.reach(name, data.addr(), all)?
+    } else {
+        None
     };
     let listed = Listed {
         address: data.addr(),

@@ -113,9 +113,10 @@ fn rows(
     let mut done = 0;
     for all in rectangles {
         let one_block = all.pitch == all.width as i64;
-        let (width, rows) = match one_block {
-            true => (all.width * all.rows, 1),
-            false => (all.width, all.rows),
+        let (width, rows) = if one_block {
+            (all.width * all.rows, 1)
+        } else {
+            (all.width, all.rows)
         };
         for row in 0..rows {
             each(all.offset + row as i64 * all.pitch, done..done + width)?;
