@@ -78,6 +78,10 @@ module scrf
     integer(int32), parameter, public :: SCR_PASS_COMPARE = 33
     integer(int32), parameter, public :: SCR_PASS_READ = 34
 
+    !> The directions of the function of scr_state%copy: from the field, and to it.
+    integer(int32), parameter, public :: SCR_COPY_OUT = 80
+    integer(int32), parameter, public :: SCR_COPY_IN = 81
+
     !> Status of a call inside of this module: as C tells it; an output does not fit; a name is too
     !> long. The caller gets 1 for each.
     integer(int32), parameter :: FAILURE = 1, NO_ROOM = 2, TOO_LONG = 3
@@ -126,6 +130,14 @@ module scrf
         !> s%file(name): a function; the path at which to write or read a file of this process in the same
         !> dataset, in SCR_PASS_WRITE and SCR_PASS_READ. After s%from_rank it is that of an old process.
         procedure :: file => state_file
+        !> s%copy(function, context): the memory of the next field is copied by this function of the program, as C's
+        !> SCR_Copy describes: c_funloc of a function with bind(C), and a c_ptr for it, which may be left out.
+        procedure :: copy => copy_by
+        procedure, private :: stream_i32, stream_i64, stream_pointer
+        !> s%stream(handle): the stream of a device that has the program's last work on the following fields: a number
+        !> (CUDA Fortran's cuda_stream_kind) or a type(c_ptr). Only that stream is waited for. 0 waits for all work
+        !> again; 1 is the default stream, and 2 that of each thread.
+        generic :: stream => stream_i32, stream_i64, stream_pointer
         procedure, private :: count_i32, bag_i32, begin_list_i32, from_rank_i32, stored_i32
         procedure, private :: index_i32_i32, index_i32_i64
         procedure, private :: count_i64, bag_i64, begin_list_i64, from_rank_i64, stored_i64
@@ -167,23 +179,25 @@ module scrf
         procedure, private :: array_i8_1, array_i8_2, array_i8_3, array_i8_4
         procedure, private :: array_i8_5, array_i8_6, array_i8_7
 
-        !> s%field(name, data, whole, at, missing, kind, index): data is of any type, kind and rank up to 7.
+        !> s%field(name, data, whole, at, missing, kind, index, where): data is of any type, kind and rank up to 7.
         !> With whole and at it is this process's part of an array of all processes, of these extents, and
         !> begins at this index, counted from 1. With index its last dimension has the elements of the index list
         !> or the bag of this name, see s%index and s%bag. Without them it is this process's own. missing="keep":
         !> data stays as it is if the checkpoint does not have the field. kind="convert": another kind is converted
-        !> if nothing can be lost.
+        !> if nothing can be lost. data may be in memory of a device, as in a block of host_data use_device(data) or
+        !> target data use_device_addr(data), or with the attribute device. where="device" is an error if it is not;
+        !> where="host" is one if the processor does not reach it.
         generic :: field => field_i8_0_i32, field_i8_1_i32, field_i8_2_i32, field_i8_3_i32
         generic :: field => field_i8_4_i32, field_i8_5_i32, field_i8_6_i32, field_i8_7_i32
 
         generic :: field => field_i8_1_i64, field_i8_2_i64, field_i8_3_i64, field_i8_4_i64
         generic :: field => field_i8_5_i64, field_i8_6_i64, field_i8_7_i64
 
-        !> s%same(name, data, missing, kind): the same on all processes.
+        !> s%same(name, data, missing, kind, where): the same on all processes.
         generic :: same => same_i8_0, same_i8_1, same_i8_2, same_i8_3
         generic :: same => same_i8_4, same_i8_5, same_i8_6, same_i8_7
 
-        !> s%array(name, data, missing, kind, ranks): an allocatable array, this process's own, or with
+        !> s%array(name, data, missing, kind, ranks, where): an allocatable array, this process's own, or with
         !> ranks="same" the same on all. When the state is read it gets the extents that it had.
         generic :: array => array_i8_1, array_i8_2, array_i8_3, array_i8_4
         generic :: array => array_i8_5, array_i8_6, array_i8_7
@@ -721,8 +735,8 @@ module scrf
     integer(c_int), save, target :: nowhere = 0
 
     !> For SCR_Next_field and SCR_Order.
-    integer(c_int), parameter :: KEEP_IF_MISSING = 1, CONVERT = 2, SHARED = 4, &
-        COLUMN_MAJOR = 17
+    integer(c_int), parameter :: KEEP_IF_MISSING = 1, CONVERT = 2, SHARED = 4, ON_DEVICE = 8, &
+        COLUMN_MAJOR = 17, ON_HOST = 64
 
     interface put
         module procedure :: put_i32, put_i64
@@ -1455,6 +1469,25 @@ module scrf
             integer(c_int), value, intent(in) :: options
             integer(c_int) :: status
         end function c_next_field
+
+        function c_stream(state, stream) &
+            bind(C, name="SCR_Stream") result(status)
+            import :: c_char, c_funptr, c_int, c_int64_t, c_ptr
+            implicit none
+            type(c_ptr), value, intent(in) :: state
+            type(c_ptr), value, intent(in) :: stream
+            integer(c_int) :: status
+        end function c_stream
+
+        function c_copy(state, copy, context) &
+            bind(C, name="SCR_Copy") result(status)
+            import :: c_char, c_funptr, c_int, c_int64_t, c_ptr
+            implicit none
+            type(c_ptr), value, intent(in) :: state
+            type(c_funptr), value, intent(in) :: copy
+            type(c_ptr), value, intent(in) :: context
+            integer(c_int) :: status
+        end function c_copy
 
         function c_from_rank(state, rank) &
             bind(C, name="SCR_From_rank") result(status)
@@ -5281,6 +5314,42 @@ contains
         status = c_end_list(self%handle)
     end subroutine end_list
 
+    subroutine stream_i32(self, handle)
+        class(scr_state), intent(inout) :: self
+        integer(int32), intent(in) :: handle
+        integer(int32) :: status
+
+        status = c_stream(self%handle, transfer(int(handle, c_intptr_t), c_null_ptr))
+    end subroutine stream_i32
+
+    subroutine stream_i64(self, handle)
+        class(scr_state), intent(inout) :: self
+        integer(int64), intent(in) :: handle
+        integer(int32) :: status
+
+        status = c_stream(self%handle, transfer(int(handle, c_intptr_t), c_null_ptr))
+    end subroutine stream_i64
+
+    subroutine stream_pointer(self, handle)
+        class(scr_state), intent(inout) :: self
+        type(c_ptr), intent(in) :: handle
+        integer(int32) :: status
+
+        status = c_stream(self%handle, handle)
+    end subroutine stream_pointer
+
+    subroutine copy_by(self, copy, context)
+        class(scr_state), intent(inout) :: self
+        type(c_funptr), intent(in) :: copy
+        type(c_ptr), intent(in), optional :: context
+        type(c_ptr) :: given_context
+        integer(int32) :: status
+
+        given_context = c_null_ptr
+        if (present(context)) given_context = context
+        status = c_copy(self%handle, copy, given_context)
+    end subroutine copy_by
+
     subroutine gone(self, name)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
@@ -5608,10 +5677,10 @@ contains
         if (.not. are_narrow) call refuse(self, name, "a number needs a variable of the kind int64")
     end function are_narrow
 
-    subroutine set_options(self, name, missing, kind, copies)
+    subroutine set_options(self, name, missing, kind, copies, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
-        character(len=*), intent(in), optional :: missing, kind, copies
+        character(len=*), intent(in), optional :: missing, kind, copies, where
         integer(c_int) :: options
         integer(int32) :: status
 
@@ -5621,6 +5690,17 @@ contains
         if (asked(self, name, "keep", missing)) options = options + KEEP_IF_MISSING
         if (asked(self, name, "convert", kind)) options = options + CONVERT
         if (asked(self, name, "equal", copies)) options = options + SHARED
+        if (present(where)) then
+            select case (where)
+            case ("device")
+                options = options + ON_DEVICE
+            case ("host")
+                options = options + ON_HOST
+            case ("")
+            case default
+                call refuse(self, name, '"'//trim(where)//'" is no option; "device" and "host" are')
+            end select
+        end if
         status = c_next_field(self%handle, options)
     end subroutine set_options
 
@@ -5638,37 +5718,37 @@ contains
             call refuse(self, name, '"'//trim(given_word)//'" is no option; "'//word//'" is')
     end function asked
 
-    subroutine put_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine put_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         type(field_memory), intent(in) :: data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
         if (present(index) .and. (present(whole) .or. present(at))) then
             call refuse(self, name, "it goes by an index list, or has whole and at, but not both")
         else if (present(whole) .and. present(at)) then
-            call put(self, name, data, int(whole, int64), int(at, int64), missing, kind)
+            call put(self, name, data, int(whole, int64), int(at, int64), missing, kind, where)
         else if (present(whole) .or. present(at)) then
             call refuse(self, name, "whole and at come together")
         else
-            call put_array(self, name, data, OWN, missing, kind, index=index)
+            call put_array(self, name, data, OWN, missing, kind, index=index, where=where)
         end if
     end subroutine put_i32
 
-    subroutine put_i64(self, name, data, whole, at, missing, kind)
+    subroutine put_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         type(field_memory), intent(in) :: data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
         if (size(whole) /= data%rank .or. size(at) /= data%rank) then
             call refuse(self, name, "whole and at must have as many numbers as the array has dimensions")
         else if (any(at < 1)) then
             call refuse(self, name, "at counts from 1")
         else
-            call put_array(self, name, data, PART, missing, kind, whole, at)
+            call put_array(self, name, data, PART, missing, kind, whole, at, where=where)
         end if
     end subroutine put_i64
 
@@ -5682,19 +5762,19 @@ contains
         role = merge(SAME_ON_ALL, OWN, asked(self, name, "same", ranks))
     end function role_of
 
-    subroutine put_array(self, name, data, role, missing, kind, whole, at, index)
+    subroutine put_array(self, name, data, role, missing, kind, whole, at, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         type(field_memory), intent(in) :: data
         integer, intent(in) :: role
         character(len=*), intent(in), optional :: missing, kind
         integer(int64), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: index
+        character(len=*), intent(in), optional :: index, where
         integer(int64), target :: strides(7), in_whole(7, 2)
         type(c_ptr) :: places(2)
         integer(int32) :: status
 
-        call set_options(self, name, missing, kind)
+        call set_options(self, name, missing, kind, where=where)
         strides = (data%places(1:) - data%places(0))/max(1_int64, data%extents - 1)
         places = c_null_ptr
         if (present(whole)) then
@@ -5758,6 +5838,9 @@ contains
     ! gfortran refuses it in Fortran 2008, and flang 19 in procedures of Fortran. A dummy of class(*) takes arrays as
     ! they are: a compiler makes no copy to pass one, also if it is not contiguous. (For its shape gfortran 12 makes
     ! code that -fsanitize=alignment refuses, but not for its size.)
+    !
+    ! An array may be on a device: its elements are not accessed here, only their addresses are taken. nvfortran passes
+    ! arrays with the attribute device to procedures that ignore it; for others the directive is a comment.
 
     !> The address of an element, whose type matters to C_LOC alone.
     function place(element)
@@ -5970,58 +6053,68 @@ contains
     end function memory_of_7
 
 
-    subroutine field_i8_0_i32(self, name, data, missing, kind, index)
+    subroutine field_i8_0_i32(self, name, data, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int8), intent(inout), target :: data
-        character(len=*), intent(in), optional :: missing, kind, index
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), OWN, missing, kind, index=index)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            OWN, missing, kind, index=index, where=where)
     end subroutine field_i8_0_i32
 
-    subroutine same_i8_0(self, name, data, missing, kind)
+    subroutine same_i8_0(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int8), intent(inout), target :: data
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_i8_0
 
-    subroutine field_i8_1_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_i8_1_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int8), intent(inout), target :: data(:)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_i8_1_i32
 
-    subroutine field_i8_1_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_i8_1_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int8), intent(inout), target :: data(:)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_i8_1_i64
 
-    subroutine same_i8_1(self, name, data, missing, kind)
+    subroutine same_i8_1(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int8), intent(inout), target :: data(:)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_i8_1
 
-    subroutine array_i8_1(self, name, data, missing, kind, ranks)
+    subroutine array_i8_1(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int8), allocatable, intent(inout), target :: data(:)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(1)
         logical :: is_new
@@ -6039,43 +6132,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_i8_1
 
-    subroutine field_i8_2_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_i8_2_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int8), intent(inout), target :: data(:, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_i8_2_i32
 
-    subroutine field_i8_2_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_i8_2_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int8), intent(inout), target :: data(:, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_i8_2_i64
 
-    subroutine same_i8_2(self, name, data, missing, kind)
+    subroutine same_i8_2(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int8), intent(inout), target :: data(:, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_i8_2
 
-    subroutine array_i8_2(self, name, data, missing, kind, ranks)
+    subroutine array_i8_2(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int8), allocatable, intent(inout), target :: data(:, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(2)
         logical :: is_new
@@ -6093,43 +6192,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_i8_2
 
-    subroutine field_i8_3_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_i8_3_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int8), intent(inout), target :: data(:, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_i8_3_i32
 
-    subroutine field_i8_3_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_i8_3_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int8), intent(inout), target :: data(:, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_i8_3_i64
 
-    subroutine same_i8_3(self, name, data, missing, kind)
+    subroutine same_i8_3(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int8), intent(inout), target :: data(:, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_i8_3
 
-    subroutine array_i8_3(self, name, data, missing, kind, ranks)
+    subroutine array_i8_3(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int8), allocatable, intent(inout), target :: data(:, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(3)
         logical :: is_new
@@ -6147,43 +6252,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_i8_3
 
-    subroutine field_i8_4_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_i8_4_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int8), intent(inout), target :: data(:, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_i8_4_i32
 
-    subroutine field_i8_4_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_i8_4_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int8), intent(inout), target :: data(:, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_i8_4_i64
 
-    subroutine same_i8_4(self, name, data, missing, kind)
+    subroutine same_i8_4(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int8), intent(inout), target :: data(:, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_i8_4
 
-    subroutine array_i8_4(self, name, data, missing, kind, ranks)
+    subroutine array_i8_4(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int8), allocatable, intent(inout), target :: data(:, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(4)
         logical :: is_new
@@ -6201,43 +6312,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_i8_4
 
-    subroutine field_i8_5_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_i8_5_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int8), intent(inout), target :: data(:, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_i8_5_i32
 
-    subroutine field_i8_5_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_i8_5_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int8), intent(inout), target :: data(:, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_i8_5_i64
 
-    subroutine same_i8_5(self, name, data, missing, kind)
+    subroutine same_i8_5(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int8), intent(inout), target :: data(:, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_i8_5
 
-    subroutine array_i8_5(self, name, data, missing, kind, ranks)
+    subroutine array_i8_5(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int8), allocatable, intent(inout), target :: data(:, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(5)
         logical :: is_new
@@ -6255,43 +6372,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_i8_5
 
-    subroutine field_i8_6_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_i8_6_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int8), intent(inout), target :: data(:, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_i8_6_i32
 
-    subroutine field_i8_6_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_i8_6_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int8), intent(inout), target :: data(:, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_i8_6_i64
 
-    subroutine same_i8_6(self, name, data, missing, kind)
+    subroutine same_i8_6(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int8), intent(inout), target :: data(:, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_i8_6
 
-    subroutine array_i8_6(self, name, data, missing, kind, ranks)
+    subroutine array_i8_6(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int8), allocatable, intent(inout), target :: data(:, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(6)
         logical :: is_new
@@ -6309,43 +6432,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_i8_6
 
-    subroutine field_i8_7_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_i8_7_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int8), intent(inout), target :: data(:, :, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_i8_7_i32
 
-    subroutine field_i8_7_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_i8_7_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int8), intent(inout), target :: data(:, :, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_i8_7_i64
 
-    subroutine same_i8_7(self, name, data, missing, kind)
+    subroutine same_i8_7(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int8), intent(inout), target :: data(:, :, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_i8_7
 
-    subroutine array_i8_7(self, name, data, missing, kind, ranks)
+    subroutine array_i8_7(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int8), allocatable, intent(inout), target :: data(:, :, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(7)
         logical :: is_new
@@ -6363,63 +6492,73 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_i8_7
 
 
 
-    subroutine field_i16_0_i32(self, name, data, missing, kind, index)
+    subroutine field_i16_0_i32(self, name, data, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int16), intent(inout), target :: data
-        character(len=*), intent(in), optional :: missing, kind, index
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), OWN, missing, kind, index=index)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            OWN, missing, kind, index=index, where=where)
     end subroutine field_i16_0_i32
 
-    subroutine same_i16_0(self, name, data, missing, kind)
+    subroutine same_i16_0(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int16), intent(inout), target :: data
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_i16_0
 
-    subroutine field_i16_1_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_i16_1_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int16), intent(inout), target :: data(:)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_i16_1_i32
 
-    subroutine field_i16_1_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_i16_1_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int16), intent(inout), target :: data(:)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_i16_1_i64
 
-    subroutine same_i16_1(self, name, data, missing, kind)
+    subroutine same_i16_1(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int16), intent(inout), target :: data(:)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_i16_1
 
-    subroutine array_i16_1(self, name, data, missing, kind, ranks)
+    subroutine array_i16_1(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int16), allocatable, intent(inout), target :: data(:)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(1)
         logical :: is_new
@@ -6437,43 +6576,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_i16_1
 
-    subroutine field_i16_2_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_i16_2_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int16), intent(inout), target :: data(:, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_i16_2_i32
 
-    subroutine field_i16_2_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_i16_2_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int16), intent(inout), target :: data(:, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_i16_2_i64
 
-    subroutine same_i16_2(self, name, data, missing, kind)
+    subroutine same_i16_2(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int16), intent(inout), target :: data(:, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_i16_2
 
-    subroutine array_i16_2(self, name, data, missing, kind, ranks)
+    subroutine array_i16_2(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int16), allocatable, intent(inout), target :: data(:, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(2)
         logical :: is_new
@@ -6491,43 +6636,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_i16_2
 
-    subroutine field_i16_3_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_i16_3_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int16), intent(inout), target :: data(:, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_i16_3_i32
 
-    subroutine field_i16_3_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_i16_3_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int16), intent(inout), target :: data(:, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_i16_3_i64
 
-    subroutine same_i16_3(self, name, data, missing, kind)
+    subroutine same_i16_3(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int16), intent(inout), target :: data(:, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_i16_3
 
-    subroutine array_i16_3(self, name, data, missing, kind, ranks)
+    subroutine array_i16_3(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int16), allocatable, intent(inout), target :: data(:, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(3)
         logical :: is_new
@@ -6545,43 +6696,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_i16_3
 
-    subroutine field_i16_4_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_i16_4_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int16), intent(inout), target :: data(:, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_i16_4_i32
 
-    subroutine field_i16_4_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_i16_4_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int16), intent(inout), target :: data(:, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_i16_4_i64
 
-    subroutine same_i16_4(self, name, data, missing, kind)
+    subroutine same_i16_4(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int16), intent(inout), target :: data(:, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_i16_4
 
-    subroutine array_i16_4(self, name, data, missing, kind, ranks)
+    subroutine array_i16_4(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int16), allocatable, intent(inout), target :: data(:, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(4)
         logical :: is_new
@@ -6599,43 +6756,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_i16_4
 
-    subroutine field_i16_5_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_i16_5_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int16), intent(inout), target :: data(:, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_i16_5_i32
 
-    subroutine field_i16_5_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_i16_5_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int16), intent(inout), target :: data(:, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_i16_5_i64
 
-    subroutine same_i16_5(self, name, data, missing, kind)
+    subroutine same_i16_5(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int16), intent(inout), target :: data(:, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_i16_5
 
-    subroutine array_i16_5(self, name, data, missing, kind, ranks)
+    subroutine array_i16_5(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int16), allocatable, intent(inout), target :: data(:, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(5)
         logical :: is_new
@@ -6653,43 +6816,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_i16_5
 
-    subroutine field_i16_6_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_i16_6_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int16), intent(inout), target :: data(:, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_i16_6_i32
 
-    subroutine field_i16_6_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_i16_6_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int16), intent(inout), target :: data(:, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_i16_6_i64
 
-    subroutine same_i16_6(self, name, data, missing, kind)
+    subroutine same_i16_6(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int16), intent(inout), target :: data(:, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_i16_6
 
-    subroutine array_i16_6(self, name, data, missing, kind, ranks)
+    subroutine array_i16_6(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int16), allocatable, intent(inout), target :: data(:, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(6)
         logical :: is_new
@@ -6707,43 +6876,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_i16_6
 
-    subroutine field_i16_7_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_i16_7_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int16), intent(inout), target :: data(:, :, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_i16_7_i32
 
-    subroutine field_i16_7_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_i16_7_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int16), intent(inout), target :: data(:, :, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_i16_7_i64
 
-    subroutine same_i16_7(self, name, data, missing, kind)
+    subroutine same_i16_7(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int16), intent(inout), target :: data(:, :, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_i16_7
 
-    subroutine array_i16_7(self, name, data, missing, kind, ranks)
+    subroutine array_i16_7(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int16), allocatable, intent(inout), target :: data(:, :, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(7)
         logical :: is_new
@@ -6761,63 +6936,73 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_i16_7
 
 
 
-    subroutine field_i32_0_i32(self, name, data, missing, kind, index)
+    subroutine field_i32_0_i32(self, name, data, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int32), intent(inout), target :: data
-        character(len=*), intent(in), optional :: missing, kind, index
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), OWN, missing, kind, index=index)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            OWN, missing, kind, index=index, where=where)
     end subroutine field_i32_0_i32
 
-    subroutine same_i32_0(self, name, data, missing, kind)
+    subroutine same_i32_0(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int32), intent(inout), target :: data
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_i32_0
 
-    subroutine field_i32_1_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_i32_1_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int32), intent(inout), target :: data(:)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_i32_1_i32
 
-    subroutine field_i32_1_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_i32_1_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int32), intent(inout), target :: data(:)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_i32_1_i64
 
-    subroutine same_i32_1(self, name, data, missing, kind)
+    subroutine same_i32_1(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int32), intent(inout), target :: data(:)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_i32_1
 
-    subroutine array_i32_1(self, name, data, missing, kind, ranks)
+    subroutine array_i32_1(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int32), allocatable, intent(inout), target :: data(:)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(1)
         logical :: is_new
@@ -6835,43 +7020,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_i32_1
 
-    subroutine field_i32_2_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_i32_2_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int32), intent(inout), target :: data(:, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_i32_2_i32
 
-    subroutine field_i32_2_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_i32_2_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int32), intent(inout), target :: data(:, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_i32_2_i64
 
-    subroutine same_i32_2(self, name, data, missing, kind)
+    subroutine same_i32_2(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int32), intent(inout), target :: data(:, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_i32_2
 
-    subroutine array_i32_2(self, name, data, missing, kind, ranks)
+    subroutine array_i32_2(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int32), allocatable, intent(inout), target :: data(:, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(2)
         logical :: is_new
@@ -6889,43 +7080,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_i32_2
 
-    subroutine field_i32_3_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_i32_3_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int32), intent(inout), target :: data(:, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_i32_3_i32
 
-    subroutine field_i32_3_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_i32_3_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int32), intent(inout), target :: data(:, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_i32_3_i64
 
-    subroutine same_i32_3(self, name, data, missing, kind)
+    subroutine same_i32_3(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int32), intent(inout), target :: data(:, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_i32_3
 
-    subroutine array_i32_3(self, name, data, missing, kind, ranks)
+    subroutine array_i32_3(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int32), allocatable, intent(inout), target :: data(:, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(3)
         logical :: is_new
@@ -6943,43 +7140,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_i32_3
 
-    subroutine field_i32_4_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_i32_4_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int32), intent(inout), target :: data(:, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_i32_4_i32
 
-    subroutine field_i32_4_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_i32_4_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int32), intent(inout), target :: data(:, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_i32_4_i64
 
-    subroutine same_i32_4(self, name, data, missing, kind)
+    subroutine same_i32_4(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int32), intent(inout), target :: data(:, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_i32_4
 
-    subroutine array_i32_4(self, name, data, missing, kind, ranks)
+    subroutine array_i32_4(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int32), allocatable, intent(inout), target :: data(:, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(4)
         logical :: is_new
@@ -6997,43 +7200,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_i32_4
 
-    subroutine field_i32_5_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_i32_5_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int32), intent(inout), target :: data(:, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_i32_5_i32
 
-    subroutine field_i32_5_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_i32_5_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int32), intent(inout), target :: data(:, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_i32_5_i64
 
-    subroutine same_i32_5(self, name, data, missing, kind)
+    subroutine same_i32_5(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int32), intent(inout), target :: data(:, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_i32_5
 
-    subroutine array_i32_5(self, name, data, missing, kind, ranks)
+    subroutine array_i32_5(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int32), allocatable, intent(inout), target :: data(:, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(5)
         logical :: is_new
@@ -7051,43 +7260,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_i32_5
 
-    subroutine field_i32_6_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_i32_6_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int32), intent(inout), target :: data(:, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_i32_6_i32
 
-    subroutine field_i32_6_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_i32_6_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int32), intent(inout), target :: data(:, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_i32_6_i64
 
-    subroutine same_i32_6(self, name, data, missing, kind)
+    subroutine same_i32_6(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int32), intent(inout), target :: data(:, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_i32_6
 
-    subroutine array_i32_6(self, name, data, missing, kind, ranks)
+    subroutine array_i32_6(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int32), allocatable, intent(inout), target :: data(:, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(6)
         logical :: is_new
@@ -7105,43 +7320,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_i32_6
 
-    subroutine field_i32_7_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_i32_7_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int32), intent(inout), target :: data(:, :, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_i32_7_i32
 
-    subroutine field_i32_7_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_i32_7_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int32), intent(inout), target :: data(:, :, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_i32_7_i64
 
-    subroutine same_i32_7(self, name, data, missing, kind)
+    subroutine same_i32_7(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int32), intent(inout), target :: data(:, :, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_i32_7
 
-    subroutine array_i32_7(self, name, data, missing, kind, ranks)
+    subroutine array_i32_7(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int32), allocatable, intent(inout), target :: data(:, :, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(7)
         logical :: is_new
@@ -7159,63 +7380,73 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_i32_7
 
 
 
-    subroutine field_i64_0_i32(self, name, data, missing, kind, index)
+    subroutine field_i64_0_i32(self, name, data, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int64), intent(inout), target :: data
-        character(len=*), intent(in), optional :: missing, kind, index
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), OWN, missing, kind, index=index)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            OWN, missing, kind, index=index, where=where)
     end subroutine field_i64_0_i32
 
-    subroutine same_i64_0(self, name, data, missing, kind)
+    subroutine same_i64_0(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int64), intent(inout), target :: data
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_i64_0
 
-    subroutine field_i64_1_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_i64_1_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int64), intent(inout), target :: data(:)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_i64_1_i32
 
-    subroutine field_i64_1_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_i64_1_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int64), intent(inout), target :: data(:)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_i64_1_i64
 
-    subroutine same_i64_1(self, name, data, missing, kind)
+    subroutine same_i64_1(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int64), intent(inout), target :: data(:)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_i64_1
 
-    subroutine array_i64_1(self, name, data, missing, kind, ranks)
+    subroutine array_i64_1(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int64), allocatable, intent(inout), target :: data(:)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(1)
         logical :: is_new
@@ -7233,43 +7464,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_i64_1
 
-    subroutine field_i64_2_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_i64_2_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int64), intent(inout), target :: data(:, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_i64_2_i32
 
-    subroutine field_i64_2_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_i64_2_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int64), intent(inout), target :: data(:, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_i64_2_i64
 
-    subroutine same_i64_2(self, name, data, missing, kind)
+    subroutine same_i64_2(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int64), intent(inout), target :: data(:, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_i64_2
 
-    subroutine array_i64_2(self, name, data, missing, kind, ranks)
+    subroutine array_i64_2(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int64), allocatable, intent(inout), target :: data(:, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(2)
         logical :: is_new
@@ -7287,43 +7524,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_i64_2
 
-    subroutine field_i64_3_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_i64_3_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int64), intent(inout), target :: data(:, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_i64_3_i32
 
-    subroutine field_i64_3_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_i64_3_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int64), intent(inout), target :: data(:, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_i64_3_i64
 
-    subroutine same_i64_3(self, name, data, missing, kind)
+    subroutine same_i64_3(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int64), intent(inout), target :: data(:, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_i64_3
 
-    subroutine array_i64_3(self, name, data, missing, kind, ranks)
+    subroutine array_i64_3(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int64), allocatable, intent(inout), target :: data(:, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(3)
         logical :: is_new
@@ -7341,43 +7584,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_i64_3
 
-    subroutine field_i64_4_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_i64_4_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int64), intent(inout), target :: data(:, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_i64_4_i32
 
-    subroutine field_i64_4_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_i64_4_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int64), intent(inout), target :: data(:, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_i64_4_i64
 
-    subroutine same_i64_4(self, name, data, missing, kind)
+    subroutine same_i64_4(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int64), intent(inout), target :: data(:, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_i64_4
 
-    subroutine array_i64_4(self, name, data, missing, kind, ranks)
+    subroutine array_i64_4(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int64), allocatable, intent(inout), target :: data(:, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(4)
         logical :: is_new
@@ -7395,43 +7644,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_i64_4
 
-    subroutine field_i64_5_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_i64_5_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int64), intent(inout), target :: data(:, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_i64_5_i32
 
-    subroutine field_i64_5_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_i64_5_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int64), intent(inout), target :: data(:, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_i64_5_i64
 
-    subroutine same_i64_5(self, name, data, missing, kind)
+    subroutine same_i64_5(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int64), intent(inout), target :: data(:, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_i64_5
 
-    subroutine array_i64_5(self, name, data, missing, kind, ranks)
+    subroutine array_i64_5(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int64), allocatable, intent(inout), target :: data(:, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(5)
         logical :: is_new
@@ -7449,43 +7704,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_i64_5
 
-    subroutine field_i64_6_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_i64_6_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int64), intent(inout), target :: data(:, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_i64_6_i32
 
-    subroutine field_i64_6_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_i64_6_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int64), intent(inout), target :: data(:, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_i64_6_i64
 
-    subroutine same_i64_6(self, name, data, missing, kind)
+    subroutine same_i64_6(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int64), intent(inout), target :: data(:, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_i64_6
 
-    subroutine array_i64_6(self, name, data, missing, kind, ranks)
+    subroutine array_i64_6(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int64), allocatable, intent(inout), target :: data(:, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(6)
         logical :: is_new
@@ -7503,43 +7764,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_i64_6
 
-    subroutine field_i64_7_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_i64_7_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int64), intent(inout), target :: data(:, :, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_i64_7_i32
 
-    subroutine field_i64_7_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_i64_7_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int64), intent(inout), target :: data(:, :, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_i64_7_i64
 
-    subroutine same_i64_7(self, name, data, missing, kind)
+    subroutine same_i64_7(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int64), intent(inout), target :: data(:, :, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_i64_7
 
-    subroutine array_i64_7(self, name, data, missing, kind, ranks)
+    subroutine array_i64_7(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(int64), allocatable, intent(inout), target :: data(:, :, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(7)
         logical :: is_new
@@ -7557,64 +7824,74 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_i64_7
 
 
 #ifdef SCRF_INTEGER_16
 
-    subroutine field_i128_0_i32(self, name, data, missing, kind, index)
+    subroutine field_i128_0_i32(self, name, data, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(16), intent(inout), target :: data
-        character(len=*), intent(in), optional :: missing, kind, index
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), OWN, missing, kind, index=index)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            OWN, missing, kind, index=index, where=where)
     end subroutine field_i128_0_i32
 
-    subroutine same_i128_0(self, name, data, missing, kind)
+    subroutine same_i128_0(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(16), intent(inout), target :: data
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_i128_0
 
-    subroutine field_i128_1_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_i128_1_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(16), intent(inout), target :: data(:)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_i128_1_i32
 
-    subroutine field_i128_1_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_i128_1_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(16), intent(inout), target :: data(:)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_i128_1_i64
 
-    subroutine same_i128_1(self, name, data, missing, kind)
+    subroutine same_i128_1(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(16), intent(inout), target :: data(:)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_i128_1
 
-    subroutine array_i128_1(self, name, data, missing, kind, ranks)
+    subroutine array_i128_1(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(16), allocatable, intent(inout), target :: data(:)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(1)
         logical :: is_new
@@ -7632,43 +7909,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_i128_1
 
-    subroutine field_i128_2_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_i128_2_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(16), intent(inout), target :: data(:, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_i128_2_i32
 
-    subroutine field_i128_2_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_i128_2_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(16), intent(inout), target :: data(:, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_i128_2_i64
 
-    subroutine same_i128_2(self, name, data, missing, kind)
+    subroutine same_i128_2(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(16), intent(inout), target :: data(:, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_i128_2
 
-    subroutine array_i128_2(self, name, data, missing, kind, ranks)
+    subroutine array_i128_2(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(16), allocatable, intent(inout), target :: data(:, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(2)
         logical :: is_new
@@ -7686,43 +7969,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_i128_2
 
-    subroutine field_i128_3_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_i128_3_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(16), intent(inout), target :: data(:, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_i128_3_i32
 
-    subroutine field_i128_3_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_i128_3_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(16), intent(inout), target :: data(:, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_i128_3_i64
 
-    subroutine same_i128_3(self, name, data, missing, kind)
+    subroutine same_i128_3(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(16), intent(inout), target :: data(:, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_i128_3
 
-    subroutine array_i128_3(self, name, data, missing, kind, ranks)
+    subroutine array_i128_3(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(16), allocatable, intent(inout), target :: data(:, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(3)
         logical :: is_new
@@ -7740,43 +8029,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_i128_3
 
-    subroutine field_i128_4_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_i128_4_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(16), intent(inout), target :: data(:, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_i128_4_i32
 
-    subroutine field_i128_4_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_i128_4_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(16), intent(inout), target :: data(:, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_i128_4_i64
 
-    subroutine same_i128_4(self, name, data, missing, kind)
+    subroutine same_i128_4(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(16), intent(inout), target :: data(:, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_i128_4
 
-    subroutine array_i128_4(self, name, data, missing, kind, ranks)
+    subroutine array_i128_4(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(16), allocatable, intent(inout), target :: data(:, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(4)
         logical :: is_new
@@ -7794,43 +8089,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_i128_4
 
-    subroutine field_i128_5_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_i128_5_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(16), intent(inout), target :: data(:, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_i128_5_i32
 
-    subroutine field_i128_5_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_i128_5_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(16), intent(inout), target :: data(:, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_i128_5_i64
 
-    subroutine same_i128_5(self, name, data, missing, kind)
+    subroutine same_i128_5(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(16), intent(inout), target :: data(:, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_i128_5
 
-    subroutine array_i128_5(self, name, data, missing, kind, ranks)
+    subroutine array_i128_5(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(16), allocatable, intent(inout), target :: data(:, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(5)
         logical :: is_new
@@ -7848,43 +8149,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_i128_5
 
-    subroutine field_i128_6_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_i128_6_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(16), intent(inout), target :: data(:, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_i128_6_i32
 
-    subroutine field_i128_6_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_i128_6_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(16), intent(inout), target :: data(:, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_i128_6_i64
 
-    subroutine same_i128_6(self, name, data, missing, kind)
+    subroutine same_i128_6(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(16), intent(inout), target :: data(:, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_i128_6
 
-    subroutine array_i128_6(self, name, data, missing, kind, ranks)
+    subroutine array_i128_6(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(16), allocatable, intent(inout), target :: data(:, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(6)
         logical :: is_new
@@ -7902,43 +8209,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_i128_6
 
-    subroutine field_i128_7_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_i128_7_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(16), intent(inout), target :: data(:, :, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_i128_7_i32
 
-    subroutine field_i128_7_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_i128_7_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(16), intent(inout), target :: data(:, :, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_i128_7_i64
 
-    subroutine same_i128_7(self, name, data, missing, kind)
+    subroutine same_i128_7(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(16), intent(inout), target :: data(:, :, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, WHOLE_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_i128_7
 
-    subroutine array_i128_7(self, name, data, missing, kind, ranks)
+    subroutine array_i128_7(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         integer(16), allocatable, intent(inout), target :: data(:, :, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(7)
         logical :: is_new
@@ -7956,64 +8269,74 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, WHOLE_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_i128_7
 
 #endif
 
 
-    subroutine field_r32_0_i32(self, name, data, missing, kind, index)
+    subroutine field_r32_0_i32(self, name, data, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real32), intent(inout), target :: data
-        character(len=*), intent(in), optional :: missing, kind, index
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), OWN, missing, kind, index=index)
+        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            OWN, missing, kind, index=index, where=where)
     end subroutine field_r32_0_i32
 
-    subroutine same_r32_0(self, name, data, missing, kind)
+    subroutine same_r32_0(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real32), intent(inout), target :: data
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_r32_0
 
-    subroutine field_r32_1_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_r32_1_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real32), intent(inout), target :: data(:)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_r32_1_i32
 
-    subroutine field_r32_1_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_r32_1_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real32), intent(inout), target :: data(:)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_r32_1_i64
 
-    subroutine same_r32_1(self, name, data, missing, kind)
+    subroutine same_r32_1(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real32), intent(inout), target :: data(:)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_r32_1
 
-    subroutine array_r32_1(self, name, data, missing, kind, ranks)
+    subroutine array_r32_1(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real32), allocatable, intent(inout), target :: data(:)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(1)
         logical :: is_new
@@ -8031,43 +8354,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, REAL_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_r32_1
 
-    subroutine field_r32_2_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_r32_2_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real32), intent(inout), target :: data(:, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_r32_2_i32
 
-    subroutine field_r32_2_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_r32_2_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real32), intent(inout), target :: data(:, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_r32_2_i64
 
-    subroutine same_r32_2(self, name, data, missing, kind)
+    subroutine same_r32_2(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real32), intent(inout), target :: data(:, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_r32_2
 
-    subroutine array_r32_2(self, name, data, missing, kind, ranks)
+    subroutine array_r32_2(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real32), allocatable, intent(inout), target :: data(:, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(2)
         logical :: is_new
@@ -8085,43 +8414,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, REAL_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_r32_2
 
-    subroutine field_r32_3_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_r32_3_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real32), intent(inout), target :: data(:, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_r32_3_i32
 
-    subroutine field_r32_3_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_r32_3_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real32), intent(inout), target :: data(:, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_r32_3_i64
 
-    subroutine same_r32_3(self, name, data, missing, kind)
+    subroutine same_r32_3(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real32), intent(inout), target :: data(:, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_r32_3
 
-    subroutine array_r32_3(self, name, data, missing, kind, ranks)
+    subroutine array_r32_3(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real32), allocatable, intent(inout), target :: data(:, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(3)
         logical :: is_new
@@ -8139,43 +8474,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, REAL_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_r32_3
 
-    subroutine field_r32_4_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_r32_4_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real32), intent(inout), target :: data(:, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_r32_4_i32
 
-    subroutine field_r32_4_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_r32_4_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real32), intent(inout), target :: data(:, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_r32_4_i64
 
-    subroutine same_r32_4(self, name, data, missing, kind)
+    subroutine same_r32_4(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real32), intent(inout), target :: data(:, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_r32_4
 
-    subroutine array_r32_4(self, name, data, missing, kind, ranks)
+    subroutine array_r32_4(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real32), allocatable, intent(inout), target :: data(:, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(4)
         logical :: is_new
@@ -8193,43 +8534,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, REAL_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_r32_4
 
-    subroutine field_r32_5_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_r32_5_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real32), intent(inout), target :: data(:, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_r32_5_i32
 
-    subroutine field_r32_5_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_r32_5_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real32), intent(inout), target :: data(:, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_r32_5_i64
 
-    subroutine same_r32_5(self, name, data, missing, kind)
+    subroutine same_r32_5(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real32), intent(inout), target :: data(:, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_r32_5
 
-    subroutine array_r32_5(self, name, data, missing, kind, ranks)
+    subroutine array_r32_5(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real32), allocatable, intent(inout), target :: data(:, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(5)
         logical :: is_new
@@ -8247,43 +8594,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, REAL_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_r32_5
 
-    subroutine field_r32_6_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_r32_6_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real32), intent(inout), target :: data(:, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_r32_6_i32
 
-    subroutine field_r32_6_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_r32_6_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real32), intent(inout), target :: data(:, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_r32_6_i64
 
-    subroutine same_r32_6(self, name, data, missing, kind)
+    subroutine same_r32_6(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real32), intent(inout), target :: data(:, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_r32_6
 
-    subroutine array_r32_6(self, name, data, missing, kind, ranks)
+    subroutine array_r32_6(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real32), allocatable, intent(inout), target :: data(:, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(6)
         logical :: is_new
@@ -8301,43 +8654,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, REAL_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_r32_6
 
-    subroutine field_r32_7_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_r32_7_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real32), intent(inout), target :: data(:, :, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_r32_7_i32
 
-    subroutine field_r32_7_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_r32_7_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real32), intent(inout), target :: data(:, :, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_r32_7_i64
 
-    subroutine same_r32_7(self, name, data, missing, kind)
+    subroutine same_r32_7(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real32), intent(inout), target :: data(:, :, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_r32_7
 
-    subroutine array_r32_7(self, name, data, missing, kind, ranks)
+    subroutine array_r32_7(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real32), allocatable, intent(inout), target :: data(:, :, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(7)
         logical :: is_new
@@ -8355,63 +8714,73 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, REAL_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_r32_7
 
 
 
-    subroutine field_r64_0_i32(self, name, data, missing, kind, index)
+    subroutine field_r64_0_i32(self, name, data, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real64), intent(inout), target :: data
-        character(len=*), intent(in), optional :: missing, kind, index
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), OWN, missing, kind, index=index)
+        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            OWN, missing, kind, index=index, where=where)
     end subroutine field_r64_0_i32
 
-    subroutine same_r64_0(self, name, data, missing, kind)
+    subroutine same_r64_0(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real64), intent(inout), target :: data
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_r64_0
 
-    subroutine field_r64_1_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_r64_1_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real64), intent(inout), target :: data(:)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_r64_1_i32
 
-    subroutine field_r64_1_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_r64_1_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real64), intent(inout), target :: data(:)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_r64_1_i64
 
-    subroutine same_r64_1(self, name, data, missing, kind)
+    subroutine same_r64_1(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real64), intent(inout), target :: data(:)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_r64_1
 
-    subroutine array_r64_1(self, name, data, missing, kind, ranks)
+    subroutine array_r64_1(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real64), allocatable, intent(inout), target :: data(:)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(1)
         logical :: is_new
@@ -8429,43 +8798,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, REAL_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_r64_1
 
-    subroutine field_r64_2_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_r64_2_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real64), intent(inout), target :: data(:, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_r64_2_i32
 
-    subroutine field_r64_2_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_r64_2_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real64), intent(inout), target :: data(:, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_r64_2_i64
 
-    subroutine same_r64_2(self, name, data, missing, kind)
+    subroutine same_r64_2(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real64), intent(inout), target :: data(:, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_r64_2
 
-    subroutine array_r64_2(self, name, data, missing, kind, ranks)
+    subroutine array_r64_2(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real64), allocatable, intent(inout), target :: data(:, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(2)
         logical :: is_new
@@ -8483,43 +8858,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, REAL_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_r64_2
 
-    subroutine field_r64_3_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_r64_3_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real64), intent(inout), target :: data(:, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_r64_3_i32
 
-    subroutine field_r64_3_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_r64_3_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real64), intent(inout), target :: data(:, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_r64_3_i64
 
-    subroutine same_r64_3(self, name, data, missing, kind)
+    subroutine same_r64_3(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real64), intent(inout), target :: data(:, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_r64_3
 
-    subroutine array_r64_3(self, name, data, missing, kind, ranks)
+    subroutine array_r64_3(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real64), allocatable, intent(inout), target :: data(:, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(3)
         logical :: is_new
@@ -8537,43 +8918,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, REAL_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_r64_3
 
-    subroutine field_r64_4_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_r64_4_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real64), intent(inout), target :: data(:, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_r64_4_i32
 
-    subroutine field_r64_4_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_r64_4_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real64), intent(inout), target :: data(:, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_r64_4_i64
 
-    subroutine same_r64_4(self, name, data, missing, kind)
+    subroutine same_r64_4(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real64), intent(inout), target :: data(:, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_r64_4
 
-    subroutine array_r64_4(self, name, data, missing, kind, ranks)
+    subroutine array_r64_4(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real64), allocatable, intent(inout), target :: data(:, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(4)
         logical :: is_new
@@ -8591,43 +8978,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, REAL_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_r64_4
 
-    subroutine field_r64_5_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_r64_5_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real64), intent(inout), target :: data(:, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_r64_5_i32
 
-    subroutine field_r64_5_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_r64_5_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real64), intent(inout), target :: data(:, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_r64_5_i64
 
-    subroutine same_r64_5(self, name, data, missing, kind)
+    subroutine same_r64_5(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real64), intent(inout), target :: data(:, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_r64_5
 
-    subroutine array_r64_5(self, name, data, missing, kind, ranks)
+    subroutine array_r64_5(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real64), allocatable, intent(inout), target :: data(:, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(5)
         logical :: is_new
@@ -8645,43 +9038,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, REAL_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_r64_5
 
-    subroutine field_r64_6_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_r64_6_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real64), intent(inout), target :: data(:, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_r64_6_i32
 
-    subroutine field_r64_6_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_r64_6_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real64), intent(inout), target :: data(:, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_r64_6_i64
 
-    subroutine same_r64_6(self, name, data, missing, kind)
+    subroutine same_r64_6(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real64), intent(inout), target :: data(:, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_r64_6
 
-    subroutine array_r64_6(self, name, data, missing, kind, ranks)
+    subroutine array_r64_6(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real64), allocatable, intent(inout), target :: data(:, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(6)
         logical :: is_new
@@ -8699,43 +9098,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, REAL_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_r64_6
 
-    subroutine field_r64_7_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_r64_7_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real64), intent(inout), target :: data(:, :, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_r64_7_i32
 
-    subroutine field_r64_7_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_r64_7_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real64), intent(inout), target :: data(:, :, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_r64_7_i64
 
-    subroutine same_r64_7(self, name, data, missing, kind)
+    subroutine same_r64_7(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real64), intent(inout), target :: data(:, :, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_r64_7
 
-    subroutine array_r64_7(self, name, data, missing, kind, ranks)
+    subroutine array_r64_7(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(real64), allocatable, intent(inout), target :: data(:, :, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(7)
         logical :: is_new
@@ -8753,64 +9158,74 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, REAL_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_r64_7
 
 
 #ifdef SCRF_REAL_10
 
-    subroutine field_r80_0_i32(self, name, data, missing, kind, index)
+    subroutine field_r80_0_i32(self, name, data, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(10), intent(inout), target :: data
-        character(len=*), intent(in), optional :: missing, kind, index
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put_array(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), OWN, missing, kind, index=index)
+        call put_array(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), &
+            OWN, missing, kind, index=index, where=where)
     end subroutine field_r80_0_i32
 
-    subroutine same_r80_0(self, name, data, missing, kind)
+    subroutine same_r80_0(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(10), intent(inout), target :: data
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_r80_0
 
-    subroutine field_r80_1_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_r80_1_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(10), intent(inout), target :: data(:)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_r80_1_i32
 
-    subroutine field_r80_1_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_r80_1_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(10), intent(inout), target :: data(:)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_r80_1_i64
 
-    subroutine same_r80_1(self, name, data, missing, kind)
+    subroutine same_r80_1(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(10), intent(inout), target :: data(:)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_r80_1
 
-    subroutine array_r80_1(self, name, data, missing, kind, ranks)
+    subroutine array_r80_1(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(10), allocatable, intent(inout), target :: data(:)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(1)
         logical :: is_new
@@ -8828,43 +9243,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, EXTENDED_REAL, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_r80_1
 
-    subroutine field_r80_2_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_r80_2_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(10), intent(inout), target :: data(:, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_r80_2_i32
 
-    subroutine field_r80_2_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_r80_2_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(10), intent(inout), target :: data(:, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_r80_2_i64
 
-    subroutine same_r80_2(self, name, data, missing, kind)
+    subroutine same_r80_2(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(10), intent(inout), target :: data(:, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_r80_2
 
-    subroutine array_r80_2(self, name, data, missing, kind, ranks)
+    subroutine array_r80_2(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(10), allocatable, intent(inout), target :: data(:, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(2)
         logical :: is_new
@@ -8882,43 +9303,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, EXTENDED_REAL, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_r80_2
 
-    subroutine field_r80_3_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_r80_3_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(10), intent(inout), target :: data(:, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_r80_3_i32
 
-    subroutine field_r80_3_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_r80_3_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(10), intent(inout), target :: data(:, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_r80_3_i64
 
-    subroutine same_r80_3(self, name, data, missing, kind)
+    subroutine same_r80_3(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(10), intent(inout), target :: data(:, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_r80_3
 
-    subroutine array_r80_3(self, name, data, missing, kind, ranks)
+    subroutine array_r80_3(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(10), allocatable, intent(inout), target :: data(:, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(3)
         logical :: is_new
@@ -8936,43 +9363,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, EXTENDED_REAL, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_r80_3
 
-    subroutine field_r80_4_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_r80_4_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(10), intent(inout), target :: data(:, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_r80_4_i32
 
-    subroutine field_r80_4_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_r80_4_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(10), intent(inout), target :: data(:, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_r80_4_i64
 
-    subroutine same_r80_4(self, name, data, missing, kind)
+    subroutine same_r80_4(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(10), intent(inout), target :: data(:, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_r80_4
 
-    subroutine array_r80_4(self, name, data, missing, kind, ranks)
+    subroutine array_r80_4(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(10), allocatable, intent(inout), target :: data(:, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(4)
         logical :: is_new
@@ -8990,43 +9423,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, EXTENDED_REAL, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_r80_4
 
-    subroutine field_r80_5_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_r80_5_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(10), intent(inout), target :: data(:, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_r80_5_i32
 
-    subroutine field_r80_5_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_r80_5_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(10), intent(inout), target :: data(:, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_r80_5_i64
 
-    subroutine same_r80_5(self, name, data, missing, kind)
+    subroutine same_r80_5(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(10), intent(inout), target :: data(:, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_r80_5
 
-    subroutine array_r80_5(self, name, data, missing, kind, ranks)
+    subroutine array_r80_5(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(10), allocatable, intent(inout), target :: data(:, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(5)
         logical :: is_new
@@ -9044,43 +9483,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, EXTENDED_REAL, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_r80_5
 
-    subroutine field_r80_6_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_r80_6_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(10), intent(inout), target :: data(:, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_r80_6_i32
 
-    subroutine field_r80_6_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_r80_6_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(10), intent(inout), target :: data(:, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_r80_6_i64
 
-    subroutine same_r80_6(self, name, data, missing, kind)
+    subroutine same_r80_6(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(10), intent(inout), target :: data(:, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_r80_6
 
-    subroutine array_r80_6(self, name, data, missing, kind, ranks)
+    subroutine array_r80_6(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(10), allocatable, intent(inout), target :: data(:, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(6)
         logical :: is_new
@@ -9098,43 +9543,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, EXTENDED_REAL, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_r80_6
 
-    subroutine field_r80_7_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_r80_7_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(10), intent(inout), target :: data(:, :, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_r80_7_i32
 
-    subroutine field_r80_7_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_r80_7_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(10), intent(inout), target :: data(:, :, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_r80_7_i64
 
-    subroutine same_r80_7(self, name, data, missing, kind)
+    subroutine same_r80_7(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(10), intent(inout), target :: data(:, :, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, EXTENDED_REAL, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_r80_7
 
-    subroutine array_r80_7(self, name, data, missing, kind, ranks)
+    subroutine array_r80_7(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(10), allocatable, intent(inout), target :: data(:, :, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(7)
         logical :: is_new
@@ -9152,65 +9603,75 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, EXTENDED_REAL, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_r80_7
 
 #endif
 
 #ifdef SCRF_REAL_16
 
-    subroutine field_r128_0_i32(self, name, data, missing, kind, index)
+    subroutine field_r128_0_i32(self, name, data, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(16), intent(inout), target :: data
-        character(len=*), intent(in), optional :: missing, kind, index
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), OWN, missing, kind, index=index)
+        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            OWN, missing, kind, index=index, where=where)
     end subroutine field_r128_0_i32
 
-    subroutine same_r128_0(self, name, data, missing, kind)
+    subroutine same_r128_0(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(16), intent(inout), target :: data
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_r128_0
 
-    subroutine field_r128_1_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_r128_1_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(16), intent(inout), target :: data(:)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_r128_1_i32
 
-    subroutine field_r128_1_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_r128_1_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(16), intent(inout), target :: data(:)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_r128_1_i64
 
-    subroutine same_r128_1(self, name, data, missing, kind)
+    subroutine same_r128_1(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(16), intent(inout), target :: data(:)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_r128_1
 
-    subroutine array_r128_1(self, name, data, missing, kind, ranks)
+    subroutine array_r128_1(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(16), allocatable, intent(inout), target :: data(:)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(1)
         logical :: is_new
@@ -9228,43 +9689,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, REAL_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_r128_1
 
-    subroutine field_r128_2_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_r128_2_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(16), intent(inout), target :: data(:, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_r128_2_i32
 
-    subroutine field_r128_2_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_r128_2_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(16), intent(inout), target :: data(:, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_r128_2_i64
 
-    subroutine same_r128_2(self, name, data, missing, kind)
+    subroutine same_r128_2(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(16), intent(inout), target :: data(:, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_r128_2
 
-    subroutine array_r128_2(self, name, data, missing, kind, ranks)
+    subroutine array_r128_2(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(16), allocatable, intent(inout), target :: data(:, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(2)
         logical :: is_new
@@ -9282,43 +9749,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, REAL_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_r128_2
 
-    subroutine field_r128_3_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_r128_3_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(16), intent(inout), target :: data(:, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_r128_3_i32
 
-    subroutine field_r128_3_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_r128_3_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(16), intent(inout), target :: data(:, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_r128_3_i64
 
-    subroutine same_r128_3(self, name, data, missing, kind)
+    subroutine same_r128_3(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(16), intent(inout), target :: data(:, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_r128_3
 
-    subroutine array_r128_3(self, name, data, missing, kind, ranks)
+    subroutine array_r128_3(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(16), allocatable, intent(inout), target :: data(:, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(3)
         logical :: is_new
@@ -9336,43 +9809,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, REAL_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_r128_3
 
-    subroutine field_r128_4_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_r128_4_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(16), intent(inout), target :: data(:, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_r128_4_i32
 
-    subroutine field_r128_4_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_r128_4_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(16), intent(inout), target :: data(:, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_r128_4_i64
 
-    subroutine same_r128_4(self, name, data, missing, kind)
+    subroutine same_r128_4(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(16), intent(inout), target :: data(:, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_r128_4
 
-    subroutine array_r128_4(self, name, data, missing, kind, ranks)
+    subroutine array_r128_4(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(16), allocatable, intent(inout), target :: data(:, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(4)
         logical :: is_new
@@ -9390,43 +9869,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, REAL_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_r128_4
 
-    subroutine field_r128_5_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_r128_5_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(16), intent(inout), target :: data(:, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_r128_5_i32
 
-    subroutine field_r128_5_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_r128_5_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(16), intent(inout), target :: data(:, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_r128_5_i64
 
-    subroutine same_r128_5(self, name, data, missing, kind)
+    subroutine same_r128_5(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(16), intent(inout), target :: data(:, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_r128_5
 
-    subroutine array_r128_5(self, name, data, missing, kind, ranks)
+    subroutine array_r128_5(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(16), allocatable, intent(inout), target :: data(:, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(5)
         logical :: is_new
@@ -9444,43 +9929,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, REAL_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_r128_5
 
-    subroutine field_r128_6_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_r128_6_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(16), intent(inout), target :: data(:, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_r128_6_i32
 
-    subroutine field_r128_6_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_r128_6_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(16), intent(inout), target :: data(:, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_r128_6_i64
 
-    subroutine same_r128_6(self, name, data, missing, kind)
+    subroutine same_r128_6(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(16), intent(inout), target :: data(:, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_r128_6
 
-    subroutine array_r128_6(self, name, data, missing, kind, ranks)
+    subroutine array_r128_6(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(16), allocatable, intent(inout), target :: data(:, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(6)
         logical :: is_new
@@ -9498,43 +9989,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, REAL_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_r128_6
 
-    subroutine field_r128_7_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_r128_7_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(16), intent(inout), target :: data(:, :, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_r128_7_i32
 
-    subroutine field_r128_7_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_r128_7_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(16), intent(inout), target :: data(:, :, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_r128_7_i64
 
-    subroutine same_r128_7(self, name, data, missing, kind)
+    subroutine same_r128_7(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(16), intent(inout), target :: data(:, :, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, REAL_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_r128_7
 
-    subroutine array_r128_7(self, name, data, missing, kind, ranks)
+    subroutine array_r128_7(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         real(16), allocatable, intent(inout), target :: data(:, :, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(7)
         logical :: is_new
@@ -9552,64 +10049,74 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, REAL_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_r128_7
 
 #endif
 
 
-    subroutine field_c32_0_i32(self, name, data, missing, kind, index)
+    subroutine field_c32_0_i32(self, name, data, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real32), intent(inout), target :: data
-        character(len=*), intent(in), optional :: missing, kind, index
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), OWN, missing, kind, index=index)
+        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            OWN, missing, kind, index=index, where=where)
     end subroutine field_c32_0_i32
 
-    subroutine same_c32_0(self, name, data, missing, kind)
+    subroutine same_c32_0(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real32), intent(inout), target :: data
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_c32_0
 
-    subroutine field_c32_1_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_c32_1_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real32), intent(inout), target :: data(:)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_c32_1_i32
 
-    subroutine field_c32_1_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_c32_1_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real32), intent(inout), target :: data(:)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_c32_1_i64
 
-    subroutine same_c32_1(self, name, data, missing, kind)
+    subroutine same_c32_1(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real32), intent(inout), target :: data(:)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_c32_1
 
-    subroutine array_c32_1(self, name, data, missing, kind, ranks)
+    subroutine array_c32_1(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real32), allocatable, intent(inout), target :: data(:)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(1)
         logical :: is_new
@@ -9627,43 +10134,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, COMPLEX_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_c32_1
 
-    subroutine field_c32_2_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_c32_2_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real32), intent(inout), target :: data(:, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_c32_2_i32
 
-    subroutine field_c32_2_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_c32_2_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real32), intent(inout), target :: data(:, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_c32_2_i64
 
-    subroutine same_c32_2(self, name, data, missing, kind)
+    subroutine same_c32_2(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real32), intent(inout), target :: data(:, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_c32_2
 
-    subroutine array_c32_2(self, name, data, missing, kind, ranks)
+    subroutine array_c32_2(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real32), allocatable, intent(inout), target :: data(:, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(2)
         logical :: is_new
@@ -9681,43 +10194,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, COMPLEX_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_c32_2
 
-    subroutine field_c32_3_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_c32_3_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real32), intent(inout), target :: data(:, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_c32_3_i32
 
-    subroutine field_c32_3_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_c32_3_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real32), intent(inout), target :: data(:, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_c32_3_i64
 
-    subroutine same_c32_3(self, name, data, missing, kind)
+    subroutine same_c32_3(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real32), intent(inout), target :: data(:, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_c32_3
 
-    subroutine array_c32_3(self, name, data, missing, kind, ranks)
+    subroutine array_c32_3(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real32), allocatable, intent(inout), target :: data(:, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(3)
         logical :: is_new
@@ -9735,43 +10254,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, COMPLEX_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_c32_3
 
-    subroutine field_c32_4_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_c32_4_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real32), intent(inout), target :: data(:, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_c32_4_i32
 
-    subroutine field_c32_4_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_c32_4_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real32), intent(inout), target :: data(:, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_c32_4_i64
 
-    subroutine same_c32_4(self, name, data, missing, kind)
+    subroutine same_c32_4(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real32), intent(inout), target :: data(:, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_c32_4
 
-    subroutine array_c32_4(self, name, data, missing, kind, ranks)
+    subroutine array_c32_4(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real32), allocatable, intent(inout), target :: data(:, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(4)
         logical :: is_new
@@ -9789,43 +10314,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, COMPLEX_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_c32_4
 
-    subroutine field_c32_5_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_c32_5_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real32), intent(inout), target :: data(:, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_c32_5_i32
 
-    subroutine field_c32_5_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_c32_5_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real32), intent(inout), target :: data(:, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_c32_5_i64
 
-    subroutine same_c32_5(self, name, data, missing, kind)
+    subroutine same_c32_5(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real32), intent(inout), target :: data(:, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_c32_5
 
-    subroutine array_c32_5(self, name, data, missing, kind, ranks)
+    subroutine array_c32_5(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real32), allocatable, intent(inout), target :: data(:, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(5)
         logical :: is_new
@@ -9843,43 +10374,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, COMPLEX_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_c32_5
 
-    subroutine field_c32_6_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_c32_6_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real32), intent(inout), target :: data(:, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_c32_6_i32
 
-    subroutine field_c32_6_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_c32_6_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real32), intent(inout), target :: data(:, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_c32_6_i64
 
-    subroutine same_c32_6(self, name, data, missing, kind)
+    subroutine same_c32_6(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real32), intent(inout), target :: data(:, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_c32_6
 
-    subroutine array_c32_6(self, name, data, missing, kind, ranks)
+    subroutine array_c32_6(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real32), allocatable, intent(inout), target :: data(:, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(6)
         logical :: is_new
@@ -9897,43 +10434,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, COMPLEX_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_c32_6
 
-    subroutine field_c32_7_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_c32_7_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real32), intent(inout), target :: data(:, :, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_c32_7_i32
 
-    subroutine field_c32_7_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_c32_7_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real32), intent(inout), target :: data(:, :, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_c32_7_i64
 
-    subroutine same_c32_7(self, name, data, missing, kind)
+    subroutine same_c32_7(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real32), intent(inout), target :: data(:, :, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_c32_7
 
-    subroutine array_c32_7(self, name, data, missing, kind, ranks)
+    subroutine array_c32_7(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real32), allocatable, intent(inout), target :: data(:, :, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(7)
         logical :: is_new
@@ -9951,63 +10494,73 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, COMPLEX_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_c32_7
 
 
 
-    subroutine field_c64_0_i32(self, name, data, missing, kind, index)
+    subroutine field_c64_0_i32(self, name, data, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real64), intent(inout), target :: data
-        character(len=*), intent(in), optional :: missing, kind, index
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), OWN, missing, kind, index=index)
+        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            OWN, missing, kind, index=index, where=where)
     end subroutine field_c64_0_i32
 
-    subroutine same_c64_0(self, name, data, missing, kind)
+    subroutine same_c64_0(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real64), intent(inout), target :: data
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_c64_0
 
-    subroutine field_c64_1_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_c64_1_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real64), intent(inout), target :: data(:)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_c64_1_i32
 
-    subroutine field_c64_1_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_c64_1_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real64), intent(inout), target :: data(:)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_c64_1_i64
 
-    subroutine same_c64_1(self, name, data, missing, kind)
+    subroutine same_c64_1(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real64), intent(inout), target :: data(:)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_c64_1
 
-    subroutine array_c64_1(self, name, data, missing, kind, ranks)
+    subroutine array_c64_1(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real64), allocatable, intent(inout), target :: data(:)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(1)
         logical :: is_new
@@ -10025,43 +10578,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, COMPLEX_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_c64_1
 
-    subroutine field_c64_2_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_c64_2_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real64), intent(inout), target :: data(:, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_c64_2_i32
 
-    subroutine field_c64_2_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_c64_2_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real64), intent(inout), target :: data(:, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_c64_2_i64
 
-    subroutine same_c64_2(self, name, data, missing, kind)
+    subroutine same_c64_2(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real64), intent(inout), target :: data(:, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_c64_2
 
-    subroutine array_c64_2(self, name, data, missing, kind, ranks)
+    subroutine array_c64_2(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real64), allocatable, intent(inout), target :: data(:, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(2)
         logical :: is_new
@@ -10079,43 +10638,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, COMPLEX_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_c64_2
 
-    subroutine field_c64_3_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_c64_3_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real64), intent(inout), target :: data(:, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_c64_3_i32
 
-    subroutine field_c64_3_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_c64_3_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real64), intent(inout), target :: data(:, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_c64_3_i64
 
-    subroutine same_c64_3(self, name, data, missing, kind)
+    subroutine same_c64_3(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real64), intent(inout), target :: data(:, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_c64_3
 
-    subroutine array_c64_3(self, name, data, missing, kind, ranks)
+    subroutine array_c64_3(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real64), allocatable, intent(inout), target :: data(:, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(3)
         logical :: is_new
@@ -10133,43 +10698,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, COMPLEX_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_c64_3
 
-    subroutine field_c64_4_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_c64_4_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real64), intent(inout), target :: data(:, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_c64_4_i32
 
-    subroutine field_c64_4_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_c64_4_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real64), intent(inout), target :: data(:, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_c64_4_i64
 
-    subroutine same_c64_4(self, name, data, missing, kind)
+    subroutine same_c64_4(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real64), intent(inout), target :: data(:, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_c64_4
 
-    subroutine array_c64_4(self, name, data, missing, kind, ranks)
+    subroutine array_c64_4(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real64), allocatable, intent(inout), target :: data(:, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(4)
         logical :: is_new
@@ -10187,43 +10758,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, COMPLEX_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_c64_4
 
-    subroutine field_c64_5_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_c64_5_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real64), intent(inout), target :: data(:, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_c64_5_i32
 
-    subroutine field_c64_5_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_c64_5_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real64), intent(inout), target :: data(:, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_c64_5_i64
 
-    subroutine same_c64_5(self, name, data, missing, kind)
+    subroutine same_c64_5(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real64), intent(inout), target :: data(:, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_c64_5
 
-    subroutine array_c64_5(self, name, data, missing, kind, ranks)
+    subroutine array_c64_5(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real64), allocatable, intent(inout), target :: data(:, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(5)
         logical :: is_new
@@ -10241,43 +10818,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, COMPLEX_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_c64_5
 
-    subroutine field_c64_6_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_c64_6_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real64), intent(inout), target :: data(:, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_c64_6_i32
 
-    subroutine field_c64_6_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_c64_6_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real64), intent(inout), target :: data(:, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_c64_6_i64
 
-    subroutine same_c64_6(self, name, data, missing, kind)
+    subroutine same_c64_6(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real64), intent(inout), target :: data(:, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_c64_6
 
-    subroutine array_c64_6(self, name, data, missing, kind, ranks)
+    subroutine array_c64_6(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real64), allocatable, intent(inout), target :: data(:, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(6)
         logical :: is_new
@@ -10295,43 +10878,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, COMPLEX_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_c64_6
 
-    subroutine field_c64_7_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_c64_7_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real64), intent(inout), target :: data(:, :, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_c64_7_i32
 
-    subroutine field_c64_7_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_c64_7_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real64), intent(inout), target :: data(:, :, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_c64_7_i64
 
-    subroutine same_c64_7(self, name, data, missing, kind)
+    subroutine same_c64_7(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real64), intent(inout), target :: data(:, :, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_c64_7
 
-    subroutine array_c64_7(self, name, data, missing, kind, ranks)
+    subroutine array_c64_7(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(real64), allocatable, intent(inout), target :: data(:, :, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(7)
         logical :: is_new
@@ -10349,64 +10938,74 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, COMPLEX_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_c64_7
 
 
 #ifdef SCRF_REAL_10
 
-    subroutine field_c80_0_i32(self, name, data, missing, kind, index)
+    subroutine field_c80_0_i32(self, name, data, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(10), intent(inout), target :: data
-        character(len=*), intent(in), optional :: missing, kind, index
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put_array(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), OWN, missing, kind, index=index)
+        call put_array(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), &
+            OWN, missing, kind, index=index, where=where)
     end subroutine field_c80_0_i32
 
-    subroutine same_c80_0(self, name, data, missing, kind)
+    subroutine same_c80_0(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(10), intent(inout), target :: data
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_c80_0
 
-    subroutine field_c80_1_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_c80_1_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(10), intent(inout), target :: data(:)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_c80_1_i32
 
-    subroutine field_c80_1_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_c80_1_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(10), intent(inout), target :: data(:)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_c80_1_i64
 
-    subroutine same_c80_1(self, name, data, missing, kind)
+    subroutine same_c80_1(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(10), intent(inout), target :: data(:)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_c80_1
 
-    subroutine array_c80_1(self, name, data, missing, kind, ranks)
+    subroutine array_c80_1(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(10), allocatable, intent(inout), target :: data(:)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(1)
         logical :: is_new
@@ -10424,43 +11023,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_c80_1
 
-    subroutine field_c80_2_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_c80_2_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(10), intent(inout), target :: data(:, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_c80_2_i32
 
-    subroutine field_c80_2_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_c80_2_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(10), intent(inout), target :: data(:, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_c80_2_i64
 
-    subroutine same_c80_2(self, name, data, missing, kind)
+    subroutine same_c80_2(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(10), intent(inout), target :: data(:, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_c80_2
 
-    subroutine array_c80_2(self, name, data, missing, kind, ranks)
+    subroutine array_c80_2(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(10), allocatable, intent(inout), target :: data(:, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(2)
         logical :: is_new
@@ -10478,43 +11083,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_c80_2
 
-    subroutine field_c80_3_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_c80_3_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(10), intent(inout), target :: data(:, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_c80_3_i32
 
-    subroutine field_c80_3_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_c80_3_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(10), intent(inout), target :: data(:, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_c80_3_i64
 
-    subroutine same_c80_3(self, name, data, missing, kind)
+    subroutine same_c80_3(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(10), intent(inout), target :: data(:, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_c80_3
 
-    subroutine array_c80_3(self, name, data, missing, kind, ranks)
+    subroutine array_c80_3(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(10), allocatable, intent(inout), target :: data(:, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(3)
         logical :: is_new
@@ -10532,43 +11143,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_c80_3
 
-    subroutine field_c80_4_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_c80_4_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(10), intent(inout), target :: data(:, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_c80_4_i32
 
-    subroutine field_c80_4_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_c80_4_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(10), intent(inout), target :: data(:, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_c80_4_i64
 
-    subroutine same_c80_4(self, name, data, missing, kind)
+    subroutine same_c80_4(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(10), intent(inout), target :: data(:, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_c80_4
 
-    subroutine array_c80_4(self, name, data, missing, kind, ranks)
+    subroutine array_c80_4(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(10), allocatable, intent(inout), target :: data(:, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(4)
         logical :: is_new
@@ -10586,43 +11203,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_c80_4
 
-    subroutine field_c80_5_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_c80_5_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(10), intent(inout), target :: data(:, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_c80_5_i32
 
-    subroutine field_c80_5_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_c80_5_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(10), intent(inout), target :: data(:, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_c80_5_i64
 
-    subroutine same_c80_5(self, name, data, missing, kind)
+    subroutine same_c80_5(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(10), intent(inout), target :: data(:, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_c80_5
 
-    subroutine array_c80_5(self, name, data, missing, kind, ranks)
+    subroutine array_c80_5(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(10), allocatable, intent(inout), target :: data(:, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(5)
         logical :: is_new
@@ -10640,43 +11263,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_c80_5
 
-    subroutine field_c80_6_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_c80_6_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(10), intent(inout), target :: data(:, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_c80_6_i32
 
-    subroutine field_c80_6_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_c80_6_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(10), intent(inout), target :: data(:, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_c80_6_i64
 
-    subroutine same_c80_6(self, name, data, missing, kind)
+    subroutine same_c80_6(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(10), intent(inout), target :: data(:, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_c80_6
 
-    subroutine array_c80_6(self, name, data, missing, kind, ranks)
+    subroutine array_c80_6(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(10), allocatable, intent(inout), target :: data(:, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(6)
         logical :: is_new
@@ -10694,43 +11323,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_c80_6
 
-    subroutine field_c80_7_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_c80_7_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(10), intent(inout), target :: data(:, :, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_c80_7_i32
 
-    subroutine field_c80_7_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_c80_7_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(10), intent(inout), target :: data(:, :, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_c80_7_i64
 
-    subroutine same_c80_7(self, name, data, missing, kind)
+    subroutine same_c80_7(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(10), intent(inout), target :: data(:, :, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_c80_7
 
-    subroutine array_c80_7(self, name, data, missing, kind, ranks)
+    subroutine array_c80_7(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(10), allocatable, intent(inout), target :: data(:, :, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(7)
         logical :: is_new
@@ -10748,65 +11383,75 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, EXTENDED_COMPLEX, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_c80_7
 
 #endif
 
 #ifdef SCRF_REAL_16
 
-    subroutine field_c128_0_i32(self, name, data, missing, kind, index)
+    subroutine field_c128_0_i32(self, name, data, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(16), intent(inout), target :: data
-        character(len=*), intent(in), optional :: missing, kind, index
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), OWN, missing, kind, index=index)
+        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            OWN, missing, kind, index=index, where=where)
     end subroutine field_c128_0_i32
 
-    subroutine same_c128_0(self, name, data, missing, kind)
+    subroutine same_c128_0(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(16), intent(inout), target :: data
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_c128_0
 
-    subroutine field_c128_1_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_c128_1_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(16), intent(inout), target :: data(:)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_c128_1_i32
 
-    subroutine field_c128_1_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_c128_1_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(16), intent(inout), target :: data(:)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_c128_1_i64
 
-    subroutine same_c128_1(self, name, data, missing, kind)
+    subroutine same_c128_1(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(16), intent(inout), target :: data(:)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_c128_1
 
-    subroutine array_c128_1(self, name, data, missing, kind, ranks)
+    subroutine array_c128_1(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(16), allocatable, intent(inout), target :: data(:)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(1)
         logical :: is_new
@@ -10824,43 +11469,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, COMPLEX_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_c128_1
 
-    subroutine field_c128_2_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_c128_2_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(16), intent(inout), target :: data(:, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_c128_2_i32
 
-    subroutine field_c128_2_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_c128_2_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(16), intent(inout), target :: data(:, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_c128_2_i64
 
-    subroutine same_c128_2(self, name, data, missing, kind)
+    subroutine same_c128_2(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(16), intent(inout), target :: data(:, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_c128_2
 
-    subroutine array_c128_2(self, name, data, missing, kind, ranks)
+    subroutine array_c128_2(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(16), allocatable, intent(inout), target :: data(:, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(2)
         logical :: is_new
@@ -10878,43 +11529,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, COMPLEX_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_c128_2
 
-    subroutine field_c128_3_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_c128_3_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(16), intent(inout), target :: data(:, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_c128_3_i32
 
-    subroutine field_c128_3_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_c128_3_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(16), intent(inout), target :: data(:, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_c128_3_i64
 
-    subroutine same_c128_3(self, name, data, missing, kind)
+    subroutine same_c128_3(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(16), intent(inout), target :: data(:, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_c128_3
 
-    subroutine array_c128_3(self, name, data, missing, kind, ranks)
+    subroutine array_c128_3(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(16), allocatable, intent(inout), target :: data(:, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(3)
         logical :: is_new
@@ -10932,43 +11589,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, COMPLEX_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_c128_3
 
-    subroutine field_c128_4_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_c128_4_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(16), intent(inout), target :: data(:, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_c128_4_i32
 
-    subroutine field_c128_4_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_c128_4_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(16), intent(inout), target :: data(:, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_c128_4_i64
 
-    subroutine same_c128_4(self, name, data, missing, kind)
+    subroutine same_c128_4(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(16), intent(inout), target :: data(:, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_c128_4
 
-    subroutine array_c128_4(self, name, data, missing, kind, ranks)
+    subroutine array_c128_4(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(16), allocatable, intent(inout), target :: data(:, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(4)
         logical :: is_new
@@ -10986,43 +11649,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, COMPLEX_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_c128_4
 
-    subroutine field_c128_5_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_c128_5_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(16), intent(inout), target :: data(:, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_c128_5_i32
 
-    subroutine field_c128_5_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_c128_5_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(16), intent(inout), target :: data(:, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_c128_5_i64
 
-    subroutine same_c128_5(self, name, data, missing, kind)
+    subroutine same_c128_5(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(16), intent(inout), target :: data(:, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_c128_5
 
-    subroutine array_c128_5(self, name, data, missing, kind, ranks)
+    subroutine array_c128_5(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(16), allocatable, intent(inout), target :: data(:, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(5)
         logical :: is_new
@@ -11040,43 +11709,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, COMPLEX_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_c128_5
 
-    subroutine field_c128_6_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_c128_6_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(16), intent(inout), target :: data(:, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_c128_6_i32
 
-    subroutine field_c128_6_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_c128_6_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(16), intent(inout), target :: data(:, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_c128_6_i64
 
-    subroutine same_c128_6(self, name, data, missing, kind)
+    subroutine same_c128_6(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(16), intent(inout), target :: data(:, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_c128_6
 
-    subroutine array_c128_6(self, name, data, missing, kind, ranks)
+    subroutine array_c128_6(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(16), allocatable, intent(inout), target :: data(:, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(6)
         logical :: is_new
@@ -11094,43 +11769,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, COMPLEX_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_c128_6
 
-    subroutine field_c128_7_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_c128_7_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(16), intent(inout), target :: data(:, :, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_c128_7_i32
 
-    subroutine field_c128_7_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_c128_7_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(16), intent(inout), target :: data(:, :, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_c128_7_i64
 
-    subroutine same_c128_7(self, name, data, missing, kind)
+    subroutine same_c128_7(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(16), intent(inout), target :: data(:, :, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, COMPLEX_NUMBER, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_c128_7
 
-    subroutine array_c128_7(self, name, data, missing, kind, ranks)
+    subroutine array_c128_7(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         complex(16), allocatable, intent(inout), target :: data(:, :, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(7)
         logical :: is_new
@@ -11148,64 +11829,74 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, COMPLEX_NUMBER, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_c128_7
 
 #endif
 
 
-    subroutine field_l8_0_i32(self, name, data, missing, kind, index)
+    subroutine field_l8_0_i32(self, name, data, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int8), intent(inout), target :: data
-        character(len=*), intent(in), optional :: missing, kind, index
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), OWN, missing, kind, index=index)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            OWN, missing, kind, index=index, where=where)
     end subroutine field_l8_0_i32
 
-    subroutine same_l8_0(self, name, data, missing, kind)
+    subroutine same_l8_0(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int8), intent(inout), target :: data
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_l8_0
 
-    subroutine field_l8_1_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_l8_1_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int8), intent(inout), target :: data(:)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_l8_1_i32
 
-    subroutine field_l8_1_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_l8_1_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int8), intent(inout), target :: data(:)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_l8_1_i64
 
-    subroutine same_l8_1(self, name, data, missing, kind)
+    subroutine same_l8_1(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int8), intent(inout), target :: data(:)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_l8_1
 
-    subroutine array_l8_1(self, name, data, missing, kind, ranks)
+    subroutine array_l8_1(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int8), allocatable, intent(inout), target :: data(:)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(1)
         logical :: is_new
@@ -11223,43 +11914,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_l8_1
 
-    subroutine field_l8_2_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_l8_2_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int8), intent(inout), target :: data(:, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_l8_2_i32
 
-    subroutine field_l8_2_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_l8_2_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int8), intent(inout), target :: data(:, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_l8_2_i64
 
-    subroutine same_l8_2(self, name, data, missing, kind)
+    subroutine same_l8_2(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int8), intent(inout), target :: data(:, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_l8_2
 
-    subroutine array_l8_2(self, name, data, missing, kind, ranks)
+    subroutine array_l8_2(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int8), allocatable, intent(inout), target :: data(:, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(2)
         logical :: is_new
@@ -11277,43 +11974,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_l8_2
 
-    subroutine field_l8_3_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_l8_3_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int8), intent(inout), target :: data(:, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_l8_3_i32
 
-    subroutine field_l8_3_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_l8_3_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int8), intent(inout), target :: data(:, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_l8_3_i64
 
-    subroutine same_l8_3(self, name, data, missing, kind)
+    subroutine same_l8_3(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int8), intent(inout), target :: data(:, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_l8_3
 
-    subroutine array_l8_3(self, name, data, missing, kind, ranks)
+    subroutine array_l8_3(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int8), allocatable, intent(inout), target :: data(:, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(3)
         logical :: is_new
@@ -11331,43 +12034,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_l8_3
 
-    subroutine field_l8_4_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_l8_4_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int8), intent(inout), target :: data(:, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_l8_4_i32
 
-    subroutine field_l8_4_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_l8_4_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int8), intent(inout), target :: data(:, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_l8_4_i64
 
-    subroutine same_l8_4(self, name, data, missing, kind)
+    subroutine same_l8_4(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int8), intent(inout), target :: data(:, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_l8_4
 
-    subroutine array_l8_4(self, name, data, missing, kind, ranks)
+    subroutine array_l8_4(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int8), allocatable, intent(inout), target :: data(:, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(4)
         logical :: is_new
@@ -11385,43 +12094,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_l8_4
 
-    subroutine field_l8_5_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_l8_5_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int8), intent(inout), target :: data(:, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_l8_5_i32
 
-    subroutine field_l8_5_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_l8_5_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int8), intent(inout), target :: data(:, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_l8_5_i64
 
-    subroutine same_l8_5(self, name, data, missing, kind)
+    subroutine same_l8_5(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int8), intent(inout), target :: data(:, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_l8_5
 
-    subroutine array_l8_5(self, name, data, missing, kind, ranks)
+    subroutine array_l8_5(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int8), allocatable, intent(inout), target :: data(:, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(5)
         logical :: is_new
@@ -11439,43 +12154,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_l8_5
 
-    subroutine field_l8_6_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_l8_6_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int8), intent(inout), target :: data(:, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_l8_6_i32
 
-    subroutine field_l8_6_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_l8_6_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int8), intent(inout), target :: data(:, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_l8_6_i64
 
-    subroutine same_l8_6(self, name, data, missing, kind)
+    subroutine same_l8_6(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int8), intent(inout), target :: data(:, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_l8_6
 
-    subroutine array_l8_6(self, name, data, missing, kind, ranks)
+    subroutine array_l8_6(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int8), allocatable, intent(inout), target :: data(:, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(6)
         logical :: is_new
@@ -11493,43 +12214,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_l8_6
 
-    subroutine field_l8_7_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_l8_7_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int8), intent(inout), target :: data(:, :, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_l8_7_i32
 
-    subroutine field_l8_7_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_l8_7_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int8), intent(inout), target :: data(:, :, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_l8_7_i64
 
-    subroutine same_l8_7(self, name, data, missing, kind)
+    subroutine same_l8_7(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int8), intent(inout), target :: data(:, :, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_l8_7
 
-    subroutine array_l8_7(self, name, data, missing, kind, ranks)
+    subroutine array_l8_7(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int8), allocatable, intent(inout), target :: data(:, :, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(7)
         logical :: is_new
@@ -11547,63 +12274,73 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_l8_7
 
 
 
-    subroutine field_l16_0_i32(self, name, data, missing, kind, index)
+    subroutine field_l16_0_i32(self, name, data, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int16), intent(inout), target :: data
-        character(len=*), intent(in), optional :: missing, kind, index
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), OWN, missing, kind, index=index)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            OWN, missing, kind, index=index, where=where)
     end subroutine field_l16_0_i32
 
-    subroutine same_l16_0(self, name, data, missing, kind)
+    subroutine same_l16_0(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int16), intent(inout), target :: data
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_l16_0
 
-    subroutine field_l16_1_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_l16_1_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int16), intent(inout), target :: data(:)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_l16_1_i32
 
-    subroutine field_l16_1_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_l16_1_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int16), intent(inout), target :: data(:)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_l16_1_i64
 
-    subroutine same_l16_1(self, name, data, missing, kind)
+    subroutine same_l16_1(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int16), intent(inout), target :: data(:)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_l16_1
 
-    subroutine array_l16_1(self, name, data, missing, kind, ranks)
+    subroutine array_l16_1(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int16), allocatable, intent(inout), target :: data(:)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(1)
         logical :: is_new
@@ -11621,43 +12358,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_l16_1
 
-    subroutine field_l16_2_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_l16_2_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int16), intent(inout), target :: data(:, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_l16_2_i32
 
-    subroutine field_l16_2_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_l16_2_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int16), intent(inout), target :: data(:, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_l16_2_i64
 
-    subroutine same_l16_2(self, name, data, missing, kind)
+    subroutine same_l16_2(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int16), intent(inout), target :: data(:, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_l16_2
 
-    subroutine array_l16_2(self, name, data, missing, kind, ranks)
+    subroutine array_l16_2(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int16), allocatable, intent(inout), target :: data(:, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(2)
         logical :: is_new
@@ -11675,43 +12418,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_l16_2
 
-    subroutine field_l16_3_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_l16_3_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int16), intent(inout), target :: data(:, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_l16_3_i32
 
-    subroutine field_l16_3_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_l16_3_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int16), intent(inout), target :: data(:, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_l16_3_i64
 
-    subroutine same_l16_3(self, name, data, missing, kind)
+    subroutine same_l16_3(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int16), intent(inout), target :: data(:, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_l16_3
 
-    subroutine array_l16_3(self, name, data, missing, kind, ranks)
+    subroutine array_l16_3(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int16), allocatable, intent(inout), target :: data(:, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(3)
         logical :: is_new
@@ -11729,43 +12478,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_l16_3
 
-    subroutine field_l16_4_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_l16_4_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int16), intent(inout), target :: data(:, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_l16_4_i32
 
-    subroutine field_l16_4_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_l16_4_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int16), intent(inout), target :: data(:, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_l16_4_i64
 
-    subroutine same_l16_4(self, name, data, missing, kind)
+    subroutine same_l16_4(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int16), intent(inout), target :: data(:, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_l16_4
 
-    subroutine array_l16_4(self, name, data, missing, kind, ranks)
+    subroutine array_l16_4(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int16), allocatable, intent(inout), target :: data(:, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(4)
         logical :: is_new
@@ -11783,43 +12538,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_l16_4
 
-    subroutine field_l16_5_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_l16_5_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int16), intent(inout), target :: data(:, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_l16_5_i32
 
-    subroutine field_l16_5_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_l16_5_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int16), intent(inout), target :: data(:, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_l16_5_i64
 
-    subroutine same_l16_5(self, name, data, missing, kind)
+    subroutine same_l16_5(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int16), intent(inout), target :: data(:, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_l16_5
 
-    subroutine array_l16_5(self, name, data, missing, kind, ranks)
+    subroutine array_l16_5(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int16), allocatable, intent(inout), target :: data(:, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(5)
         logical :: is_new
@@ -11837,43 +12598,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_l16_5
 
-    subroutine field_l16_6_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_l16_6_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int16), intent(inout), target :: data(:, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_l16_6_i32
 
-    subroutine field_l16_6_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_l16_6_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int16), intent(inout), target :: data(:, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_l16_6_i64
 
-    subroutine same_l16_6(self, name, data, missing, kind)
+    subroutine same_l16_6(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int16), intent(inout), target :: data(:, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_l16_6
 
-    subroutine array_l16_6(self, name, data, missing, kind, ranks)
+    subroutine array_l16_6(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int16), allocatable, intent(inout), target :: data(:, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(6)
         logical :: is_new
@@ -11891,43 +12658,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_l16_6
 
-    subroutine field_l16_7_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_l16_7_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int16), intent(inout), target :: data(:, :, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_l16_7_i32
 
-    subroutine field_l16_7_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_l16_7_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int16), intent(inout), target :: data(:, :, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_l16_7_i64
 
-    subroutine same_l16_7(self, name, data, missing, kind)
+    subroutine same_l16_7(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int16), intent(inout), target :: data(:, :, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_l16_7
 
-    subroutine array_l16_7(self, name, data, missing, kind, ranks)
+    subroutine array_l16_7(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int16), allocatable, intent(inout), target :: data(:, :, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(7)
         logical :: is_new
@@ -11945,63 +12718,73 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_l16_7
 
 
 
-    subroutine field_l32_0_i32(self, name, data, missing, kind, index)
+    subroutine field_l32_0_i32(self, name, data, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int32), intent(inout), target :: data
-        character(len=*), intent(in), optional :: missing, kind, index
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), OWN, missing, kind, index=index)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            OWN, missing, kind, index=index, where=where)
     end subroutine field_l32_0_i32
 
-    subroutine same_l32_0(self, name, data, missing, kind)
+    subroutine same_l32_0(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int32), intent(inout), target :: data
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_l32_0
 
-    subroutine field_l32_1_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_l32_1_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int32), intent(inout), target :: data(:)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_l32_1_i32
 
-    subroutine field_l32_1_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_l32_1_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int32), intent(inout), target :: data(:)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_l32_1_i64
 
-    subroutine same_l32_1(self, name, data, missing, kind)
+    subroutine same_l32_1(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int32), intent(inout), target :: data(:)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_l32_1
 
-    subroutine array_l32_1(self, name, data, missing, kind, ranks)
+    subroutine array_l32_1(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int32), allocatable, intent(inout), target :: data(:)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(1)
         logical :: is_new
@@ -12019,43 +12802,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_l32_1
 
-    subroutine field_l32_2_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_l32_2_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int32), intent(inout), target :: data(:, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_l32_2_i32
 
-    subroutine field_l32_2_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_l32_2_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int32), intent(inout), target :: data(:, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_l32_2_i64
 
-    subroutine same_l32_2(self, name, data, missing, kind)
+    subroutine same_l32_2(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int32), intent(inout), target :: data(:, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_l32_2
 
-    subroutine array_l32_2(self, name, data, missing, kind, ranks)
+    subroutine array_l32_2(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int32), allocatable, intent(inout), target :: data(:, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(2)
         logical :: is_new
@@ -12073,43 +12862,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_l32_2
 
-    subroutine field_l32_3_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_l32_3_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int32), intent(inout), target :: data(:, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_l32_3_i32
 
-    subroutine field_l32_3_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_l32_3_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int32), intent(inout), target :: data(:, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_l32_3_i64
 
-    subroutine same_l32_3(self, name, data, missing, kind)
+    subroutine same_l32_3(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int32), intent(inout), target :: data(:, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_l32_3
 
-    subroutine array_l32_3(self, name, data, missing, kind, ranks)
+    subroutine array_l32_3(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int32), allocatable, intent(inout), target :: data(:, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(3)
         logical :: is_new
@@ -12127,43 +12922,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_l32_3
 
-    subroutine field_l32_4_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_l32_4_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int32), intent(inout), target :: data(:, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_l32_4_i32
 
-    subroutine field_l32_4_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_l32_4_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int32), intent(inout), target :: data(:, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_l32_4_i64
 
-    subroutine same_l32_4(self, name, data, missing, kind)
+    subroutine same_l32_4(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int32), intent(inout), target :: data(:, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_l32_4
 
-    subroutine array_l32_4(self, name, data, missing, kind, ranks)
+    subroutine array_l32_4(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int32), allocatable, intent(inout), target :: data(:, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(4)
         logical :: is_new
@@ -12181,43 +12982,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_l32_4
 
-    subroutine field_l32_5_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_l32_5_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int32), intent(inout), target :: data(:, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_l32_5_i32
 
-    subroutine field_l32_5_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_l32_5_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int32), intent(inout), target :: data(:, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_l32_5_i64
 
-    subroutine same_l32_5(self, name, data, missing, kind)
+    subroutine same_l32_5(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int32), intent(inout), target :: data(:, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_l32_5
 
-    subroutine array_l32_5(self, name, data, missing, kind, ranks)
+    subroutine array_l32_5(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int32), allocatable, intent(inout), target :: data(:, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(5)
         logical :: is_new
@@ -12235,43 +13042,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_l32_5
 
-    subroutine field_l32_6_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_l32_6_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int32), intent(inout), target :: data(:, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_l32_6_i32
 
-    subroutine field_l32_6_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_l32_6_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int32), intent(inout), target :: data(:, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_l32_6_i64
 
-    subroutine same_l32_6(self, name, data, missing, kind)
+    subroutine same_l32_6(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int32), intent(inout), target :: data(:, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_l32_6
 
-    subroutine array_l32_6(self, name, data, missing, kind, ranks)
+    subroutine array_l32_6(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int32), allocatable, intent(inout), target :: data(:, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(6)
         logical :: is_new
@@ -12289,43 +13102,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_l32_6
 
-    subroutine field_l32_7_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_l32_7_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int32), intent(inout), target :: data(:, :, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_l32_7_i32
 
-    subroutine field_l32_7_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_l32_7_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int32), intent(inout), target :: data(:, :, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_l32_7_i64
 
-    subroutine same_l32_7(self, name, data, missing, kind)
+    subroutine same_l32_7(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int32), intent(inout), target :: data(:, :, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_l32_7
 
-    subroutine array_l32_7(self, name, data, missing, kind, ranks)
+    subroutine array_l32_7(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int32), allocatable, intent(inout), target :: data(:, :, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(7)
         logical :: is_new
@@ -12343,63 +13162,73 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_l32_7
 
 
 
-    subroutine field_l64_0_i32(self, name, data, missing, kind, index)
+    subroutine field_l64_0_i32(self, name, data, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int64), intent(inout), target :: data
-        character(len=*), intent(in), optional :: missing, kind, index
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), OWN, missing, kind, index=index)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            OWN, missing, kind, index=index, where=where)
     end subroutine field_l64_0_i32
 
-    subroutine same_l64_0(self, name, data, missing, kind)
+    subroutine same_l64_0(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int64), intent(inout), target :: data
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_l64_0
 
-    subroutine field_l64_1_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_l64_1_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int64), intent(inout), target :: data(:)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_l64_1_i32
 
-    subroutine field_l64_1_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_l64_1_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int64), intent(inout), target :: data(:)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_l64_1_i64
 
-    subroutine same_l64_1(self, name, data, missing, kind)
+    subroutine same_l64_1(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int64), intent(inout), target :: data(:)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_l64_1
 
-    subroutine array_l64_1(self, name, data, missing, kind, ranks)
+    subroutine array_l64_1(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int64), allocatable, intent(inout), target :: data(:)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(1)
         logical :: is_new
@@ -12417,43 +13246,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_l64_1
 
-    subroutine field_l64_2_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_l64_2_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int64), intent(inout), target :: data(:, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_l64_2_i32
 
-    subroutine field_l64_2_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_l64_2_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int64), intent(inout), target :: data(:, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_l64_2_i64
 
-    subroutine same_l64_2(self, name, data, missing, kind)
+    subroutine same_l64_2(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int64), intent(inout), target :: data(:, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_l64_2
 
-    subroutine array_l64_2(self, name, data, missing, kind, ranks)
+    subroutine array_l64_2(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int64), allocatable, intent(inout), target :: data(:, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(2)
         logical :: is_new
@@ -12471,43 +13306,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_l64_2
 
-    subroutine field_l64_3_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_l64_3_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int64), intent(inout), target :: data(:, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_l64_3_i32
 
-    subroutine field_l64_3_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_l64_3_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int64), intent(inout), target :: data(:, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_l64_3_i64
 
-    subroutine same_l64_3(self, name, data, missing, kind)
+    subroutine same_l64_3(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int64), intent(inout), target :: data(:, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_l64_3
 
-    subroutine array_l64_3(self, name, data, missing, kind, ranks)
+    subroutine array_l64_3(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int64), allocatable, intent(inout), target :: data(:, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(3)
         logical :: is_new
@@ -12525,43 +13366,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_l64_3
 
-    subroutine field_l64_4_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_l64_4_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int64), intent(inout), target :: data(:, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_l64_4_i32
 
-    subroutine field_l64_4_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_l64_4_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int64), intent(inout), target :: data(:, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_l64_4_i64
 
-    subroutine same_l64_4(self, name, data, missing, kind)
+    subroutine same_l64_4(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int64), intent(inout), target :: data(:, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_l64_4
 
-    subroutine array_l64_4(self, name, data, missing, kind, ranks)
+    subroutine array_l64_4(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int64), allocatable, intent(inout), target :: data(:, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(4)
         logical :: is_new
@@ -12579,43 +13426,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_l64_4
 
-    subroutine field_l64_5_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_l64_5_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int64), intent(inout), target :: data(:, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_l64_5_i32
 
-    subroutine field_l64_5_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_l64_5_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int64), intent(inout), target :: data(:, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_l64_5_i64
 
-    subroutine same_l64_5(self, name, data, missing, kind)
+    subroutine same_l64_5(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int64), intent(inout), target :: data(:, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_l64_5
 
-    subroutine array_l64_5(self, name, data, missing, kind, ranks)
+    subroutine array_l64_5(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int64), allocatable, intent(inout), target :: data(:, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(5)
         logical :: is_new
@@ -12633,43 +13486,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_l64_5
 
-    subroutine field_l64_6_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_l64_6_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int64), intent(inout), target :: data(:, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_l64_6_i32
 
-    subroutine field_l64_6_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_l64_6_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int64), intent(inout), target :: data(:, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_l64_6_i64
 
-    subroutine same_l64_6(self, name, data, missing, kind)
+    subroutine same_l64_6(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int64), intent(inout), target :: data(:, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_l64_6
 
-    subroutine array_l64_6(self, name, data, missing, kind, ranks)
+    subroutine array_l64_6(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int64), allocatable, intent(inout), target :: data(:, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(6)
         logical :: is_new
@@ -12687,43 +13546,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_l64_6
 
-    subroutine field_l64_7_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_l64_7_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int64), intent(inout), target :: data(:, :, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_l64_7_i32
 
-    subroutine field_l64_7_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_l64_7_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int64), intent(inout), target :: data(:, :, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_l64_7_i64
 
-    subroutine same_l64_7(self, name, data, missing, kind)
+    subroutine same_l64_7(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int64), intent(inout), target :: data(:, :, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_l64_7
 
-    subroutine array_l64_7(self, name, data, missing, kind, ranks)
+    subroutine array_l64_7(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(int64), allocatable, intent(inout), target :: data(:, :, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(7)
         logical :: is_new
@@ -12741,64 +13606,74 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_l64_7
 
 
 #ifdef SCRF_LOGICAL_16
 
-    subroutine field_l128_0_i32(self, name, data, missing, kind, index)
+    subroutine field_l128_0_i32(self, name, data, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(16), intent(inout), target :: data
-        character(len=*), intent(in), optional :: missing, kind, index
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), OWN, missing, kind, index=index)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            OWN, missing, kind, index=index, where=where)
     end subroutine field_l128_0_i32
 
-    subroutine same_l128_0(self, name, data, missing, kind)
+    subroutine same_l128_0(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(16), intent(inout), target :: data
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_l128_0
 
-    subroutine field_l128_1_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_l128_1_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(16), intent(inout), target :: data(:)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_l128_1_i32
 
-    subroutine field_l128_1_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_l128_1_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(16), intent(inout), target :: data(:)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_l128_1_i64
 
-    subroutine same_l128_1(self, name, data, missing, kind)
+    subroutine same_l128_1(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(16), intent(inout), target :: data(:)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_l128_1
 
-    subroutine array_l128_1(self, name, data, missing, kind, ranks)
+    subroutine array_l128_1(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(16), allocatable, intent(inout), target :: data(:)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(1)
         logical :: is_new
@@ -12816,43 +13691,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_l128_1
 
-    subroutine field_l128_2_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_l128_2_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(16), intent(inout), target :: data(:, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_l128_2_i32
 
-    subroutine field_l128_2_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_l128_2_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(16), intent(inout), target :: data(:, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_l128_2_i64
 
-    subroutine same_l128_2(self, name, data, missing, kind)
+    subroutine same_l128_2(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(16), intent(inout), target :: data(:, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_l128_2
 
-    subroutine array_l128_2(self, name, data, missing, kind, ranks)
+    subroutine array_l128_2(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(16), allocatable, intent(inout), target :: data(:, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(2)
         logical :: is_new
@@ -12870,43 +13751,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_l128_2
 
-    subroutine field_l128_3_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_l128_3_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(16), intent(inout), target :: data(:, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_l128_3_i32
 
-    subroutine field_l128_3_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_l128_3_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(16), intent(inout), target :: data(:, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_l128_3_i64
 
-    subroutine same_l128_3(self, name, data, missing, kind)
+    subroutine same_l128_3(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(16), intent(inout), target :: data(:, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_l128_3
 
-    subroutine array_l128_3(self, name, data, missing, kind, ranks)
+    subroutine array_l128_3(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(16), allocatable, intent(inout), target :: data(:, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(3)
         logical :: is_new
@@ -12924,43 +13811,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_l128_3
 
-    subroutine field_l128_4_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_l128_4_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(16), intent(inout), target :: data(:, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_l128_4_i32
 
-    subroutine field_l128_4_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_l128_4_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(16), intent(inout), target :: data(:, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_l128_4_i64
 
-    subroutine same_l128_4(self, name, data, missing, kind)
+    subroutine same_l128_4(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(16), intent(inout), target :: data(:, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_l128_4
 
-    subroutine array_l128_4(self, name, data, missing, kind, ranks)
+    subroutine array_l128_4(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(16), allocatable, intent(inout), target :: data(:, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(4)
         logical :: is_new
@@ -12978,43 +13871,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_l128_4
 
-    subroutine field_l128_5_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_l128_5_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(16), intent(inout), target :: data(:, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_l128_5_i32
 
-    subroutine field_l128_5_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_l128_5_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(16), intent(inout), target :: data(:, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_l128_5_i64
 
-    subroutine same_l128_5(self, name, data, missing, kind)
+    subroutine same_l128_5(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(16), intent(inout), target :: data(:, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_l128_5
 
-    subroutine array_l128_5(self, name, data, missing, kind, ranks)
+    subroutine array_l128_5(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(16), allocatable, intent(inout), target :: data(:, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(5)
         logical :: is_new
@@ -13032,43 +13931,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_l128_5
 
-    subroutine field_l128_6_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_l128_6_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(16), intent(inout), target :: data(:, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_l128_6_i32
 
-    subroutine field_l128_6_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_l128_6_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(16), intent(inout), target :: data(:, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_l128_6_i64
 
-    subroutine same_l128_6(self, name, data, missing, kind)
+    subroutine same_l128_6(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(16), intent(inout), target :: data(:, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_l128_6
 
-    subroutine array_l128_6(self, name, data, missing, kind, ranks)
+    subroutine array_l128_6(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(16), allocatable, intent(inout), target :: data(:, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(6)
         logical :: is_new
@@ -13086,43 +13991,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_l128_6
 
-    subroutine field_l128_7_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_l128_7_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(16), intent(inout), target :: data(:, :, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_l128_7_i32
 
-    subroutine field_l128_7_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_l128_7_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(16), intent(inout), target :: data(:, :, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_l128_7_i64
 
-    subroutine same_l128_7(self, name, data, missing, kind)
+    subroutine same_l128_7(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(16), intent(inout), target :: data(:, :, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TRUTH, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_l128_7
 
-    subroutine array_l128_7(self, name, data, missing, kind, ranks)
+    subroutine array_l128_7(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         logical(16), allocatable, intent(inout), target :: data(:, :, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(7)
         logical :: is_new
@@ -13140,64 +14051,74 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, TRUTH, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_l128_7
 
 #endif
 
 
-    subroutine field_text_0_i32(self, name, data, missing, kind, index)
+    subroutine field_text_0_i32(self, name, data, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         character(len=*), intent(inout), target :: data
-        character(len=*), intent(in), optional :: missing, kind, index
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put_array(self, name, memory_of(data, TEXT, storage_size(data, int64)), OWN, missing, kind, index=index)
+        call put_array(self, name, memory_of(data, TEXT, storage_size(data, int64)), &
+            OWN, missing, kind, index=index, where=where)
     end subroutine field_text_0_i32
 
-    subroutine same_text_0(self, name, data, missing, kind)
+    subroutine same_text_0(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         character(len=*), intent(inout), target :: data
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, TEXT, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TEXT, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_text_0
 
-    subroutine field_text_1_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_text_1_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         character(len=*), intent(inout), target :: data(:)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, TEXT, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, TEXT, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_text_1_i32
 
-    subroutine field_text_1_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_text_1_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         character(len=*), intent(inout), target :: data(:)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, TEXT, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TEXT, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_text_1_i64
 
-    subroutine same_text_1(self, name, data, missing, kind)
+    subroutine same_text_1(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         character(len=*), intent(inout), target :: data(:)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, TEXT, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TEXT, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_text_1
 
-    subroutine array_text_1(self, name, data, missing, kind, ranks)
+    subroutine array_text_1(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         character(len=*), allocatable, intent(inout), target :: data(:)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(1)
         logical :: is_new
@@ -13215,43 +14136,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, TEXT, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_text_1
 
-    subroutine field_text_2_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_text_2_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         character(len=*), intent(inout), target :: data(:, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, TEXT, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, TEXT, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_text_2_i32
 
-    subroutine field_text_2_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_text_2_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         character(len=*), intent(inout), target :: data(:, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, TEXT, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TEXT, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_text_2_i64
 
-    subroutine same_text_2(self, name, data, missing, kind)
+    subroutine same_text_2(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         character(len=*), intent(inout), target :: data(:, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, TEXT, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TEXT, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_text_2
 
-    subroutine array_text_2(self, name, data, missing, kind, ranks)
+    subroutine array_text_2(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         character(len=*), allocatable, intent(inout), target :: data(:, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(2)
         logical :: is_new
@@ -13269,43 +14196,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, TEXT, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_text_2
 
-    subroutine field_text_3_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_text_3_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         character(len=*), intent(inout), target :: data(:, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, TEXT, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, TEXT, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_text_3_i32
 
-    subroutine field_text_3_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_text_3_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         character(len=*), intent(inout), target :: data(:, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, TEXT, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TEXT, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_text_3_i64
 
-    subroutine same_text_3(self, name, data, missing, kind)
+    subroutine same_text_3(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         character(len=*), intent(inout), target :: data(:, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, TEXT, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TEXT, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_text_3
 
-    subroutine array_text_3(self, name, data, missing, kind, ranks)
+    subroutine array_text_3(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         character(len=*), allocatable, intent(inout), target :: data(:, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(3)
         logical :: is_new
@@ -13323,43 +14256,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, TEXT, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_text_3
 
-    subroutine field_text_4_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_text_4_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         character(len=*), intent(inout), target :: data(:, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, TEXT, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, TEXT, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_text_4_i32
 
-    subroutine field_text_4_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_text_4_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         character(len=*), intent(inout), target :: data(:, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, TEXT, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TEXT, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_text_4_i64
 
-    subroutine same_text_4(self, name, data, missing, kind)
+    subroutine same_text_4(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         character(len=*), intent(inout), target :: data(:, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, TEXT, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TEXT, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_text_4
 
-    subroutine array_text_4(self, name, data, missing, kind, ranks)
+    subroutine array_text_4(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         character(len=*), allocatable, intent(inout), target :: data(:, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(4)
         logical :: is_new
@@ -13377,43 +14316,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, TEXT, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_text_4
 
-    subroutine field_text_5_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_text_5_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         character(len=*), intent(inout), target :: data(:, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, TEXT, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, TEXT, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_text_5_i32
 
-    subroutine field_text_5_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_text_5_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         character(len=*), intent(inout), target :: data(:, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, TEXT, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TEXT, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_text_5_i64
 
-    subroutine same_text_5(self, name, data, missing, kind)
+    subroutine same_text_5(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         character(len=*), intent(inout), target :: data(:, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, TEXT, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TEXT, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_text_5
 
-    subroutine array_text_5(self, name, data, missing, kind, ranks)
+    subroutine array_text_5(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         character(len=*), allocatable, intent(inout), target :: data(:, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(5)
         logical :: is_new
@@ -13431,43 +14376,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, TEXT, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_text_5
 
-    subroutine field_text_6_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_text_6_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         character(len=*), intent(inout), target :: data(:, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, TEXT, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, TEXT, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_text_6_i32
 
-    subroutine field_text_6_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_text_6_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         character(len=*), intent(inout), target :: data(:, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, TEXT, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TEXT, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_text_6_i64
 
-    subroutine same_text_6(self, name, data, missing, kind)
+    subroutine same_text_6(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         character(len=*), intent(inout), target :: data(:, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, TEXT, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TEXT, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_text_6
 
-    subroutine array_text_6(self, name, data, missing, kind, ranks)
+    subroutine array_text_6(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         character(len=*), allocatable, intent(inout), target :: data(:, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(6)
         logical :: is_new
@@ -13485,43 +14436,49 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, TEXT, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_text_6
 
-    subroutine field_text_7_i32(self, name, data, whole, at, missing, kind, index)
+    subroutine field_text_7_i32(self, name, data, whole, at, missing, kind, index, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         character(len=*), intent(inout), target :: data(:, :, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int32), intent(in), optional :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind, index
+        character(len=*), intent(in), optional :: missing, kind, index, where
 
-        call put(self, name, memory_of(data, TEXT, storage_size(data, int64)), whole, at, missing, kind, index)
+        call put(self, name, memory_of(data, TEXT, storage_size(data, int64)), &
+            whole, at, missing, kind, index, where)
     end subroutine field_text_7_i32
 
-    subroutine field_text_7_i64(self, name, data, whole, at, missing, kind)
+    subroutine field_text_7_i64(self, name, data, whole, at, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         character(len=*), intent(inout), target :: data(:, :, :, :, :, :, :)
+        !dir$ ignore_tkr (d) data
         integer(int64), intent(in) :: whole(:), at(:)
-        character(len=*), intent(in), optional :: missing, kind
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put(self, name, memory_of(data, TEXT, storage_size(data, int64)), whole, at, missing, kind)
+        call put(self, name, memory_of(data, TEXT, storage_size(data, int64)), &
+            whole, at, missing, kind, where)
     end subroutine field_text_7_i64
 
-    subroutine same_text_7(self, name, data, missing, kind)
+    subroutine same_text_7(self, name, data, missing, kind, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         character(len=*), intent(inout), target :: data(:, :, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind
+        !dir$ ignore_tkr (d) data
+        character(len=*), intent(in), optional :: missing, kind, where
 
-        call put_array(self, name, memory_of(data, TEXT, storage_size(data, int64)), SAME_ON_ALL, missing, kind)
+        call put_array(self, name, memory_of(data, TEXT, storage_size(data, int64)), &
+            SAME_ON_ALL, missing, kind, where=where)
     end subroutine same_text_7
 
-    subroutine array_text_7(self, name, data, missing, kind, ranks)
+    subroutine array_text_7(self, name, data, missing, kind, ranks, where)
         class(scr_state), intent(inout) :: self
         character(len=*), intent(in) :: name
         character(len=*), allocatable, intent(inout), target :: data(:, :, :, :, :, :, :)
-        character(len=*), intent(in), optional :: missing, kind, ranks
+        character(len=*), intent(in), optional :: missing, kind, ranks, where
         type(field_memory) :: memory
         integer(int64) :: n(7)
         logical :: is_new
@@ -13539,7 +14496,7 @@ contains
         if (allocated(data)) then
             if (all(shape(data, int64) == n)) memory = memory_of(data, TEXT, storage_size(data, int64))
         end if
-        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind)
+        call put_array(self, name, memory, role_of(self, name, ranks), missing, kind, where=where)
     end subroutine array_text_7
 
 

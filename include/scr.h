@@ -5,6 +5,7 @@
 #define SCR_H
 
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* Version of the interface. */
@@ -102,7 +103,7 @@ typedef enum SCR_Type {
 } SCR_Type;
 
 /*
- Options of a field, for SCR_Next_field, and orders of dimensions, for SCR_Order.
+ Options of a field, for SCR_Next_field, orders of dimensions, for SCR_Order, and other choices.
  */
 typedef enum SCR_Option {
   /*
@@ -118,6 +119,11 @@ typedef enum SCR_Option {
    of its elements are equal, which is checked.
    */
   SCR_SHARED = 4,
+  /*
+   Its memory is that of a device. Nothing need be said of it: the driver is asked. With this option it is an error if
+   no driver knows the memory as that of a device.
+   */
+  SCR_ON_DEVICE = 8,
   /*
    The last index is the fastest, as in C.
    */
@@ -137,7 +143,19 @@ typedef enum SCR_Option {
   /*
    The state is read.
    */
-  SCR_PASS_READ = 34
+  SCR_PASS_READ = 34,
+  /*
+   The processor reads and writes its memory, which may be that of a device, too. It is an error if it cannot.
+   */
+  SCR_ON_HOST = 64,
+  /*
+   For the function of SCR_Copy: from the field to memory of the processor.
+   */
+  SCR_COPY_OUT = 80,
+  /*
+   And from there to the field.
+   */
+  SCR_COPY_IN = 81
 } SCR_Option;
 
 /*
@@ -158,6 +176,14 @@ typedef int (*SCR_List_fn)(struct SCR_State *state, void *context);
  the program has given with it.
  */
 typedef int (*SCR_Owner_fn)(const int64_t *keys, int64_t count, int *ranks, void *context);
+
+/*
+ The function of a program that copies memory of a field (SCR_Copy): `bytes` bytes from `from` to `to`. With `direction`
+ SCR_COPY_OUT `from` is in the field and `to` in memory of the processor; with SCR_COPY_IN it is the other way round.
+ It returns 0 when the copy has ended, or another number if it has failed. `context` is the pointer that the program
+ has given with it.
+ */
+typedef int (*SCR_Copy_fn)(void *context, void *to, const void *from, size_t bytes, int direction);
 
 #ifdef __cplusplus
 extern "C" {
@@ -511,6 +537,9 @@ int SCR_Field_by_index(struct SCR_State *state,
  this process's first element in the whole array; indices begin with 0. Any number of processes restores
  the whole array, in any parts. `name` is shorter than 1024 bytes.
 
+ `data` may be in memory of a device, if the program has loaded its driver (CUDA or HIP): the driver is asked. A
+ checkpoint has what the program's last work has written there. SCR_Stream and SCR_Copy say otherwise.
+
  Once a call has failed, all later calls fail, and the checkpoint or the restart fails, too.
  */
 int SCR_Field(struct SCR_State *state,
@@ -548,8 +577,8 @@ int SCR_Count(struct SCR_State *state,
               int64_t *count);
 
 /*
- Sets `options` of the next field or count: SCR_KEEP_IF_MISSING and SCR_CONVERT, or-ed; of the next index list:
- SCR_SHARED. Local. Not in SCR v3.1.0.
+ Sets `options` of the next field or count: SCR_KEEP_IF_MISSING and SCR_CONVERT, or-ed; of a field also SCR_ON_DEVICE or
+ SCR_ON_HOST; of the next index list: SCR_SHARED. Local. Not in SCR v3.1.0.
  */
 int SCR_Next_field(struct SCR_State *state,
                    int options);
@@ -631,6 +660,28 @@ int SCR_Pass(struct SCR_State *state, int *pass);
 int SCR_State_file(struct SCR_State *state,
                    const char *name,
                    char *file);
+
+/*
+ Names the stream (a cudaStream_t or hipStream_t) on which the program's last work on the following fields is, whose
+ memory is that of a device. Local. Only that stream is waited for, before their memory is copied. Without it, and
+ again after a NULL `stream`, all work in the context of the memory is waited for. The streams without a handle have
+ numbers: 1 is the default stream of CUDA (cudaStreamLegacy), 2 that of each thread (cudaStreamPerThread). It holds for
+ the fields of this list, and no longer. Not in SCR v3.1.0.
+ */
+int SCR_Stream(struct SCR_State *state,
+               void *stream);
+
+/*
+ Says that `function` copies the memory of the next field, for memory that neither the processor reads nor the drivers of
+ CUDA and HIP know: that of SYCL, Level Zero or another device. Local. The library does not read at the address of the
+ field. It calls the function with addresses that are counted from there, inside of the call that lists the field, once
+ for each row of elements that follow each other, in pieces; in a restart also inside of SCR_Restore. The function waits
+ for the program's work on this memory itself. If it returns another number than 0, the checkpoint, or the restart, fails.
+ Not in SCR v3.1.0.
+ */
+int SCR_Copy(struct SCR_State *state,
+             SCR_Copy_fn function,
+             void *context);
 
 #ifdef __cplusplus
 }

@@ -3,6 +3,8 @@
 //     numbers, bool, char, enums, std::complex, and (nested) arrays of them: double[2][3], std::array
 //     std::vector and std::string; std::span in C++20, std::mdspan in C++23
 //     scr::view(pointer or container, extents): an array of up to 7 dimensions, also with strides
+//     scr::device_view(pointer, extents): the same in memory of a device
+//     what has rank, data(), extent(i) and stride(i), as Kokkos::View
 //     scr::bytes(any of these): trivially copyable structures, in which there must be no pointer
 //
 // SPDX-License-Identifier: MIT OR Apache-2.0
@@ -69,7 +71,7 @@ private:
     std::size_t size_ = 0;
 };
 
-// What may differ from the checkpoint: Options {}.keep_if_missing().convert().
+// What may differ from the checkpoint, and where the memory is: Options {}.keep_if_missing().convert().
 class Options {
 public:
     // A checkpoint without this field can be restored, too: the memory stays as it is.
@@ -80,6 +82,12 @@ public:
 
     // Of an index list: several processes may write an element, if their copies are equal, which is checked.
     constexpr Options shared() const noexcept { return Options(bits_ | SCR_SHARED); }
+
+    // The memory is that of a device, which nobody need say: an error if no driver knows it as such.
+    constexpr Options on_device() const noexcept { return Options(bits_ | SCR_ON_DEVICE); }
+
+    // The processor reads and writes the memory, which may be that of a device, too: an error if it cannot.
+    constexpr Options on_host() const noexcept { return Options(bits_ | SCR_ON_HOST); }
 
     constexpr Options() noexcept = default;
     constexpr int bits() const noexcept { return bits_; }
@@ -100,6 +108,7 @@ template <typename T> struct View {
     Order order = Order::row;
     std::optional<Numbers> strides {}; // in elements; without them the elements lie one after the other
     std::optional<std::size_t> size {}; // how many there are, where that is known
+    bool on_device = false; // an error if no driver knows the memory as that of a device
 };
 
 // An array at a pointer, whose elements lie one after the other.
@@ -112,6 +121,17 @@ template <typename T> View<T> view(T* data, const Numbers& extents, Order order 
 template <typename T> View<T> view(T* data, const Numbers& extents, const Numbers& strides)
 {
     return { data, extents, Order::row, strides };
+}
+
+// An array in memory of a device. scr::view takes it, too, as the driver is asked in any case; this one is an error if
+// no driver that the program has loaded knows the pointer. The strides are in elements.
+template <typename T> View<T> device_view(T* data, const Numbers& extents, Order order = Order::row)
+{
+    return { data, extents, order, std::nullopt, std::nullopt, true };
+}
+template <typename T> View<T> device_view(T* data, const Numbers& extents, const Numbers& strides)
+{
+    return { data, extents, Order::row, strides, std::nullopt, true };
 }
 
 // A vector, span or array as one of more dimensions. It must have as many elements as the extents say, and is
@@ -186,6 +206,7 @@ struct Memory {
     Numbers extents;
     std::optional<Numbers> strides;
     Order order;
+    bool on_device;
 };
 
 // The distances, bytes, of elements which lie one after the other.
@@ -234,13 +255,38 @@ template <bool AsBytes, typename T> Memory memory_of(const View<T>& view)
         "this type cannot be a field: list the members of an object with State::list, or pass a trivially copyable "
         "structure without pointers as scr::bytes(value)");
     constexpr int type = AsBytes ? SCR_BYTES + static_cast<int>(sizeof(T)) : type_of<std::remove_cv_t<Scalar>>();
-    Memory memory { const_cast<std::remove_cv_t<T>*>(view.data), type, view.extents, std::nullopt, view.order };
+    Memory memory { const_cast<std::remove_cv_t<T>*>(view.data), type, view.extents, std::nullopt, view.order,
+        view.on_device };
     add_inner<AsBytes>(memory, view);
     return memory;
 }
 
+// True for an array with extents and strides of elements by number, as Kokkos::View.
+template <typename T, typename = void> struct IsStrided : std::false_type { };
+template <typename T>
+struct IsStrided<T,
+    std::void_t<decltype(static_cast<std::size_t>(T::rank)), decltype(std::declval<const T&>().data()),
+        decltype(std::declval<const T&>().extent(0)), decltype(std::declval<const T&>().stride(0))>>
+    : std::is_pointer<decltype(std::declval<const T&>().data())> { };
+
 // All that can be a field is an array in memory.
-template <typename T> View<T> view_of(T& value) { return { &value, {} }; }
+template <typename T> auto view_of(T& value)
+{
+    if constexpr (IsStrided<std::remove_cv_t<T>>::value) {
+        // By its indices, so that a restart can have another layout.
+        using Pointer = decltype(value.data());
+        View<std::remove_pointer_t<Pointer>> view { value.data(), {} };
+        Numbers strides;
+        for (std::size_t i = 0; i < static_cast<std::size_t>(T::rank); i++) {
+            view.extents.add(value.extent(i));
+            strides.add(value.stride(i));
+        }
+        view.strides = strides;
+        return view;
+    } else {
+        return View<T> { &value, {} };
+    }
+}
 template <typename T> View<T> view_of(View<T> view) { return view; }
 template <typename T, typename Allocator> View<T> view_of(std::vector<T, Allocator>& vector)
 {
@@ -277,7 +323,7 @@ View<T> view_of(std::mdspan<T, E, Layout, Accessor> array)
 #endif
 
 // True for what only refers to memory, so that a temporary one is as good.
-template <typename T> struct Refers : std::false_type { };
+template <typename T> struct Refers : IsStrided<std::remove_cv_t<T>> { };
 template <typename T> struct Refers<View<T>> : std::true_type { };
 template <typename T> struct Refers<Bytes<T>> : std::disjunction<std::is_reference<T>, Refers<T>> { };
 #ifdef __cpp_lib_span

@@ -13,6 +13,8 @@
 //     ...
 //     if (scr::checkpoint_if_needed(state)) break;
 //
+// A field may be in memory of a device; docs/gpu.md says more.
+//
 // docs/fields.md explains the sorts of fields, and what a restart does; scr_arrays.hpp has what can be a field.
 // A std::vector or std::string that is no part of a whole, and has no index list, is resized to what is stored, when it
 // is read.
@@ -32,6 +34,7 @@
 #include <cstdint>
 #include <exception>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -44,6 +47,13 @@ class State;
 
 // Why the callable is called. One that only lists fields need not know it.
 enum class Pass : int { write = SCR_PASS_WRITE, compare = SCR_PASS_COMPARE, read = SCR_PASS_READ };
+
+// The way of bytes that a function of the program copies: out of a field, or into it.
+enum class Direction : int { out = SCR_COPY_OUT, in = SCR_COPY_IN };
+
+// Copies bytes of a field from `from` to `to`, one of which is memory of the processor, and returns when that is done. An
+// exception makes the checkpoint, or the restart, fail.
+using Copy = std::function<void(void* to, const void* from, std::size_t bytes, Direction direction)>;
 
 // What the checkpoint that is read has of a field.
 struct Stored {
@@ -239,6 +249,34 @@ public:
         return *this;
     }
 
+    // Names the stream (a cudaStream_t or hipStream_t) that has the program's last work on the following fields, if they
+    // are in memory of a device: only that stream is waited for. nullptr, as at the beginning, waits for all work.
+    State& stream(void* stream)
+    {
+        detail::check("SCR_Stream", SCR_Stream(state_, stream));
+        return *this;
+    }
+
+    // Makes a function of the program copy the memory of the next field, where neither the processor reads it nor a driver of
+    // CUDA or HIP knows it: s.copy_by(copy).field("heat", scr::view(pointer, {count})).
+    State& copy_by(Copy copy)
+    {
+        copy_ = std::move(copy);
+        thrown_ = nullptr;
+        const auto call = [](void* context, void* to, const void* from, std::size_t bytes, int direction) {
+            auto& state = *static_cast<State*>(context);
+            try {
+                state.copy_(to, from, bytes, static_cast<Direction>(direction));
+                return 0;
+            } catch (...) {
+                state.thrown_ = std::current_exception();
+                return 1;
+            }
+        };
+        detail::check("SCR_Copy", SCR_Copy(state_, call, this));
+        return *this;
+    }
+
     // What the checkpoint that is read has of a field; nothing if there is none, or if the state is written. `at` is -1
     // in the dimension of the indices if the field goes by index, as its elements have no one place.
     std::optional<Stored> stored(const std::string& name)
@@ -323,8 +361,8 @@ private:
         static_assert(std::is_lvalue_reference_v<T> || detail::Refers<T>::value,
             "a field is a variable, as a restart reads into it");
         next(options);
-        if constexpr (detail::IsBytes<std::decay_t<T>>::value) call(name, memory<true>(name, data.data, place), place);
-        else call(name, memory<false>(name, data, place), place);
+        if constexpr (detail::IsBytes<std::decay_t<T>>::value) call(name, memory<true>(name, data.data, place), place, options);
+        else call(name, memory<false>(name, data, place), place, options);
     }
 
     // The memory of a field. A container that has no place in a whole gets the size that is stored.
@@ -356,8 +394,9 @@ private:
         return memory;
     }
 
-    void call(const std::string& name, const detail::Memory& memory, const Place& place)
+    void call(const std::string& name, const detail::Memory& memory, const Place& place, Options options)
     {
+        if (memory.on_device) next(options.on_device());
         const std::size_t size = memory.extents.size();
         for (const Numbers* numbers : { place.whole, place.at, memory.strides ? &*memory.strides : nullptr }) {
             if (numbers != nullptr && numbers->size() != size) {
@@ -370,24 +409,34 @@ private:
         const std::int64_t* const strides = memory.strides ? memory.strides->begin() : nullptr;
         if (memory.order != Order::row) order(memory.order);
         if (place.same) {
-            detail::check("SCR_Same",
+            check("SCR_Same",
                 SCR_Same(state_, name.c_str(), memory.data, memory.type, rank, extents, strides), name);
         } else if (place.index != nullptr) {
-            detail::check("SCR_Field_by_index",
+            check("SCR_Field_by_index",
                 SCR_Field_by_index(state_, name.c_str(), place.index->name().c_str(), memory.data, memory.type, rank,
                     extents, strides), name);
         } else {
-            detail::check("SCR_Field",
+            check("SCR_Field",
                 SCR_Field(state_, name.c_str(), memory.data, memory.type, rank, extents, strides,
                     place.whole ? place.whole->begin() : nullptr, place.at ? place.at->begin() : nullptr), name);
         }
         if (memory.order != Order::row) order(Order::row);
     }
 
+    // Throws what the program's function for copies has thrown, if the call of a field failed.
+    void check(const char* name, int code, const std::string& field)
+    {
+        copy_ = nullptr;
+        if (code != SCR_SUCCESS && thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
+        detail::check(name, code, field);
+    }
+
     void order(Order order) { detail::check("SCR_Order", SCR_Order(state_, static_cast<int>(order))); }
 
     SCR_State* state_;
     Pass pass_ {};
+    Copy copy_;
+    std::exception_ptr thrown_; // by copy_
     std::vector<std::pair<std::string, std::int64_t>> bags_;
 };
 

@@ -4,7 +4,9 @@
 //! counts.
 
 use crate::Result;
-use crate::store::{CALLS_FILE, Durability, File, Files, Lock, Refused, Space, Stat};
+use crate::store::{
+    CALLS_FILE, Durability, File, Files, Fill, KeptFile, Lock, Refused, Space, Stat,
+};
 use crate::system::sync::Mutex;
 use rustix::fd::BorrowedFd;
 use std::collections::BTreeMap;
@@ -257,7 +259,28 @@ struct CountingFile<T> {
     tally: T,
 }
 
+/// Whether a file lies in memory, where it is shown, filled and kept, depends on the machine: so it never does here.
 impl<T: Observer> File for CountingFile<T> {
+    fn show(&self, _: Range<u64>, _: usize, _: &mut dyn FnMut(&[u8])) -> Result<bool> {
+        Ok(false)
+    }
+
+    fn write_and_see(&self, _: u64, _: &[u8], _: &mut dyn FnMut(&[u8])) -> Result<bool> {
+        Ok(false)
+    }
+
+    fn fill_at(&self, _: Range<u64>, _: &mut dyn Fill) -> Result<bool> {
+        Ok(false)
+    }
+
+    fn keep(self: Box<Self>) -> Option<KeptFile> {
+        None
+    }
+
+    fn take_over(&mut self, kept: KeptFile) -> Option<KeptFile> {
+        Some(kept)
+    }
+
     fn size(&self) -> Result<u64> {
         self.tally.operation("size", &self.path, 1);
         self.inner.size()

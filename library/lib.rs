@@ -55,6 +55,6 @@ pub use scr_commands as cli;
 pub use scr_engine::{Config, Error, Name, Result, Session, Setup};
 #[doc(inline)]
 pub use scr_engine::{
-    cache, config, daemon, error, events, fields, format, job, log, policy, prefix, redundancy,
-    scavenge, session, store, system, text, transfer, version,
+    cache, config, daemon, device, error, events, fields, format, job, log, policy, prefix,
+    redundancy, scavenge, session, store, system, text, transfer, version,
 };

@@ -72,6 +72,15 @@ pub enum Error {
         /// The library's words.
         what: String,
     },
+    /// A device, or its driver, has failed, or does not know memory.
+    Device {
+        /// The device in words: "CUDA device 0".
+        device: String,
+        /// The attempted action, as a verb phrase.
+        action: String,
+        /// The fault: the driver's name of it, such as "CUDA_ERROR_ECC_UNCORRECTABLE".
+        what: String,
+    },
     /// A file exists, but its content is not as it was written.
     Corrupt {
         /// The damaged file.
@@ -136,6 +145,11 @@ impl Error {
             Error::Comm { call, what } => {
                 format!("communication failed in {call}: {what} ({COMMUNICATION_FAILED})")
             }
+            Error::Device {
+                device,
+                action,
+                what,
+            } => format!("{device}: cannot {action}: {what}"),
             Error::Corrupt { path, what } => format!("{}: {what}", path.display()),
             Error::Dataset { id, name, what } => {
                 format!("dataset {id}{}: {what}", display_name(name))
@@ -180,6 +194,19 @@ impl Error {
     pub fn corrupt(path: impl Into<PathBuf>, what: impl Into<String>) -> Self {
         Error::Corrupt {
             path: path.into(),
+            what: what.into(),
+        }
+    }
+
+    /// A failure of a device; `action` is a verb phrase.
+    pub fn device(
+        device: impl Into<String>,
+        action: impl Into<String>,
+        what: impl Into<String>,
+    ) -> Self {
+        Error::Device {
+            device: device.into(),
+            action: action.into(),
             what: what.into(),
         }
     }
@@ -263,6 +290,15 @@ impl Error {
                 name,
                 what: format!("{what}; {note}"),
             },
+            Error::Device {
+                device,
+                action,
+                what,
+            } => Error::Device {
+                device,
+                action,
+                what: format!("{what}; {note}"),
+            },
             other => other.remedy(note),
         }
     }
@@ -300,7 +336,7 @@ impl Error {
         self.errno() == Some(libc::ELOOP)
     }
 
-    /// True for errors of the system that may be gone the next time. They say nothing of the data. False
+    /// True for errors of the system or of a device that may be gone the next time. They say nothing of the data. False
     /// if the file does not exist or the error is of another kind.
     pub fn is_transient(&self) -> bool {
         const LASTING: [i32; 7] = [
@@ -312,7 +348,8 @@ impl Error {
             libc::EINVAL,
             libc::ENXIO,
         ];
-        self.errno().is_some_and(|errno| !LASTING.contains(&errno))
+        matches!(self, Error::Device { .. })
+            || self.errno().is_some_and(|errno| !LASTING.contains(&errno))
     }
 }
 

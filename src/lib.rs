@@ -11,7 +11,7 @@
 //! fields
 //! session daemon scavenge policy
 //! prefix transfer cache redundancy
-//! log config job comm format store
+//! log config job comm format device store
 //! events error messages text version system
 //! ```
 //!
@@ -21,6 +21,7 @@ pub mod cache;
 pub mod comm;
 pub mod config;
 pub mod daemon;
+pub mod device;
 pub mod error;
 pub mod events;
 pub mod fields;

@@ -113,6 +113,7 @@ fn put(
         first,
         shared: false,
         ids,
+        written: None,
     };
     writer.put_index(nodes, list_of)?;
     let mut data = numbers(list, whole, value);

@@ -17,9 +17,9 @@ use std::path::{Path, PathBuf};
 /// `cli` is the package of the commands. Between it and the engine stand the modules of the package scr-jobs, from
 /// `transfers` to `tally`.
 const LAYERS: &str = "
-    capi: fields session prefix config job comm format store events error messages version system
+    capi: fields session prefix config job comm format device store events error messages version system
     cli: transfers clean datasets saved_fields relaunch hang ranks health remote launcher manager hostlist variables tally \
-         fields daemon scavenge policy prefix transfer cache redundancy log config job format store events error messages text version system
+         fields daemon scavenge policy prefix transfer cache redundancy log config job format device store events error messages text version system
     transfers: daemon prefix transfer cache format store events error text system
     clean: daemon cache job format store error text system
     datasets: scavenge prefix transfer cache redundancy comm format store error system
@@ -34,7 +34,7 @@ const LAYERS: &str = "
     hostlist: job error text
     variables: format error
     tally: store error system
-    fields: session comm format store error events system
+    fields: session comm format device store error events system
     session: daemon scavenge policy prefix transfer cache redundancy log config job comm format store events error messages text system
     daemon: prefix transfer cache job format store error messages text system
     scavenge: prefix transfer cache redundancy format store error text system
@@ -46,8 +46,9 @@ const LAYERS: &str = "
     log: config job store events error text system
     config: job format error messages text
     job: error text system
-    comm: format error messages
+    comm: format error messages system
     format: store error messages text system
+    device: error system
     store: error messages system
     events: text version system
     error: messages text system

@@ -11,7 +11,7 @@ use scr::events::Memory;
 use scr::job::Environment;
 use scr::session::{Session, Setup};
 use scr::store::posix::Posix;
-use scr::store::{Durability, File, Files, Lock, Refused, Space, Stat};
+use scr::store::{Durability, File, Files, Fill, KeptFile, Lock, Refused, Space, Stat};
 use scr_engine::forward;
 use scr_testing::threads;
 use std::ffi::OsString;
@@ -50,6 +50,22 @@ impl File for SparseFile {
             0 => Ok(()),
             _ => self.0.write_at(size - 1, &[0]),
         }
+    }
+
+    fn show(&self, _: Range<u64>, _: usize, _: &mut dyn FnMut(&[u8])) -> Result<bool> {
+        Ok(false)
+    }
+    fn write_and_see(&self, _: u64, _: &[u8], _: &mut dyn FnMut(&[u8])) -> Result<bool> {
+        Ok(false)
+    }
+    fn fill_at(&self, _: Range<u64>, _: &mut dyn Fill) -> Result<bool> {
+        Ok(false)
+    }
+    fn keep(self: Box<Self>) -> Option<KeptFile> {
+        None
+    }
+    fn take_over(&mut self, kept: KeptFile) -> Option<KeptFile> {
+        Some(kept)
     }
 
     forward! { self.0;

@@ -2,6 +2,7 @@
 //!
 //! It writes no files and asks no other node.
 
+mod devices;
 mod flushes;
 mod places;
 mod report;
@@ -25,7 +26,7 @@ use survival::RunShape;
 /// Shows the resource manager, launchers, nodes, directories with their free space, and the
 /// parameters that are set, here or in the environment of the last run; for each redundancy descriptor which losses its datasets survive; and
 /// with --size whether they fit. Each problem comes with a remedy. Checks the directories of this
-/// node only. Changes nothing.
+/// node only, and measures how fast memory of its devices is copied. Changes nothing.
 ///
 /// Exit status: 0 no problem, 1 there are problems.
 #[derive(clap::Args)]
@@ -63,6 +64,7 @@ impl RunCommand for Options {
         let (job, added) = Job::of_last_run(self.prefix.as_deref())?;
         let mut report = DoctorReport::default();
         let nodes = surroundings::look(&job, self.program.as_deref(), &mut report);
+        devices::look(&mut report);
         report.section("Configuration files");
         for file in configuration_files(&job.config)? {
             report.fact(&file.title(), file.to_string());

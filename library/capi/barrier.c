@@ -22,3 +22,12 @@ int scr_call_owner(SCR_Owner_fn owner, const int64_t* keys, int64_t count, int* 
     volatile int returned = owner(keys, count, ranks, context);
     return returned;
 }
+
+int scr_call_copy(SCR_Copy_fn copy, void* context, void* to, const void* from, size_t bytes, int direction);
+
+/* Calls a function of the program that copies memory of a field, as above. */
+int scr_call_copy(SCR_Copy_fn copy, void* context, void* to, const void* from, size_t bytes, int direction)
+{
+    volatile int returned = copy(context, to, from, bytes, direction);
+    return returned;
+}

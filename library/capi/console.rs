@@ -8,7 +8,7 @@ static IN_FORTRAN: AtomicBool = AtomicBool::new(false);
 
 /// Names of the Fortran module that messages have in place of the names of C. Of two names with the same beginning,
 /// the longer comes first.
-const FORTRAN: [(&str, &str); 22] = [
+const FORTRAN: [(&str, &str); 26] = [
     (
         "set SCR_KEEP_IF_MISSING for it",
         "list it with missing=\"keep\"",
@@ -16,6 +16,10 @@ const FORTRAN: [(&str, &str); 22] = [
     ("SCR_KEEP_IF_MISSING", "missing=\"keep\""),
     ("SCR_CONVERT", "kind=\"convert\""),
     ("SCR_SHARED", "copies=\"equal\""),
+    ("SCR_ON_DEVICE", "where=\"device\""),
+    ("SCR_ON_HOST", "where=\"host\""),
+    ("SCR_Stream", "s%stream"),
+    ("SCR_Copy", "s%copy"),
     ("SCR_Checkpoint_if_needed", "scr_checkpoint_if_needed"),
     ("SCR_Checkpoint", "scr_checkpoint"),
     ("SCR_Restore", "scr_restore"),

@@ -50,7 +50,7 @@ pub enum SCR_Type {
     SCR_EXTENDED_COMPLEX256 = 0x0900_0020,
 }
 
-/// Options of a field, for SCR_Next_field, and orders of dimensions, for SCR_Order.
+/// Options of a field, for SCR_Next_field, orders of dimensions, for SCR_Order, and other choices.
 #[repr(C)]
 #[allow(non_camel_case_types, missing_docs)]
 pub enum SCR_Option {
@@ -61,6 +61,9 @@ pub enum SCR_Option {
     /// Of an index list: when the state is written, several processes may list an index, as for halos, if their copies
     /// of its elements are equal, which is checked.
     SCR_SHARED = 4,
+    /// Its memory is that of a device. Nothing need be said of it: the driver is asked. With this option it is an error if
+    /// no driver knows the memory as that of a device.
+    SCR_ON_DEVICE = 8,
     /// The last index is the fastest, as in C.
     SCR_ROW_MAJOR = 16,
     /// The first index is the fastest, as in Fortran.
@@ -71,6 +74,12 @@ pub enum SCR_Option {
     SCR_PASS_COMPARE = 33,
     /// The state is read.
     SCR_PASS_READ = 34,
+    /// The processor reads and writes its memory, which may be that of a device, too. It is an error if it cannot.
+    SCR_ON_HOST = 64,
+    /// For the function of SCR_Copy: from the field to memory of the processor.
+    SCR_COPY_OUT = 80,
+    /// And from there to the field.
+    SCR_COPY_IN = 81,
 }
 
 /// The list of a program's state, while its routine runs. After that each call with it fails.

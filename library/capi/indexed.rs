@@ -51,6 +51,13 @@ pub unsafe extern "C" fn SCR_Index(
             };
             return Err(failed(list, wrong_list(name, what)));
         };
+        if number > 0 {
+            list.check_host(
+                indices.addr(),
+                "SCR_Index",
+                &format!("index list \"{name}\""),
+            )?;
+        }
         let indices = match kind {
             FOUR | EIGHT if number == 0 => Indices::Eight(&[]),
             // SAFETY: not NULL, so by the caller's promise so many numbers of this type.

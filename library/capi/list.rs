@@ -3,6 +3,7 @@
 
 use super::fields::{SCR_Option, SCR_State};
 use super::guard::guard;
+use super::memory::{RawMemory, addresses};
 use super::stops::{self, Listed};
 use super::{FAILURE, SCR_SUCCESS, handles, table, text};
 use crate::fields::{Kind, List, Memory, Options, Order, Pass, Place, Spec};
@@ -14,24 +15,8 @@ use std::slice;
 const KEEP_IF_MISSING: c_int = SCR_Option::SCR_KEEP_IF_MISSING as c_int;
 const CONVERT: c_int = SCR_Option::SCR_CONVERT as c_int;
 const SHARED: c_int = SCR_Option::SCR_SHARED as c_int;
-
-/// The memory of a field of C.
-struct RawMemory {
-    first: *mut u8,
-}
-
-impl Memory for RawMemory {
-    fn bytes(&self, offset: i64, length: usize) -> Result<&[u8]> {
-        // SAFETY: the library asks for bytes of elements only. By the promise of SCR_Field's caller the
-        // elements that extents and strides describe exist, and nobody changes them during the call.
-        Ok(unsafe { slice::from_raw_parts(self.first.offset(offset as isize), length) })
-    }
-
-    fn bytes_mut(&mut self, offset: i64, length: usize) -> Result<&mut [u8]> {
-        // SAFETY: as above, and `self` is borrowed as long as the result.
-        Ok(unsafe { slice::from_raw_parts_mut(self.first.offset(offset as isize), length) })
-    }
-}
+const ON_DEVICE: c_int = SCR_Option::SCR_ON_DEVICE as c_int;
+const ON_HOST: c_int = SCR_Option::SCR_ON_HOST as c_int;
 
 /// Runs `work` on the list of a state. A state that was not given to a routine that runs now is an error.
 pub(super) fn with_list(
@@ -91,6 +76,9 @@ unsafe fn numbers<'a>(numbers: *const i64, rank: c_int) -> &'a [i64] {
 /// each element of the whole array once. `whole` are the extents of the whole array. `at` is the index of
 /// this process's first element in the whole array; indices begin with 0. Any number of processes restores
 /// the whole array, in any parts. `name` is shorter than 1024 bytes.
+///
+/// `data` may be in memory of a device, if the program has loaded its driver (CUDA or HIP): the driver is asked. A
+/// checkpoint has what the program's last work has written there. SCR_Stream and SCR_Copy say otherwise.
 ///
 /// Once a call has failed, all later calls fail, and the checkpoint or the restart fails, too.
 ///
@@ -183,13 +171,24 @@ pub(super) unsafe fn field(
     // SAFETY: the caller's promise.
     let (extents, given) = unsafe { (numbers(extents, rank), numbers(strides, rank)) };
     let strides = (!strides.is_null()).then_some(given);
+    let has_elements = !data.is_null() && extents.iter().all(|extent| *extent > 0);
+    let remote = if has_elements {
+        let all = addresses(data.addr(), kind, extents, strides);
+        list.reach(name, data.addr(), all)?
+    } else {
+        None
+    };
     let listed = Listed {
         address: data.addr(),
         size: kind.size(),
         extents,
         strides,
     };
-    stops::lists(table::current(), &listed, || list.full(name));
+    // Commands that look at the program's memory read only what the processor reads.
+    match remote {
+        None => stops::lists(table::current(), &listed, || list.full(name)),
+        Some(_) => stops::lists_remote(table::current(), || list.full(name)),
+    }
     let spec = Spec {
         name,
         kind,
@@ -197,7 +196,8 @@ pub(super) unsafe fn field(
         strides,
         place,
     };
-    let mut memory = RawMemory { first: data.cast() };
+    let first = data.cast();
+    let mut memory = RawMemory { first, remote };
     let memory: Option<&mut dyn Memory> = if data.is_null() {
         None
     } else {
@@ -241,11 +241,15 @@ pub(super) unsafe fn number<'a>(
     work: impl FnOnce(&mut List<'a>, &str, &mut i64) -> Result<()>,
 ) -> Result<()> {
     // SAFETY: the caller's promise.
-    let (name, number) = unsafe { (field_name(list, name)?, count.as_mut()) };
+    let name = unsafe { field_name(list, name) }?;
+    if !count.is_null() {
+        list.check_host(count.addr(), call, &format!("\"{name}\""))?;
+    }
     stops::lists(table::current(), &Listed::number(count.addr()), || {
         list.full(name)
     });
-    match number {
+    // SAFETY: the caller's promise, and the processor reads the number.
+    match unsafe { count.as_mut() } {
         Some(number) => work(list, name, number),
         None => {
             let what = format!("\"{name}\": the pointer is NULL");
@@ -254,12 +258,12 @@ pub(super) unsafe fn number<'a>(
     }
 }
 
-/// Sets `options` of the next field or count: SCR_KEEP_IF_MISSING and SCR_CONVERT, or-ed; of the next index list:
-/// SCR_SHARED. Local. Not in SCR v3.1.0.
+/// Sets `options` of the next field or count: SCR_KEEP_IF_MISSING and SCR_CONVERT, or-ed; of a field also SCR_ON_DEVICE or
+/// SCR_ON_HOST; of the next index list: SCR_SHARED. Local. Not in SCR v3.1.0.
 #[unsafe(no_mangle)]
 pub extern "C" fn SCR_Next_field(state: *mut SCR_State, options: c_int) -> c_int {
     with_list(state, |list| {
-        if options & !(KEEP_IF_MISSING | CONVERT | SHARED) != 0 {
+        if options & !(KEEP_IF_MISSING | CONVERT | SHARED | ON_DEVICE | ON_HOST) != 0 {
             let what = format!("options {options} has bits that are no option");
             return Err(failed(list, Error::usage("SCR_Next_field", what)));
         }
@@ -267,6 +271,8 @@ pub extern "C" fn SCR_Next_field(state: *mut SCR_State, options: c_int) -> c_int
             keep_if_missing: options & KEEP_IF_MISSING != 0,
             convert: options & CONVERT != 0,
             shared: options & SHARED != 0,
+            on_device: options & ON_DEVICE != 0,
+            on_host: options & ON_HOST != 0,
             ..list.options()
         });
         Ok(())

@@ -1,8 +1,7 @@
-//! The C interface: the only place with `extern "C"` functions and pointers from callers.
-//!
-//! Everything that C can call is declared in this file, `fields.rs`, `list.rs` and `indexed.rs`, of which `include/scr.h`
-//! is made: a doc comment here is the comment there. `SCR_Configf` is variadic, which Rust cannot define: it is in
-//! `configf.c`. Each body is a closure given to [`guard`], where errors and panics become return codes.
+//! The C interface: the only place with `extern "C"` functions and pointers from callers. `include/scr.h` is made of this file,
+//! `fields.rs`, `list.rs`, `indexed.rs` and `remote.rs`: a doc comment here is the comment there. `SCR_Configf` is variadic,
+//! which Rust cannot define: it is in `configf.c`. Each body is a closure given to [`guard`], where errors and panics become
+//! return codes.
 
 mod around;
 mod calls;
@@ -13,7 +12,9 @@ mod guard;
 mod handles;
 mod indexed;
 mod list;
+mod memory;
 mod process;
+mod remote;
 mod repeated;
 mod routine;
 mod sessions;

@@ -27,6 +27,8 @@ struct Stops {
     checkpoint: bool,
     /// The fields that each session has listed last.
     listed: BTreeMap<c_int, Vec<Field>>,
+    /// The names of those that are in memory which the processor does not read.
+    remote: BTreeMap<c_int, Vec<String>>,
     /// The files of the dataset that was begun last: names in the program, and paths.
     files: Vec<(String, String)>,
 }
@@ -35,6 +37,7 @@ static STOPS: Mutex<Stops> = Mutex::new(Stops {
     count: 0,
     checkpoint: false,
     listed: BTreeMap::new(),
+    remote: BTreeMap::new(),
     files: Vec::new(),
 });
 
@@ -121,6 +124,7 @@ pub(super) fn list_begins(session: c_int) {
     if stage().is_some() {
         with(|stops| {
             stops.listed.insert(session, Vec::new());
+            stops.remote.insert(session, Vec::new());
             stops.files.clear();
         });
     }
@@ -150,16 +154,26 @@ pub(super) fn lists(session: c_int, field: &Listed<'_>, name: impl FnOnce() -> S
     with(|stops| stops.listed.entry(session).or_default().push(field));
 }
 
+/// A field in memory that the processor does not read is listed, as that of a device.
+pub(super) fn lists_remote(session: c_int, name: impl FnOnce() -> String) {
+    if stage().is_some() {
+        let name = name();
+        with(|stops| stops.remote.entry(session).or_default().push(name));
+    }
+}
+
 /// Waits until the command has looked.
 pub(super) fn stop(moment: Moment) {
     let Some(dir) = stage() else {
         return;
     };
     let session = super::table::current();
-    let (count, listed, files) = with(|stops| {
+    let (count, listed, remote, files) = with(|stops| {
         stops.count += 1;
         let listed = stops.listed.get(&session).cloned();
-        (stops.count, listed.unwrap_or_default(), stops.files.clone())
+        let remote = stops.remote.get(&session).cloned().unwrap_or_default();
+        let files = stops.files.clone();
+        (stops.count, listed.unwrap_or_default(), remote, files)
     });
     // SAFETY: a system call without pointers. It fails where the kernel has no such rule, and need not be called there.
     unsafe { libc::prctl(libc::PR_SET_PTRACER, libc::PR_SET_PTRACER_ANY, 0, 0, 0) };
@@ -170,6 +184,7 @@ pub(super) fn stop(moment: Moment) {
         process: std::process::id(),
         machine: Machine::here().to_string(),
         fields: listed,
+        remote,
         files,
         thread: thread_pointer() as u64,
         frames: frames.all,

@@ -10,7 +10,21 @@ import sys
 from functools import lru_cache
 from typing import Any, Callable, Iterator, NamedTuple, Optional, Tuple
 
-INTEGER, UNSIGNED, REAL, COMPLEX, LOGICAL, CHARACTER, BYTES, EXTENDED, EXTENDED_COMPLEX = range(1, 10)
+from ._device import is_on_device, memory_by_dlpack, memory_by_interface
+from ._kinds import (
+    BYTES,
+    CHARACTER,
+    COMPLEX,
+    EXTENDED,
+    EXTENDED_COMPLEX,
+    INTEGER,
+    LOGICAL,
+    REAL,
+    UNSIGNED,
+    Memory,
+    dense_strides,
+    kind_of,
+)
 
 #: The letters of the module struct, and w for the text of numpy.
 _CLASSES = {
@@ -28,20 +42,6 @@ _LETTERS = {INTEGER: "i", UNSIGNED: "u", REAL: "f", COMPLEX: "c", CHARACTER: "S"
 
 #: PyBUF_RECORDS_RO: with strides and format, not necessarily writable.
 _RECORDS_RO = 0x1C
-
-
-class Memory(NamedTuple):
-    """The elements of a field. ``keeps`` keeps them alive."""
-
-    kind: int
-    shape: Tuple[int, ...]
-    #: In bytes. Empty for a scalar's memory, which has no gaps.
-    strides: Tuple[int, ...]
-    in_c_order: bool
-    in_fortran_order: bool
-    address: int
-    readonly: bool
-    keeps: object
 
 
 class Scalar(NamedTuple):
@@ -64,13 +64,6 @@ class Stored(NamedTuple):
     whole: Optional[Tuple[int, ...]]
     #: The place of the first element; -1 in the dimension of the indices if the field goes by index.
     at: Optional[Tuple[int, ...]]
-
-
-def kind_of(of_class: int, size: int) -> int:
-    """A type as SCR_Type has it: the class times 2^24, and the bytes of an element."""
-    if size >= 1 << 24:
-        raise TypeError(f"an element of {size} bytes is too large for a field")
-    return of_class << 24 | size
 
 
 def dtype_of(kind: int) -> str:
@@ -117,14 +110,20 @@ def _class_of(code: str, size: int) -> int:
 
 
 def memory_of(value: Any) -> Memory:
-    """The memory of an array: of numpy, or of anything else with the buffer protocol."""
+    """The memory of an array: of numpy, of anything else with the buffer protocol, or of a library for devices."""
+    shared = memory_by_interface(value)
+    if shared is not None:
+        return shared
     try:
         view = memoryview(value)
         address = _address(view)
     except (TypeError, ValueError, BufferError) as error:
+        shared = memory_by_dlpack(value)
+        if shared is not None:
+            return shared
         raise TypeError(
             f"a {type(value).__name__} cannot be a field ({error}); give an array of numpy or another object "
-            "with the buffer protocol, a dict, an int, float, bool, complex, str or bytes"
+            "with the buffer protocol, __cuda_array_interface__ or DLPack, a dict, an int, float, bool, complex, str or bytes"
         ) from None
     kind = kind_of(_class_of(view.format, view.itemsize), view.itemsize)
     strides = view.strides or ()
@@ -134,6 +133,8 @@ def memory_of(value: Any) -> Memory:
 
 def memory_of_ids(ids: Any) -> Memory:
     """The memory of the numbers of elements, of 4 or 8 bytes each; of other integers, or with gaps, that of a copy."""
+    if is_on_device(ids):
+        raise TypeError("the numbers of elements are in memory of a device; give a copy of them, as array.get() or tensor.cpu()")
     if getattr(getattr(ids, "dtype", None), "kind", "") in tuple("iu") and hasattr(ids, "astype"):
         # numpy, which has its own words for what it can do at once.
         is_fit = ids.dtype.kind == "i" and ids.dtype.itemsize in (4, 8) and ids.dtype.isnative
@@ -188,7 +189,8 @@ def scalar_of(value: Any, stored: Optional[Stored]) -> Optional[Scalar]:
         shape = (len(value),) if stored is None else stored.shape
         data = _filled(value, shape, 1)
         return Scalar(_of_bytes(kind_of(UNSIGNED, 1), shape, data), lambda: bytes(data))
-    if hasattr(value, "__array__") and hasattr(value, "dtype") and not hasattr(value, "__setitem__"):
+    is_array = hasattr(value, "__dlpack__")
+    if hasattr(value, "__array__") and hasattr(value, "dtype") and not hasattr(value, "__setitem__") and not is_array:
         # A scalar of numpy: the array is a copy.
         array = value.__array__()
         return Scalar(memory_of(array), lambda: array[()])
@@ -204,6 +206,30 @@ def scalar_of(value: Any, stored: Optional[Stored]) -> Optional[Scalar]:
         parts = value.real, value.imag
         return _number(kind_of(COMPLEX, 16), "=dd", parts, lambda numbers: complex(*numbers))
     return None
+
+
+def replacement_of(value: Any, memory: Memory) -> Scalar:
+    """Memory of the processor to read into, for an array that cannot be filled, and how a new array is had from there."""
+    namespace = getattr(value, "__array_namespace__", None)
+    arrays: Any = None if namespace is None else namespace()
+    if arrays is None or getattr(arrays, "__name__", "") == "numpy":
+        raise TypeError("it is read-only, and cannot be restored; list an array that can be filled")
+    data = bytearray(memory.kind & 0xFFFFFF)
+    for extent in memory.shape:
+        data *= extent
+
+    def made() -> Any:
+        # Libraries whose arrays cannot change, as JAX, need numpy.
+        import numpy
+
+        filled = numpy.frombuffer(data, dtype=value.dtype).reshape(memory.shape)
+        device = getattr(value, "device", None)
+        return arrays.asarray(filled) if device is None else arrays.asarray(filled, device=device)
+
+    strides = dense_strides(memory.shape, memory.kind & 0xFFFFFF)
+    in_fortran_order = len(memory.shape) < 2
+    address = _address(memoryview(data))
+    return Scalar(Memory(memory.kind, memory.shape, strides, True, in_fortran_order, address, False, data), made)
 
 
 def _number(kind: int, code: str, numbers: Tuple[Any, ...], made: Callable[[Tuple[Any, ...]], Any]) -> Scalar:

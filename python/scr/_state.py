@@ -8,8 +8,10 @@ from collections import abc
 from contextlib import contextmanager
 from typing import Any, Callable, Generic, Iterable, Iterator, List, NamedTuple, Optional, Sequence, TypeVar, Union, cast
 
+from ._device import handle_of
 from ._library import Error, TextOut, call, function, text_in
-from ._memory import Memory, Stored, dtype_of, memory_of, memory_of_ids, scalar_of
+from ._kinds import Memory
+from ._memory import Stored, dtype_of, memory_of, memory_of_ids, replacement_of, scalar_of
 
 T = TypeVar("T")
 
@@ -18,6 +20,7 @@ Numbers = Union[int, Sequence[int]]
 
 #: SCR_Option of scr.h.
 _KEEP_IF_MISSING, _CONVERT, _SHARED, _PASS_WRITE, _PASS_READ = 1, 2, 4, 32, 34
+_PLACES = {"device": 8, "host": 64}
 _ORDERS = {"C": 16, "F": 17}
 
 #: The most dimensions of a field.
@@ -43,6 +46,7 @@ class Field(Generic[T]):
         missing: str = "error",
         convert: bool = False,
         index: Optional[str] = None,
+        where: Optional[str] = None,
     ) -> None:
         #: The array; or the int, float, str and so on, which restore() replaces.
         self.value = value
@@ -54,6 +58,8 @@ class Field(Generic[T]):
         self.convert = convert
         #: The name of the index list of the elements.
         self.index = index
+        #: "device" or "host", if the program says where the memory is; the driver is asked in any case.
+        self.where = where
 
 
 class Index(NamedTuple):
@@ -77,31 +83,35 @@ def index(ids: Iterable[int], whole: int, first: int = 0, shared: bool = False) 
     return Index(ids, whole, first, shared)
 
 
-def by_index(array: T, name: str, missing: str = "error", convert: bool = False) -> Field[T]:
+def by_index(
+    array: T, name: str, missing: str = "error", convert: bool = False, where: Optional[str] = None
+) -> Field[T]:
     """An array whose elements, along its first axis, are those of the index list ``name`` (see index()).
 
     Any number of processes restores it, with any index lists.
     """
-    return Field(array, False, None, None, missing, convert, name)
+    return Field(array, False, None, None, missing, convert, name, where)
 
 
-def part(array: T, whole: Numbers, at: Numbers, missing: str = "error", convert: bool = False) -> Field[T]:
+def part(
+    array: T, whole: Numbers, at: Numbers, missing: str = "error", convert: bool = False, where: Optional[str] = None
+) -> Field[T]:
     """This process's part of an array of all processes, which any number of processes restores.
 
     ``whole`` is the shape of that array, and ``at`` the index in it of the first element of ``array``. The
     parts of all processes must make up the whole, each element once.
     """
-    return Field(array, False, whole, at, missing, convert)
+    return Field(array, False, whole, at, missing, convert, None, where)
 
 
-def same(value: T, missing: str = "error", convert: bool = False) -> Field[T]:
+def same(value: T, missing: str = "error", convert: bool = False, where: Optional[str] = None) -> Field[T]:
     """What is the same on all processes: a checkpoint fails if it is not. Any number of processes restores it."""
-    return Field(value, True, None, None, missing, convert)
+    return Field(value, True, None, None, missing, convert, None, where)
 
 
-def own(value: T, missing: str = "error", convert: bool = False) -> Field[T]:
+def own(value: T, missing: str = "error", convert: bool = False, where: Optional[str] = None) -> Field[T]:
     """What is this process's own: the same number of processes restores it."""
-    return Field(value, False, None, None, missing, convert)
+    return Field(value, False, None, None, missing, convert, None, where)
 
 
 class State:
@@ -125,17 +135,21 @@ class State:
         missing: str = "error",
         convert: bool = False,
         index: Optional[str] = None,
+        where: Optional[str] = None,
     ) -> T:
         """Lists what is this process's own, or with ``whole`` and ``at`` its part of a whole (see part()), or with
         ``index`` the elements that the index list of this name has (see by_index()).
 
         Returns ``value``: an array, which is filled when the state is read; or what was stored for an int,
-        float, bool, complex, str, bytes, or scalar of numpy, which cannot be filled.
+        float, bool, complex, str, bytes, or scalar of numpy, which cannot be filled. An array may be on a device (CuPy,
+        PyTorch, Numba). In the place of one that cannot be filled, as of JAX, a new one is returned.
 
         With ``missing="keep"`` a checkpoint without this field can be restored, too: the value stays. With
-        ``convert=True`` it may have another type, if nothing is lost, as from float32 to float64.
+        ``convert=True`` it may have another type, if nothing is lost, as from float32 to float64. With
+        ``where="device"`` it is an error if no driver knows the memory as that of a device, and with ``where="host"`` if
+        the processor does not reach it.
         """
-        return self.put(name, Field(value, False, whole, at, missing, convert, index))
+        return self.put(name, Field(value, False, whole, at, missing, convert, index, where))
 
     def index(self, name: str, ids: Iterable[int], whole: int, first: int = 0, shared: bool = False) -> None:
         """Lists which elements of a whole this process has, for the fields with ``index=name`` that follow.
@@ -151,16 +165,27 @@ class State:
                 self._call("SCR_Next_field", ctypes.c_int(_SHARED), about=self._full(name))
             self._call("SCR_Index", encoded, pointer, kind, count, *numbers, about=self._full(name))
 
-    def same(self, name: str, value: T, missing: str = "error", convert: bool = False) -> T:
+    def same(
+        self, name: str, value: T, missing: str = "error", convert: bool = False, where: Optional[str] = None
+    ) -> T:
         """Lists what is the same on all processes. Returns ``value`` as field() does."""
-        return self.put(name, Field(value, True, None, None, missing, convert))
+        return self.put(name, Field(value, True, None, None, missing, convert, None, where))
+
+    def stream(self, stream: object) -> State:
+        """Names the stream that has the program's last work on the following fields, if they are on a device.
+
+        ``stream`` is one of CuPy or PyTorch, or the handle of one. Only that stream is waited for, before their memory is
+        copied. None, as at the beginning, waits for all work of the device, and so does 0.
+        """
+        self._call("SCR_Stream", ctypes.c_void_p(handle_of(stream)))
+        return self
 
     def count(self, name: str, number: int, missing: str = "error") -> int:
         """Lists a number on which the rest of the list depends: how many fields follow, or an extent.
 
         Returns it; when the state is read, what was written, in both calls of the function.
         """
-        self._next(name, missing, False)
+        self._next(name, missing, False, None)
         count = _int64(f'count "{self._full(name)}"', number)
         self._call("SCR_Count", _name(name), ctypes.byref(count), about=self._full(name))
         return count.value
@@ -313,15 +338,20 @@ class State:
 
     def _try_list(self, name: str, field: Field[T]) -> T:
         encoded, value = _name(name), field.value
-        self._next(name, field.missing, field.convert)
         stored = self.stored(name) if isinstance(value, (str, bytes)) else None
         scalar = scalar_of(value, stored)
         memory = memory_of(value) if scalar is None else scalar.memory
+        made = scalar.value if scalar is not None else None
+        where = "device" if memory.on_device and field.where is None else field.where
         if memory.readonly and not self.writing:
-            raise TypeError("it is read-only, and cannot be restored")
+            fresh, where = replacement_of(value, memory), None
+            memory = fresh.memory
+            # Without a stored field the value stays.
+            made = fresh.value if self.stored(name) is not None else None
         dims = len(memory.shape)
         if dims > _DIMENSIONS:
             raise ValueError(f"it has {dims} dimensions; at most {_DIMENSIONS} are possible")
+        self._next(name, field.missing, field.convert, where)
         arguments = (
             encoded,
             ctypes.c_void_p(memory.address),
@@ -339,18 +369,21 @@ class State:
         else:
             place = (_int64s(what, n, dims) for what, n in (("whole", field.whole), ("at", field.at)))
             self._call("SCR_Field", *arguments, *place, about=self._full(name))
-        if scalar is not None and self.reading:
-            return cast(T, scalar.value())
+        if made is not None and self.reading:
+            return cast(T, made())
         return value
 
     def _strides(self, memory: Memory) -> Optional[ctypes.Array[ctypes.c_int64]]:
         contiguous = memory.in_c_order if self._order == "C" else memory.in_fortran_order
         return None if contiguous else _int64s("its strides", memory.strides, len(memory.shape))
 
-    def _next(self, name: str, missing: str, convert: bool) -> None:
+    def _next(self, name: str, missing: str, convert: bool, where: Optional[str]) -> None:
         if missing not in ("error", "keep"):
             raise ValueError(f'missing is {missing!r}; it can be "error" or "keep"')
-        options = (_KEEP_IF_MISSING if missing == "keep" else 0) | (_CONVERT if convert else 0)
+        if where is not None and where not in _PLACES:
+            raise ValueError(f'where is {where!r}; it can be "device" or "host"')
+        options = _PLACES.get(where or "", 0)
+        options |= (_KEEP_IF_MISSING if missing == "keep" else 0) | (_CONVERT if convert else 0)
         if options:
             self._call("SCR_Next_field", ctypes.c_int(options), about=self._full(name))
 

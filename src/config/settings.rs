@@ -112,6 +112,7 @@ pub struct Settings {
     pub current: Option<String>,
     pub require_restart: bool,
     pub start_anew: bool,
+    pub device_strict: bool,
     pub flush: u64,
     pub flush_type: FlushType,
     pub flush_width: usize,
@@ -195,6 +196,7 @@ impl Settings {
             current: read.text("SCR_CURRENT"),
             require_restart: read.bool("SCR_REQUIRE_RESTART"),
             start_anew: read.bool("SCR_START_ANEW"),
+            device_strict: read.bool("SCR_DEVICE_STRICT"),
             flush: read.int("SCR_FLUSH"),
             // Without a type, SCR_FLUSH_ASYNC alone asks for a flush in the background.
             flush_type: match config.find("SCR_FLUSH_TYPE") {

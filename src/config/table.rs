@@ -247,6 +247,8 @@ pub const PARAMETERS: &[Parameter] = &[
         "1: SCR_Have_restart fails if there is no checkpoint to restart from. 0: the program starts from the beginning. Not in SCR v3.1.0."),
     row("SCR_START_ANEW", Bool, "0", "", Library, Works,
         "1: checkpoints of another number of ranks, and those without the fields that SCR_Restore asks for, are ignored and may be overwritten; the program restarts from an older one that fits, or from the beginning. 0: SCR_Have_restart fails if the newest checkpoint is one of another number of ranks, unless the program or SCR_FETCH_BYPASS allows such a restart, and SCR_Restore fails if none fits; none is overwritten. Not in SCR v3.1.0."),
+    row("SCR_DEVICE_STRICT", Bool, "0", "", Library, Works,
+        "1: a checkpoint or restart fails if a field is given in memory of the processor, and OpenACC or OpenMP has a copy of its data on a device. 0: this is told once for each field. Not in SCR v3.1.0."),
     row("SCR_FLUSH", COUNT, "10", "checkpoints", Library, Works,
         "Every n-th checkpoint is flushed; 0: none, also not in SCR_Finalize. Output and datasets in bypass do not depend on it."),
     row("SCR_FLUSH_TYPE", Choice(FLUSH_TYPES), "SYNC", "", Library, Works,

@@ -3,7 +3,7 @@
 use super::entry::{Entry, Link, Role, list, wrong};
 use super::file::{fingerprint, fingerprint_with};
 use super::finding::WrongPlace;
-use super::index::cover::{OwnList, first_wrong_index};
+use super::index::cover::{OwnList, ReadBack, first_wrong_index};
 use super::messages::{PartBox, Post};
 use super::region::{Grid, Region, cell_of, first_overlap, owner};
 use crate::comm::{Agreed, Communicator, Local, Term, collective};
@@ -109,17 +109,26 @@ pub fn first_difference(
 /// place that is wrong; the other ranks get `Ok`.
 ///
 /// Each whole is cut into about as many cells as there are ranks, and one rank looks at the boxes in a
-/// cell. So no rank holds the boxes of all. Collective; an exchange and an allreduce, or two, and one more exchange
-/// with index lists.
+/// cell. So no rank holds the boxes of all. Collective; an exchange and an allreduce, or two, and with index lists those of
+/// [`first_wrong_index`]. `read` reads the file that is being written.
 pub fn check_cover(
     comm: &dyn Communicator,
     parts: &[&Entry],
     lists: &[OwnList],
+    read: &mut ReadBack<'_>,
 ) -> Result<Local<()>> {
     let boxes = boxes_of_cells(comm, parts)?;
     let mut first = first_wrong_place(comm, parts, &boxes);
     if !lists.is_empty() {
-        let wrong = first_wrong_index(comm, lists)?;
+        let wrong = match first_wrong_index(comm, lists, read)? {
+            Ok(wrong) => wrong,
+            // Before all others.
+            Err(error) => Some(WrongPlace {
+                field: 0,
+                place: 0,
+                error,
+            }),
+        };
         first = first.or(wrong.map(|wrong| WrongPlace {
             field: parts.len() + wrong.field,
             ..wrong

@@ -83,9 +83,12 @@ fn write(
     let shared = indices.iter().any(|list| list.shared);
     if !common.known_parts {
         session.fields_mut().forget_parts();
-        let entries: Vec<&Entry> = parts_of(&writer.fields).collect();
+        let fields = std::mem::take(&mut writer.fields);
+        let entries: Vec<&Entry> = parts_of(&fields).collect();
         let comm = session.comm();
-        let covered = check_cover(comm, &entries, &indices)?.result();
+        let mut read = |offset, buffer: &mut [u8]| writer.read_back(offset, buffer);
+        let covered = check_cover(comm, &entries, &indices, &mut read)?.result();
+        writer.fields = fields;
         let [wrong] = collective::combine(comm, [Term::any(covered.is_err())])?;
         if wrong.on_any() {
             return covered;
@@ -148,7 +151,9 @@ fn begin(session: &mut Session) -> Result<Writer> {
     session.reuse_file(|dataset| file_of(dataset, rank), &path);
     let mut file = session.files().rewrite(&path, FILE_MODE)?;
     session.use_kept(&mut *file);
-    Ok(Writer::new(file, rank, ranks, session.signs()))
+    let mut writer = Writer::new(file, rank, ranks, session.signs());
+    writer.use_threads(session.threads());
+    Ok(writer)
 }
 
 fn parts_of(fields: &[Stored]) -> impl Iterator<Item = &Entry> {

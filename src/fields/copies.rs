@@ -8,6 +8,7 @@ use super::entry::{Link, wrong};
 use super::file::Stored;
 use super::index::cells::{Cells, Held, Parcels};
 use super::index::cover::OwnList;
+use super::index::listing::Listed;
 use super::index::positions::Positions;
 use super::index::set::{Builder, SetRuns};
 use super::index::sorted::sorted;
@@ -32,7 +33,7 @@ pub fn find_copies(comm: &dyn Communicator, lists: &[OwnList]) -> Result<Vec<Cop
     let mut parcels = Parcels::default();
     for (number, list) in shared() {
         let cells = Cells::new(list.whole, number, size);
-        let all = sorted(&list.ids, list.whole)?;
+        let all = sorted(&mut Listed(&list.ids, list.whole))?;
         cells.cut(&all.set, (0, 1), |to, ids| {
             parcels.add(to, number, [0; 2], ids);
         })?;
@@ -298,15 +299,21 @@ fn each_element(
     let rows = (PIECE / unit).max(1);
     let (mut read, mut buffer) = (0..0, Vec::new());
     for place in places {
-        for (at, id) in (place.at..all).zip(place.id..place.id + place.count) {
+        let (mut at, end) = (place.at, all.min(place.at + place.count));
+        while at < end {
             if !read.contains(&at) {
                 read = at..all.min(at + rows);
                 buffer.resize(((read.end - read.start) * unit) as usize, 0);
                 writer.read_back(field.section.offset + at * unit, &mut buffer)?;
             }
-            let begin = ((at - read.start) * unit) as usize;
-            let bytes = buffer.get(begin..begin + unit as usize);
-            visit(id, bytes.unwrap_or_default());
+            // What the piece has of the run.
+            let to = end.min(read.end);
+            let place_of = |at: u64| ((at - read.start) * unit) as usize;
+            let run = buffer.get(place_of(at)..place_of(to)).unwrap_or_default();
+            for (id, bytes) in (place.id + (at - place.at)..).zip(run.chunks(unit as usize)) {
+                visit(id, bytes);
+            }
+            at = to;
         }
     }
     Ok(())

@@ -2,6 +2,7 @@
 //! whole; and the errors in these arguments.
 
 use super::kind::Kind;
+pub use super::options::Options;
 use super::region::Region;
 use super::walk::{Walk, row_major};
 use crate::{Error, Result};
@@ -184,20 +185,6 @@ pub enum Link {
     },
     /// The name of the index list, or of the bag, that says which elements this rank has.
     By(String),
-}
-
-/// Options of the next field.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Options {
-    /// If the checkpoint has no such field, the memory stays as it is.
-    pub keep_if_missing: bool,
-    /// Another kind is converted if nothing can be lost.
-    pub convert: bool,
-    /// Of an index list: when the state is written, several ranks may list an index, if their copies of its elements
-    /// are equal.
-    pub shared: bool,
-    /// The part of this rank of the run that wrote the checkpoint.
-    pub from: Option<u64>,
 }
 
 /// A field of one rank. Dimensions are slowest first, whatever the order of the program.

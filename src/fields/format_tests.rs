@@ -89,6 +89,7 @@ fn write_indexed(dir: &Path, shared: bool) -> PathBuf {
         first: 1,
         shared,
         ids,
+        written: None,
     };
     writer.put_index(nodes, list).unwrap();
     let known = KnownIndex {

@@ -2,7 +2,8 @@
 
 use super::file::Section;
 use crate::Result;
-use crate::store::{File, copy_past_caches};
+use crate::device::{Rectangle, Remote};
+use crate::store::{File, SHOWN, copy_past_caches};
 use crc32fast::Hasher;
 
 /// Result of a copy.
@@ -35,12 +36,92 @@ pub(super) fn copy_in_place(
         moved,
     };
     let bytes = section.offset..section.offset.saturating_add(length);
-    let shown = file.show(bytes, &mut |bytes| copy.add(bytes))?;
+    let shown = file.show(bytes, SHOWN, &mut |bytes| copy.add(bytes))?;
     Ok(match copy.wrong {
         _ if !shown || copy.at as u64 != length => Copied::Not,
         Some(at) => Copied::Wrong(at),
         None => Copied::Right,
     })
+}
+
+/// Bytes that are checked, and then copied to memory that the processor does not reach: few enough to be in its caches.
+const WINDOW: usize = 4 << 20;
+
+/// As [`copy_in_place`], to bytes of memory that the processor does not reach, from an offset on, and so many. Each block is
+/// compared with its checksum as it is copied, and nothing more is copied after a wrong one.
+///
+/// # Errors
+/// The file cannot be shown, or the copy has failed.
+pub(super) fn copy_to_remote(
+    file: &dyn File,
+    section: &Section,
+    (remote, base, length): (&mut dyn Remote, i64, u64),
+    moved: &dyn Fn(u64),
+) -> Result<Copied> {
+    let mut check = Check {
+        section,
+        length,
+        at: 0,
+        sum: Hasher::new(),
+        block: 0,
+        wrong: None,
+    };
+    let mut copied = Ok(());
+    let bytes = section.offset..section.offset.saturating_add(length);
+    let shown = file.show(bytes, WINDOW, &mut |bytes| {
+        let offset = base + check.at as i64;
+        check.add(bytes);
+        let row = Rectangle {
+            offset,
+            width: bytes.len(),
+            rows: 1,
+            pitch: bytes.len() as i64,
+        };
+        if copied.is_ok() && check.wrong.is_none() && !bytes.is_empty() {
+            copied = remote.scatter(&[row], bytes);
+        }
+        moved(bytes.len() as u64);
+    })?;
+    copied?;
+    Ok(match check.wrong {
+        _ if !shown || check.at != length => Copied::Not,
+        Some(at) => Copied::Wrong(at),
+        None => Copied::Right,
+    })
+}
+
+/// Compares blocks with their checksums, as their bytes come.
+struct Check<'a> {
+    section: &'a Section,
+    length: u64,
+    /// Bytes that have come.
+    at: u64,
+    /// The checksum of what has come of the block `block`.
+    sum: Hasher,
+    block: usize,
+    /// Offset of the first block with a wrong checksum.
+    wrong: Option<u64>,
+}
+
+impl Check<'_> {
+    fn add(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() && self.at < self.length {
+            let begin = self.block as u64 * self.section.block;
+            let end = begin.saturating_add(self.section.block).min(self.length);
+            let missing = end.saturating_sub(self.at) as usize;
+            let (now, rest) = bytes.split_at(missing.min(bytes.len()));
+            self.sum.update(now);
+            self.at += now.len() as u64;
+            bytes = rest;
+            if self.at == end {
+                let sum = std::mem::take(&mut self.sum).finalize();
+                if self.section.blocks.get(self.block) != Some(&sum) {
+                    self.wrong.get_or_insert(begin);
+                }
+                self.block += 1;
+            }
+        }
+    }
 }
 
 struct Copy<'a> {
@@ -89,7 +170,7 @@ mod tests {
     use super::{Copied, copy_in_place};
     use crate::fields::file::Section;
     use crate::store::posix::Posix;
-    use crate::store::{File, Files, Refused, Stat};
+    use crate::store::{File, Files, Fill, KeptFile, Refused, Stat};
     use crate::{Result, forward};
     use rustix::fd::BorrowedFd;
     use std::cell::Cell;
@@ -105,13 +186,23 @@ mod tests {
     }
 
     impl File for Shown<'_> {
-        fn show(&self, bytes: Range<u64>, see: &mut dyn FnMut(&[u8])) -> Result<bool> {
+        fn show(&self, bytes: Range<u64>, _: usize, see: &mut dyn FnMut(&[u8])) -> Result<bool> {
             let bytes = &self.bytes[bytes.start as usize..bytes.end as usize];
             bytes.chunks(self.piece).for_each(see);
             Ok(self.counts)
         }
 
+        fn keep(self: Box<Self>) -> Option<KeptFile> {
+            None
+        }
+
+        fn take_over(&mut self, kept: KeptFile) -> Option<KeptFile> {
+            Some(kept)
+        }
+
         forward! { self.rest;
+            fn write_and_see(&self, offset: u64, data: &[u8], see: &mut dyn FnMut(&[u8])) -> Result<bool>;
+            fn fill_at(&self, bytes: Range<u64>, fill: &mut dyn Fill) -> Result<bool>;
             fn size(&self) -> Result<u64>;
             fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()>;
             fn write_at(&self, offset: u64, data: &[u8]) -> Result<()>;

@@ -13,7 +13,7 @@ use super::kind::{Class, Kind};
 use super::messages::wrong_message;
 use super::sources::{Sources, chunks_in};
 use crate::Result;
-use crate::comm::{Communicator, Term, collective, deliver};
+use crate::comm::{Agreed, Communicator, Term, collective, deliver};
 use std::collections::BTreeMap;
 
 /// Tells the ranks that get elements: their keys, and the place for as many ranks.
@@ -141,7 +141,6 @@ fn key_of(
 
 /// A number without sign that is in the order of the keys, from the bits of a key.
 fn in_order(bits: i64, kind: Kind) -> u64 {
-    const SIGN: u64 = 1 << 63;
     let number = bits as u64;
     match kind.class() {
         Class::Real if bits < 0 => !number,
@@ -150,7 +149,8 @@ fn in_order(bits: i64, kind: Kind) -> u64 {
 }
 
 /// Finds out which elements this rank gets of the bags that have a key. All ranks have the same bags here, in the same
-/// order. Collective; an exchange for all bags with owners, and for each sorted bag 64 allreduces, a scan and an exchange.
+/// order. Collective; an exchange for all bags with owners, and for each sorted bag at most 24 allreduces, a scan and an
+/// exchange.
 ///
 /// # Errors
 /// The ranks cannot reach each other.
@@ -193,6 +193,49 @@ pub(super) fn settle(
     Ok(())
 }
 
+/// Keys that are counted in an allreduce, of all shares together and of each one at least.
+const CUTS: usize = 256;
+const FEWEST_CUTS: usize = 7;
+
+/// The keys among which is the one that is looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Among {
+    least: u64,
+    most: u64,
+}
+
+impl Among {
+    /// Keys that cut the range into parts of about the same size.
+    fn cuts(self, number: u64) -> impl Iterator<Item = u64> {
+        let length = u128::from(self.most.saturating_sub(self.least));
+        let part = move |cut: u64| length * u128::from(cut) / u128::from(number + 1);
+        (1..=number).map(move |cut| self.least + part(cut) as u64)
+    }
+
+    /// The part with the smallest key up to which there are at least `end` elements. `counts` says how many there are up
+    /// to each of the cuts.
+    fn with(self, end: u64, counts: &[u64]) -> Among {
+        let cuts: Vec<u64> = self.cuts(counts.len() as u64).collect();
+        let below = counts.partition_point(|count| *count < end);
+        let least = below.checked_sub(1).and_then(|last| cuts.get(last));
+        Among {
+            least: least.map_or(self.least, |cut| (cut + 1).min(self.most)),
+            most: cuts.get(below).copied().unwrap_or(self.most),
+        }
+    }
+}
+
+const SIGN: u64 = 1 << 63;
+
+/// Numbers with a sign, in the same order.
+fn signed(key: u64) -> i64 {
+    (key ^ SIGN) as i64
+}
+
+fn unsigned(key: i64) -> u64 {
+    key as u64 ^ SIGN
+}
+
 /// The elements of this rank's equal share in the order of the keys. `keys` are those of this rank's files, ascending.
 /// Collective.
 fn own_share(comm: &dyn Communicator, keys: &[(u64, u64)], whole: u64) -> Result<Vec<u64>> {
@@ -200,29 +243,30 @@ fn own_share(comm: &dyn Communicator, keys: &[(u64, u64)], whole: u64) -> Result
     let below = |key: u64| keys.partition_point(|(other, _)| *other < key) as u64;
     let up_to = |key: u64| keys.partition_point(|(other, _)| *other <= key) as u64;
     let term = |number: u64| Term::Sum(number as i64);
+    let (least, most) = (keys.first(), keys.last());
+    let terms = [
+        Term::Min(least.map_or(i64::MAX, |(key, _)| signed(*key))),
+        Term::Max(most.map_or(i64::MIN, |(key, _)| signed(*key))),
+    ];
+    let [least, most] = collective::combine(comm, terms)?.map(|key| unsigned(key.get()));
     // Where each share but the last one ends, and the smallest key with so many up to it.
     let ends: Vec<u64> = (1..size)
         .map(|rank| (u128::from(whole) * u128::from(rank) / u128::from(size)) as u64)
         .collect();
-    let mut ranges = vec![(0, u64::MAX); ends.len()];
-    let middle = |(low, high): (u64, u64)| low + (high - low) / 2;
-    for _ in 0..u64::BITS {
-        let counts = ranges.iter().map(|range| term(up_to(middle(*range))));
-        let counts = collective::combine_all(comm, counts.collect())?;
-        for ((range, end), count) in ranges.iter_mut().zip(&ends).zip(counts) {
-            let key = middle(*range);
-            if range.0 == range.1 {
-                continue;
-            }
-            *range = if count.count() >= *end {
-                (range.0, key)
-            } else {
-                (key + 1, range.1)
-            };
+    let mut ranges = vec![Among { least, most }; ends.len()];
+    let cuts = (CUTS / ends.len().max(1)).max(FEWEST_CUTS) as u64;
+    // All ranks have the same ranges.
+    while whole > 0 && ranges.iter().any(|range| range.least < range.most) {
+        let keys = ranges.iter().flat_map(|range| range.cuts(cuts));
+        let counts = collective::combine_all(comm, keys.map(|key| term(up_to(key))).collect())?;
+        let counts: Vec<u64> = counts.into_iter().map(Agreed::count).collect();
+        let counts = counts.chunks(cuts as usize);
+        for ((range, end), counts) in ranges.iter_mut().zip(&ends).zip(counts) {
+            *range = range.with(*end, counts);
         }
     }
     // Equal keys are taken in the order of the files.
-    let splitters: Vec<u64> = ranges.iter().map(|range| range.0).collect();
+    let splitters: Vec<u64> = ranges.iter().map(|range| range.least).collect();
     let less = splitters.iter().map(|key| term(below(*key)));
     let less = collective::combine_all(comm, less.collect())?;
     let equal = |key: &u64| up_to(*key) - below(*key);
@@ -261,8 +305,39 @@ fn own_share(comm: &dyn Communicator, keys: &[(u64, u64)], whole: u64) -> Result
 
 #[cfg(test)]
 mod tests {
-    use super::in_order;
+    use super::{Among, in_order, signed, unsigned};
     use crate::fields::kind::{Class, Kind};
+
+    #[test]
+    fn a_key_is_found_in_few_rounds() {
+        let spread: Vec<u64> = (0..1000).map(|i| i * i * i * 18_446_744_073 + 7).collect();
+        let many = [vec![3; 500], vec![u64::MAX; 500]].concat();
+        for keys in [spread, (5..1005).collect(), many, vec![0; 1000]] {
+            for end in [0, 1, 2, 499, 500, 501, 999, 1000] {
+                for cuts in [1, 7, 256] {
+                    let (least, most) = (keys[0], keys[999]);
+                    let (mut range, mut rounds) = (Among { least, most }, 0);
+                    while range.least < range.most {
+                        let up_to = |key| keys.partition_point(|other| *other <= key) as u64;
+                        let counts: Vec<u64> = range.cuts(cuts).map(up_to).collect();
+                        range = range.with(end, &counts);
+                        rounds += 1;
+                    }
+                    let right = keys[(end as usize).saturating_sub(1)];
+                    assert_eq!(range.least, right, "{end} {cuts}");
+                    let bits = (cuts + 1).ilog2();
+                    assert!(
+                        rounds <= 64_u32.div_ceil(bits) + 1,
+                        "{end} {cuts}: {rounds}"
+                    );
+                }
+            }
+        }
+        for key in [0, 1, u64::MAX / 2, u64::MAX / 2 + 1, u64::MAX] {
+            assert_eq!(unsigned(signed(key)), key);
+        }
+        assert!(signed(0) < signed(1) && signed(u64::MAX / 2) < signed(u64::MAX / 2 + 1));
+    }
 
     #[test]
     fn keys_are_ordered_as_their_numbers() {

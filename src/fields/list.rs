@@ -1,16 +1,18 @@
 //! The handle that the program's routine gets: it lists the state through it, to be written or to be read.
 
+use super::apart::{check_bounds, of_field};
 use super::entry::{
     Entry, KnownIndex, Link, Listed, Options, Order, Role, Spec, check, check_name, wrong,
 };
 use super::finding::{Finding, Found};
-use super::index::cover::OwnList;
+use super::index::needed::Needed;
 use super::keyed::Keyed;
 use super::kind::{Class, Kind};
 use super::memory::{Memory, Slice};
 use super::reader::FieldReader;
 use super::sources::{Sources, beside};
 use super::write::Writer;
+use crate::device::{Devices, Remote};
 use crate::format::Name;
 use crate::session::{Session, Verdict, check_lengths};
 use crate::{Error, Result};
@@ -44,7 +46,7 @@ pub(super) struct Comparison {
     pub sources: Sources,
     pub listed: Vec<Listed>,
     /// The index lists of the program.
-    pub indices: Vec<OwnList>,
+    pub indices: Vec<Needed>,
     /// What the keys of bags say; `None` if the ranks have looked at them before.
     pub keyed: Option<Vec<Keyed>>,
     /// Names of counts, and of fields that the program no longer has.
@@ -66,6 +68,9 @@ pub struct StoredField {
     pub at: Vec<i64>,
 }
 
+/// Makes, of a field's name and the address of its first element, the memory that a function of the program copies.
+pub type ByProgram = Box<dyn FnOnce(&str, usize) -> Box<dyn Remote>>;
+
 /// The state of a program as it lists it. All methods are local.
 pub struct List<'a> {
     pub(super) session: &'a mut Session,
@@ -78,6 +83,10 @@ pub struct List<'a> {
     /// The index lists so far.
     pub(super) indices: Vec<KnownIndex>,
     failed: Option<Finding>,
+    /// The drivers that tell where memory is.
+    pub(super) devices: Devices,
+    /// The program's own way to the memory of the next field.
+    pub(super) copy: Option<ByProgram>,
 }
 
 impl<'a> List<'a> {
@@ -91,6 +100,8 @@ impl<'a> List<'a> {
             names: HashSet::new(),
             indices: Vec::new(),
             failed: None,
+            devices: Devices::find(),
+            copy: None,
         }
     }
 
@@ -255,6 +266,7 @@ impl<'a> List<'a> {
     /// [`List::begin_field`] of an index list, too.
     pub(super) fn begin_any(&mut self, name: &str) -> Result<Options> {
         let options = std::mem::take(&mut self.next);
+        self.copy = None;
         if options.from.is_some() && matches!(self.mode, Mode::Write(_)) {
             return Err(wrong(name, ONLY_READ));
         }
@@ -269,10 +281,14 @@ impl<'a> List<'a> {
         let name = self.full(spec.name);
         let (entry, strides) = check(name, spec, self.order, memory.is_some())?;
         let options = self.begin_field(&entry.name)?;
+        // In a restart also when the lists are compared, so that no memory has changed yet.
+        check_bounds(&entry, &strides, memory.as_deref())?;
+        let name = entry.name.clone();
         match &mut self.mode {
             Mode::Write(writer) => {
                 let memory = memory.map(|memory| &*memory);
-                Ok(writer.put(entry, &strides, memory)?)
+                let put = writer.put(entry, &strides, memory);
+                Ok(put.map_err(|error| of_field(error, &name))?)
             }
             Mode::Compare(comparison) => {
                 comparison.listed.push(Listed { entry, options });
@@ -280,7 +296,11 @@ impl<'a> List<'a> {
             }
             Mode::Read(reader) => {
                 let listed = Listed { entry, options };
-                reader.read(self.session.comm(), &listed, &strides, memory)
+                let read = reader.read(self.session.comm(), &listed, &strides, memory);
+                read.map_err(|finding| Finding {
+                    error: of_field(finding.error, &name),
+                    ..finding
+                })
             }
         }
     }
@@ -288,6 +308,7 @@ impl<'a> List<'a> {
     fn try_count(&mut self, name: &str, value: &mut i64) -> Found<()> {
         let name = self.full(name);
         check_name(&name)?;
+        self.refuse_place(&name)?;
         let options = self.begin_field(&name)?;
         let sources = match &mut self.mode {
             Mode::Write(writer) => {

@@ -3,13 +3,20 @@
 use super::entry::{
     Entry, KnownIndex, Link, Listed, Order, Role, check_name, wrong_bag, wrong_list,
 };
+use super::file::{fingerprint, fingerprint_with};
 use super::finding::Found;
-use super::index::Given;
 use super::index::cover::OwnList;
+use super::index::ids::Ids;
+use super::index::needed::{Kept, Needed};
+use super::index::positions::Positions;
+use super::index::sorted::sorted;
+use super::index::{Encoded, Given, InMemory};
 use super::keyed::{Key, Keyed};
 use super::kind::{Class, Kind};
 use super::list::{List, Mode};
+use super::stored_index::Stored;
 use crate::Result;
+use crate::system::size::scaled;
 
 impl List<'_> {
     /// Lists the numbers in a whole of the elements that this rank has, for the fields that follow
@@ -69,57 +76,93 @@ impl List<'_> {
     fn try_index(&mut self, given: &Given<'_>) -> Found<()> {
         let name = self.full(given.name);
         check_name(&name)?;
+        self.refuse_place(&name)?;
         let options = self.begin_any(&name)?;
         if options.from.is_some() {
             let what = "the index list of an old rank cannot be read; list the indices that this rank needs";
             return Err(wrong_list(&name, what).into());
         }
-        let ids = Given {
+        let given = Given {
             name: &name,
             ..*given
-        }
-        .encode()?;
-        let whole = given.whole as u64;
-        let entry = Entry {
-            name: name.clone(),
-            kind: Kind::new(Class::Bytes, 1),
-            role: Role::Index,
-            order: Order::Row,
-            extents: vec![ids.bytes.len() as u64],
-            whole: vec![whole],
-            at: Vec::new(),
-            link: Link::List {
-                count: ids.count,
-                first: given.first,
-                shared: options.shared,
-            },
         };
+        let (first, shared) = (given.first, options.shared);
         self.indices.push(KnownIndex {
             name: name.clone(),
-            count: ids.count,
-            whole,
+            count: given.count() as u64,
+            whole: u64::try_from(given.whole).unwrap_or(0),
         });
-        let list = OwnList {
-            name,
-            whole,
-            first: given.first,
-            shared: options.shared,
-            ids,
-        };
         match &mut self.mode {
-            Mode::Write(writer) => Ok(writer.put_index(entry, list)?),
+            Mode::Write(writer) => {
+                let mut list = OwnList {
+                    name: name.clone(),
+                    whole: u64::try_from(given.whole).unwrap_or(0),
+                    first,
+                    shared,
+                    ids: Ids::default(),
+                    written: None,
+                };
+                // The places of copies are looked up in a list that is in memory.
+                if given.count() >= scaled(MANY) && !shared {
+                    let entry = |encoded: &Encoded| entry_of(&given, encoded, shared);
+                    return Ok(writer.encode_index(&given, entry, list)?);
+                }
+                list.ids = given.encode()?;
+                let encoded = Encoded {
+                    count: list.ids.count,
+                    ascending: list.ids.ascending,
+                    bytes: list.ids.bytes.len() as u64,
+                };
+                Ok(writer.put_index(entry_of(&given, &encoded, shared), list)?)
+            }
             Mode::Compare(comparison) => {
+                let same_ranks = comparison.sources.ranks == self.session.comm().size() as u64;
+                let sources = &mut comparison.sources;
+                let mut stored = same_ranks.then(|| Stored::of(sources, &name)).flatten();
+                let mut print = fingerprint(&[]);
+                let encoded = given.encode_in_pieces(&mut |piece| {
+                    print = fingerprint_with(print, piece);
+                    if stored.as_mut().is_some_and(|stored| !stored.has(piece)) {
+                        stored = None;
+                    }
+                    Ok(())
+                })?;
+                let entry = entry_of(&given, &encoded, shared);
+                let same = stored.is_some_and(|stored| stored.was(&entry));
+                let mut list = InMemory {
+                    given: &given,
+                    ascends: encoded.ascending,
+                };
+                let kept = match encoded.ascending {
+                    _ if same => Kept::Stored,
+                    true => Kept::Ascending(sorted(&mut list)?.set),
+                    false => Kept::AnyOrder(Positions::of_list(&mut list)?),
+                };
+                comparison.indices.push(Needed {
+                    name: name.clone(),
+                    whole: given.whole as u64,
+                    print,
+                    kept,
+                });
                 comparison.listed.push(Listed { entry, options });
-                comparison.indices.push(list);
                 Ok(())
             }
-            Mode::Read(reader) => reader.skip_index(&Listed { entry, options }, &list.ids),
+            Mode::Read(reader) => {
+                let mut print = fingerprint(&[]);
+                let encoded = given.encode_in_pieces(&mut |piece| {
+                    print = fingerprint_with(print, piece);
+                    Ok(())
+                })?;
+                let entry = entry_of(&given, &encoded, shared);
+                reader.skip_index(&Listed { entry, options }, print)
+            }
         }
     }
 
     fn try_bag(&mut self, name: &str, count: &mut i64, key: Option<Key<'_, '_>>) -> Found<()> {
         let name = self.full(name);
         check_name(&name)?;
+        self.refuse_place(&name)?;
         let options = self.begin_field(&name)?;
         if options.from.is_some() {
             let what = "a bag is read as a whole, whatever ranks wrote it; leave SCR_From_rank out";
@@ -154,21 +197,36 @@ impl List<'_> {
             count: number,
             whole: 0,
         });
-        let (whole, ids) = bag.map_or_else(Default::default, |bag| (bag.whole, bag.own));
+        let (whole, ids, home) = match &self.mode {
+            Mode::Compare(comparison) => {
+                let home = comparison.sources.home;
+                bag.map_or_else(Default::default, |bag| {
+                    let stored = bag.ids_of(home);
+                    (bag.whole, bag.own, Some(stored))
+                })
+            }
+            _ => bag.map_or_else(Default::default, |bag| (bag.whole, bag.own, None)),
+        };
         match &mut self.mode {
             Mode::Write(writer) => Ok(writer.put(entry, &[1], None)?),
             Mode::Compare(comparison) => {
                 comparison.listed.push(Listed { entry, options });
-                comparison.indices.push(OwnList {
+                let same_ranks = comparison.sources.ranks == self.session.comm().size() as u64;
+                let kept = match home {
+                    Some(stored) if same_ranks && stored == ids => Kept::Stored,
+                    _ => Kept::of(&ids, whole)?,
+                };
+                comparison.indices.push(Needed {
                     name,
                     whole,
-                    first: 0,
-                    shared: false,
-                    ids,
+                    print: fingerprint(&ids.bytes),
+                    kept,
                 });
                 Ok(())
             }
-            Mode::Read(reader) => reader.skip_index(&Listed { entry, options }, &ids),
+            Mode::Read(reader) => {
+                reader.skip_index(&Listed { entry, options }, fingerprint(&ids.bytes))
+            }
         }
     }
 
@@ -187,5 +245,25 @@ impl List<'_> {
             keyed.push(Keyed::of(sources, name, &field, key.owner, size)?);
         }
         Ok(())
+    }
+}
+
+/// Indices from which on a list is written while it is encoded.
+const MANY: usize = 1 << 20;
+
+fn entry_of(given: &Given<'_>, encoded: &Encoded, shared: bool) -> Entry {
+    Entry {
+        name: given.name.to_string(),
+        kind: Kind::new(Class::Bytes, 1),
+        role: Role::Index,
+        order: Order::Row,
+        extents: vec![encoded.bytes],
+        whole: vec![given.whole as u64],
+        at: Vec::new(),
+        link: Link::List {
+            count: encoded.count,
+            first: given.first,
+            shared,
+        },
     }
 }

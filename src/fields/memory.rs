@@ -1,7 +1,9 @@
 //! The memory of a field, as the program gives it for the time of one call.
 
 use super::kind::{Class, Kind};
+use super::remote;
 use super::walk::{ElementRun, Walk};
+use crate::device::Remote;
 use crate::{Error, Result};
 
 /// Memory that holds a field. Offsets are bytes from its first element, and may be negative.
@@ -17,6 +19,17 @@ pub trait Memory {
     /// # Errors
     /// These bytes are not part of the memory.
     fn bytes_mut(&mut self, offset: i64, length: usize) -> Result<&mut [u8]>;
+
+    /// Who copies the bytes, if the processor does not reach them. Then [`Memory::bytes`] is an error, and all comes and
+    /// goes by copies.
+    fn remote(&self) -> Option<&dyn Remote> {
+        None
+    }
+
+    /// [`Memory::remote`], to be changed.
+    fn remote_mut(&mut self) -> Option<&mut dyn Remote> {
+        None
+    }
 
     /// Fills `out` with elements of `size` bytes, the first at `offset`, each `stride` bytes after the one before. The
     /// method is here, and not beside the trait, so that each kind of memory has loops of its own.
@@ -103,6 +116,9 @@ fn store_sized<const N: usize, M: Memory + ?Sized>(
 /// # Errors
 /// An element is not in the memory.
 pub fn gather(memory: &dyn Memory, walk: &Walk, from: u64, out: &mut [u8]) -> Result<()> {
+    if let Some(remote) = memory.remote() {
+        return remote::gather(remote, walk, from, out);
+    }
     let size = walk.size() as usize;
     let count = out.len().checked_div(size).unwrap_or(0);
     let mut left = out;
@@ -122,6 +138,9 @@ pub fn gather(memory: &dyn Memory, walk: &Walk, from: u64, out: &mut [u8]) -> Re
 /// # Errors
 /// An element is not in the memory.
 pub fn scatter(memory: &mut dyn Memory, walk: &Walk, from: u64, data: &[u8]) -> Result<()> {
+    if let Some(remote) = memory.remote_mut() {
+        return remote::scatter(remote, walk, from, data);
+    }
     let size = walk.size() as usize;
     let count = data.len().checked_div(size).unwrap_or(0);
     let mut left = data;

@@ -4,11 +4,13 @@
 //! | file | what |
 //! |---|---|
 //! | `list`, `list_index` | the handle that the routine gets |
-//! | `entry`, `kind` | what one call says of a field, and what is wrong with it |
+//! | `entry`, `options`, `kind` | what one call says of a field, and what is wrong with it |
 //! | `memory`, `walk` | the memory of a field, and its elements in the order of files |
+//! | `apart`, `remote` | memory that the processor does not reach: whether the elements are in it, and they as rectangles |
+//! | `reach` | who copies that memory: the processor, the driver of a device, or the program |
 //! | `index` | fields of unstructured codes: elements by their number in the whole |
 //! | `region` | boxes in a whole: where they meet, holes, overlaps, cells |
-//! | `file`, `write`, `sources` | the file of a rank: format, writer, reader |
+//! | `file`, `write`, `write_remote`, `sums`, `sources` | the file of a rank: format, writer, checksums, reader |
 //! | `agreement` | whether all ranks list the same, and whether parts make up their wholes |
 //! | `copies` | elements that several ranks write: whether the copies are equal |
 //! | `checkpoint`, `restore`, `reader` | the two calls |
@@ -24,6 +26,7 @@
 //! the same number, and no byte is read twice.
 
 pub mod agreement;
+mod apart;
 mod checkpoint;
 mod convert;
 mod copies;
@@ -38,24 +41,30 @@ mod list;
 mod list_index;
 pub mod memory;
 mod messages;
+mod options;
 mod plan_index;
+mod reach;
 mod reader;
 pub mod region;
+mod remote;
 mod restore;
 mod shares;
 pub mod sources;
 mod spread;
 mod spread_index;
 mod stored_index;
+mod sums;
 pub mod walk;
 pub mod write;
+mod write_remote;
 
+pub use apart::RemoteMemory;
 pub use checkpoint::{checkpoint, checkpoint_if_needed};
 pub use entry::{KnownIndex, MAX_NAME, MAX_RANK, Options, Order, Place, Spec};
 pub use index::{Given, Indices};
 pub use keyed::{Key, Owner};
 pub use kind::{Class, Kind};
-pub use list::{List, Pass, StoredField};
+pub use list::{ByProgram, List, Pass, StoredField};
 pub use memory::{Element, Memory, Slice};
 pub use restore::restore;
 

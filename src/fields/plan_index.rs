@@ -6,16 +6,16 @@
 
 use super::finding::{Finding, Found};
 use super::index::cells::{self, Cells, Held, Parcels};
-use super::index::cover::OwnList;
-use super::index::ids::{Cursor, Encoder, Ids, Runs};
-use super::index::places::Places;
+use super::index::ids::{Encoder, Ids, Run, Runs};
+use super::index::needed::{Kept, Needed};
+use super::index::places::{Next, Places, copy_out};
 use super::index::positions::{Again, Positions};
 use super::index::set::{Builder, Set, SetRuns};
 use super::index::sorted::listed_places;
-use super::index::told::{Section, add_places};
+use super::index::told::{Section, not_listed, told_places};
 use super::messages::wrong_message;
 use super::sources::Sources;
-use super::stored_index::{OfFile, Share};
+use super::stored_index::{OfFile, Reading, Share, StoredList, stored_needs};
 use crate::comm::{Communicator, Term, collective};
 use crate::system::size::scaled;
 use crate::{Error, Result};
@@ -31,9 +31,17 @@ const ANY_ORDER: u64 = 2;
 const COMES: u64 = u64::MAX;
 const MISSING: u64 = u64::MAX - 1;
 
+/// How the indices of a file are told: as runs, or one by one with four bytes each.
+const RUNS: u64 = 0;
+const ONE_BY_ONE: u64 = 1;
+
+/// Bytes of an index that is told by itself, and the largest whole with such indices.
+const FOUR: usize = 4;
+const ONE_BY_ONE_BELOW: u64 = u32::MAX as u64;
+
 /// Sets that are sent to the ranks of the ranges at a time: pieces of this size, and their number.
 const PIECE: usize = 1 << 16;
-const PIECES: usize = 64;
+const PIECES: usize = 16;
 
 /// Bytes of the index lists of files whose indices are told at a time.
 const TOLD: usize = 1 << 19;
@@ -61,38 +69,35 @@ struct Own {
 }
 
 impl Own {
-    fn of(list: OwnList) -> Result<Self> {
-        let OwnList {
-            name, whole, ids, ..
+    /// If the list is the one in this rank's file, it is read from there. Local.
+    fn of(sources: &mut Sources, list: Needed) -> (Self, Found<()>) {
+        let Needed {
+            name, whole, kept, ..
         } = list;
-        let (set, positions) = if ids.ascending {
-            (Set::of(&ids, whole)?, None)
-        } else {
-            let positions = Positions::of(&ids, whole)?;
-            drop(ids);
-            let mut builder = Builder::default();
-            positions.sorted().for_each(|run| builder.add(run));
-            (builder.finish(), Some(positions))
+        let kept = match kept {
+            Kept::Stored => stored_needs(sources, &name),
+            other => Ok(other),
         };
-        Ok(Own {
+        let (set, positions, found) = match kept {
+            Ok(Kept::Ascending(set)) => (set, None, Ok(())),
+            Ok(Kept::AnyOrder(positions)) => (positions.set(), Some(positions), Ok(())),
+            Ok(Kept::Stored) => (Set::default(), None, Ok(())),
+            Err(finding) => (Set::default(), None, Err(finding)),
+        };
+        let own = Own {
             name,
             whole,
             set,
             positions,
-        })
+        };
+        (own, found)
     }
 
     /// The positions of the indices, also of a list that ascends.
     fn positions(&mut self) -> Result<&Positions> {
         let known = match self.positions.take() {
             Some(known) => known,
-            None => {
-                let mut encoder = Encoder::default();
-                for run in self.set.runs() {
-                    encoder.add(run?);
-                }
-                Positions::of(&encoder.finish(), self.whole)?
-            }
+            None => Positions::of_list(&mut &self.set)?,
         };
         Ok(self.positions.insert(known))
     }
@@ -126,14 +131,15 @@ struct Planning {
 pub fn plan(
     comm: &dyn Communicator,
     sources: &mut Sources,
-    lists: Vec<OwnList>,
+    lists: Vec<Needed>,
 ) -> Result<Found<Vec<List>>> {
     let mut found: Found<()> = Ok(());
     let (mut own, mut files) = (Vec::new(), OfFiles::new());
     for (number, list) in lists.into_iter().enumerate() {
-        let list = Own::of(list)?;
+        let (list, read) = Own::of(sources, list);
+        found = found.and(read);
         for writer in sources.held.clone() {
-            match OfFile::read(sources, writer, (&list.name, list.whole)) {
+            match OfFile::read(sources, writer, &list.name) {
                 Ok(file) => drop(files.insert((number, writer), file)),
                 Err(finding) => found = found.and(Err(finding)),
             }
@@ -158,9 +164,9 @@ pub fn plan(
         let what = format!("index list \"{name}\": no file has the element {id} (from 0)");
         found = found.and(Err(Error::format(0, what).into()));
     }
-    let (mut lists, shared) = planning.lists();
+    let (mut lists, shared) = planning.lists(sources);
     let found = found.and(shared.map_err(Finding::from));
-    let told = tell(comm, &mut planning, &mut lists, found.is_err())?;
+    let told = tell(comm, sources, &mut planning, &mut lists, found.is_err())?;
     let found = found.and(told);
     for (list, own) in lists.iter_mut().zip(planning.own) {
         list.places.values_mut().for_each(Places::shrink);
@@ -186,7 +192,7 @@ impl Planning {
                 parcels.add(to, number, [NEED, 0], ids);
             })?;
             for ((_, writer), file) in self.files.range((number, 0)..=(number, u64::MAX)) {
-                let order = match &file.ids {
+                let order = match &file.list {
                     None => ASCENDING,
                     Some(_) => ANY_ORDER,
                 };
@@ -246,12 +252,11 @@ impl Planning {
     }
 
     /// What is known of each list, but for the order that is told; and whether all needs could be met.
-    fn lists(&mut self) -> (Vec<List>, Result<()>) {
+    fn lists(&mut self, sources: &mut Sources) -> (Vec<List>, Result<()>) {
         let mut lists: Vec<List> = self.own.iter().map(|_| List::default()).collect();
         let mut found = Ok(());
         for ((number, writer), file) in &mut self.files {
-            let whole = self.own.get(*number).map_or(0, |own| own.whole);
-            match (file.share(*writer, whole), lists.get_mut(*number)) {
+            match (file.share(*writer, sources), lists.get_mut(*number)) {
                 (Ok(share), Some(list)) => list.shares.push(share),
                 (Err(error), _) => found = found.and(Err(error)),
                 (_, None) => {}
@@ -328,21 +333,22 @@ fn answers(
 /// for each half MiB of such lists.
 fn tell(
     comm: &dyn Communicator,
+    sources: &mut Sources,
     planning: &mut Planning,
     lists: &mut [List],
     failed: bool,
 ) -> Result<Found<()>> {
     let Planning { own, files, .. } = planning;
-    let ids = |number: usize, share: &Share| {
-        let file = files.get(&(number, share.writer));
-        file.and_then(|file| file.ids.as_ref())
-    };
+    let stored = |number: usize, share: &Share| files.get(&(number, share.writer))?.list;
     let all = lists.iter().enumerate();
     let all = all.flat_map(|(number, list)| list.shares.iter().map(move |share| (number, share)));
-    let shares: Vec<(usize, &Share, &Ids)> = all
-        .filter_map(|(number, share)| Some((number, share, ids(number, share)?)))
+    let shares: Vec<Telling<'_>> = all
+        .filter_map(|(number, share)| {
+            let whole = own.get(number).map_or(0, |list| list.whole);
+            Some(Telling::of((number, whole), share, stored(number, share)?))
+        })
         .collect();
-    let bytes: usize = shares.iter().map(|(_, _, ids)| ids.bytes.len()).sum();
+    let bytes: usize = shares.iter().map(Telling::bytes).sum();
     let rounds = bytes.div_ceil(scaled(TOLD)) as i64;
     let terms = [Term::Max(rounds), Term::any(failed)];
     let [rounds, failed] = collective::combine(comm, terms)?;
@@ -350,46 +356,39 @@ fn tell(
         return Ok(Ok(()));
     }
     let mut found = Ok(());
-    let mut places: Vec<BTreeMap<u64, Encoder>> = own.iter().map(|_| BTreeMap::new()).collect();
+    let mut places: Vec<BTreeMap<u64, Places>> = own.iter().map(|_| BTreeMap::new()).collect();
     let mut shares = shares.into_iter();
-    let mut now: Option<Telling<'_>> = None;
+    let mut now = shares.next();
     for _ in 0..rounds.count() {
         let (mut parcels, mut room) = (Parcels::default(), scaled(TOLD));
-        while room > 0 {
-            if now.as_ref().is_none_or(Telling::is_done) {
-                now = shares.next().map(Telling::of);
-            }
-            let Some(telling) = &mut now else {
-                break;
-            };
-            let whole = own.get(telling.list).map_or(0, |list| list.whole);
-            match telling.add(whole, room, &mut parcels) {
-                Ok(bytes) => room = room.saturating_sub(bytes.max(1)),
+        while room > 0
+            && let Some(telling) = &mut now
+        {
+            match telling.add(sources, room, &mut parcels) {
+                Ok(bytes) => room = room.saturating_sub(bytes),
                 Err(error) => {
                     found = found.and(Err(error.into()));
+                    now = None;
                     break;
                 }
+            }
+            if telling.is_done() {
+                now = shares.next();
             }
         }
         for (_, part) in parcels.exchange(comm, own.len())? {
             let list = own.get_mut(part.list).zip(places.get_mut(part.list));
-            let Some((own, places)) = list else {
-                continue;
-            };
-            let places = places.entry(part.marks[0]).or_default();
-            let added = own.positions().and_then(|positions| {
-                add_places(positions, Runs::new(&part.ids, u64::MAX), places)
-            });
-            if let Err(error) = added {
-                found = found.and(Err(error.into()));
+            if let Some((own, places)) = list {
+                let places = places.entry(part.marks[0]).or_default();
+                let heard = own.positions().and_then(|known| hear(known, &part, places));
+                found = found.and(heard.map_err(Finding::from));
             }
         }
     }
     for ((list, own), places) in lists.iter_mut().zip(own).zip(places) {
         for (writer, places) in places {
-            let ids = places.finish();
-            list.count += ids.count;
-            list.places.entry(writer).or_default().add_list(ids);
+            list.count += places.count;
+            list.places.insert(writer, places);
         }
         if list.count != own.set.count {
             let what = format!(
@@ -402,45 +401,124 @@ fn tell(
     Ok(found)
 }
 
+/// Takes the indices of elements that come from a file, and adds their positions in this rank's list to `places`.
+fn hear(known: &Positions, part: &cells::Part, places: &mut Places) -> Result<()> {
+    if part.marks[1] == RUNS {
+        places.add_list(told_places(known, Runs::new(&part.ids, u64::MAX))?);
+        return Ok(());
+    }
+    let (indices, _) = part.ids.as_chunks();
+    if known.listed() < u32::MAX.into() {
+        places.add_direct(known.look_up(indices).ok_or_else(not_listed)?);
+        return Ok(());
+    }
+    let mut runs = Encoder::default();
+    for index in indices {
+        let (first, count) = (u32::from_le_bytes(*index).into(), 1);
+        runs.add(Run { first, count });
+    }
+    places.add_list(told_places(known, runs.finish().runs(u64::MAX))?);
+    Ok(())
+}
+
 /// What is left to tell about the elements of a file.
 struct Telling<'a> {
     list: usize,
-    writer: u64,
-    ids: &'a Ids,
-    /// The next index of the file, and its place.
-    next: Cursor,
+    share: &'a Share,
+    stored: StoredList,
+    reading: Reading,
+    /// The place of the next index in the file.
     at: u64,
     /// The next places for each rank.
-    to: Vec<(usize, SetRuns<'a>)>,
+    to: To<'a>,
+}
+
+enum To<'a> {
+    Runs(Vec<SetRuns<'a>>),
+    OneByOne(Vec<Next>),
 }
 
 impl<'a> Telling<'a> {
-    fn of((list, share, ids): (usize, &'a Share, &'a Ids)) -> Self {
-        let to = share.to.iter();
+    fn of((list, whole): (usize, u64), share: &'a Share, stored: StoredList) -> Self {
+        let as_runs = stored.bytes < stored.count || whole > ONE_BY_ONE_BELOW;
+        let to = if as_runs {
+            To::Runs(share.to.iter().map(|(_, places)| places.runs()).collect())
+        } else {
+            To::OneByOne(vec![Next::default(); share.to.len()])
+        };
         Telling {
             list,
-            writer: share.writer,
-            ids,
-            next: Cursor::default(),
+            share,
+            stored,
+            reading: Reading::new(stored),
             at: 0,
-            to: to.map(|(rank, places)| (*rank, places.runs())).collect(),
+            to,
+        }
+    }
+
+    /// Bytes that are told.
+    fn bytes(&self) -> usize {
+        match self.to {
+            // A run has at least one byte, and counts as four.
+            To::Runs(_) => self.stored.bytes as usize * FOUR,
+            To::OneByOne(_) => self.stored.count as usize * FOUR,
         }
     }
 
     fn is_done(&self) -> bool {
-        self.at >= self.ids.count
+        self.at >= self.stored.count
     }
 
-    /// Adds what the next bytes of the list have for other ranks. Number of these bytes.
-    fn add(&mut self, whole: u64, length: usize, parcels: &mut Parcels) -> Result<usize> {
-        let before = self.next.bytes();
-        let section = Section::of(self.ids, whole, &mut self.next, &mut self.at, length)?;
-        for (to, places) in &mut self.to {
-            let indices = section.indices(places)?;
-            if indices.count > 0 {
-                parcels.add(*to, self.list, [self.writer, 0], &indices.bytes);
+    /// Adds what the next `length` bytes, or a few more, have for other ranks. Number of these bytes.
+    fn add(
+        &mut self,
+        sources: &mut Sources,
+        length: usize,
+        parcels: &mut Parcels,
+    ) -> Result<usize> {
+        let (from, writer) = (self.at, self.share.writer);
+        match &mut self.to {
+            To::Runs(next) => {
+                let (mut runs, mut bytes) = (Vec::new(), 0);
+                self.reading.each(sources, |run| {
+                    if bytes >= length {
+                        return 0;
+                    }
+                    bytes += FOUR;
+                    runs.push(run);
+                    self.at += run.count;
+                    run.count
+                })?;
+                let section = Section::of(from, &runs);
+                for ((to, _), places) in self.share.to.iter().zip(next) {
+                    let indices = section.indices(places)?;
+                    if indices.count > 0 {
+                        parcels.add(*to, self.list, [writer, RUNS], &indices.bytes);
+                    }
+                }
+                Ok(bytes)
+            }
+            To::OneByOne(next) => {
+                let mut left = (length / FOUR).max(1) as u64;
+                let mut indices: Vec<[u8; FOUR]> = Vec::with_capacity(left as usize);
+                self.reading.each(sources, |run| {
+                    let count = run.count.min(left);
+                    left -= count;
+                    let all = run.first..run.first + count;
+                    indices.extend(all.map(|id| (id as u32).to_le_bytes()));
+                    count
+                })?;
+                self.at += indices.len() as u64;
+                let all = (indices.as_flattened(), FOUR);
+                for ((to, places), next) in self.share.to.iter().zip(next) {
+                    let mut told = Vec::new();
+                    copy_out(places, next, from..self.at, all, &mut told)?;
+                    if !told.is_empty() {
+                        parcels.add(*to, self.list, [writer, ONE_BY_ONE], &told);
+                    }
+                }
+                Ok(all.0.len())
             }
         }
-        Ok(self.next.bytes() - before)
     }
 }

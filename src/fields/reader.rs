@@ -1,19 +1,18 @@
 //! Reads the fields of a checkpoint that was found to be whole into the program's memory.
 
 use super::convert::convert;
-use super::entry::{Entry, Listed};
-use super::file::fingerprint;
+use super::entry::{Entry, Listed, wrong};
 use super::finding::{Finding, Found};
-use super::index::ids::Ids;
 use super::index::places::{copy_in, each_place};
 use super::index::positions::Again;
 use super::kind::Kind;
-use super::memory::{Memory, gather, scatter};
+use super::memory::{Memory, Slice, gather, scatter};
 use super::messages::wrong_message;
 use super::region::Region;
 use super::sources::{Sources, chunk_of, chunks_in};
 use super::spread::{Spread, open_message};
 use super::spread_index::{self, IndexSpread};
+use super::walk::row_major;
 use crate::comm::{Communicator, deliver};
 use crate::{Error, Result};
 use std::collections::HashMap;
@@ -186,16 +185,22 @@ impl FieldReader {
             },
             Want::Spread { part } => {
                 self.next_part = part + 1;
-                self.receive(comm, part, target.as_mut())
+                let by_index = matches!(self.parts.get(part), Some(Part::Indexed(_)));
+                match &mut target {
+                    Some(target) if by_index && target.memory.remote().is_some() => {
+                        self.receive_for_copy(comm, part, target)
+                    }
+                    target => self.receive(comm, part, target.as_mut()),
+                }
             }
         }
     }
 
-    /// An index list is listed again: it must be the one that was compared. Local.
-    pub fn skip_index(&mut self, listed: &Listed, ids: &Ids) -> Found<()> {
+    /// An index list with this fingerprint is listed again: it must be the one that was compared. Local.
+    pub fn skip_index(&mut self, listed: &Listed, print: u64) -> Found<()> {
         // First, since the next message would not tell two lists with as many indices apart.
-        let other = |kept: &u64| *kept != fingerprint_of_ids(ids);
-        if self.lists.get(&listed.entry.name).is_some_and(other) {
+        let kept = self.lists.get(&listed.entry.name);
+        if kept.is_some_and(|kept| *kept != print) {
             let what = format!(
                 "the index list \"{}\" has other indices when the state is read than when it was compared",
                 listed.entry.name
@@ -251,6 +256,36 @@ impl FieldReader {
             target.put(&region, chunk * step / size, bytes)?;
         }
         Ok(())
+    }
+
+    /// [`FieldReader::receive`] for elements by index in memory that the processor does not reach. They come in any order,
+    /// and may lie anywhere: so all of them are put together first, and then copied at once. This takes memory for one field
+    /// at a time. Collective.
+    fn receive_for_copy(
+        &mut self,
+        comm: &dyn Communicator,
+        part: usize,
+        target: &mut Destination<'_>,
+    ) -> Found<()> {
+        let (entry, kind) = (target.entry, target.kind);
+        let mut bytes = Vec::new();
+        let length = entry.bytes() as usize;
+        if bytes.try_reserve_exact(length).is_err() {
+            // The others need this rank all the same.
+            self.receive(comm, part, None)?;
+            let what = format!("there is no memory for {length} bytes that are to be copied");
+            return Err(wrong(&entry.name, what).into());
+        }
+        bytes.resize(length, 0);
+        let mut together = Destination {
+            entry,
+            strides: &row_major(&entry.extents, entry.kind.size()),
+            kind,
+            memory: &mut Slice::of_bytes(&mut bytes, 0),
+        };
+        self.receive(comm, part, Some(&mut together))?;
+        let walk = entry.walk_in(&entry.region(), target.strides);
+        Ok(scatter(target.memory, &walk, 0, &bytes)?)
     }
 
     /// Sends the parts that other ranks need, and receives those that this rank needs. All rounds take
@@ -347,11 +382,6 @@ impl FieldReader {
         }
         found
     }
-}
-
-/// A number of the indices of a list, in their order.
-pub(super) fn fingerprint_of_ids(ids: &Ids) -> u64 {
-    fingerprint(&ids.bytes)
 }
 
 /// Checks that the elements of all indices of this rank have come.

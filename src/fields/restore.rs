@@ -4,16 +4,15 @@ use super::agreement::{fingerprint_of, first_difference, signature};
 use super::convert::is_lossless;
 use super::entry::{Entry, Link, Listed, Role, wrong};
 use super::finding::{Agreed, Finding, Found, Stop};
-use super::index::cover::OwnList;
+use super::index::needed::{Kept, Needed};
 use super::keyed::{Keyed, settle};
 use super::kind::Kind;
 use super::list::{Comparison, List, Mode};
-use super::reader::{FieldReader, Part, Want, Wanted, fingerprint_of_ids};
+use super::reader::{FieldReader, Part, Want, Wanted};
 use super::shares::agree_on_bags;
 use super::sources::Sources;
 use super::spread::Spread;
 use super::spread_index::IndexSpread;
-use super::stored_index::stored_ids;
 use crate::comm::{self, Communicator, Term, VerdictExt, collective, is_same, same};
 use crate::events::Severity;
 use crate::format::Name;
@@ -335,7 +334,7 @@ struct Plan {
     /// The fields by index, with the numbers of their lists among the used ones.
     indexed: Vec<(Entry, usize)>,
     /// The index lists that these fields use.
-    used: Vec<OwnList>,
+    used: Vec<Needed>,
     /// A number of each index list.
     lists: HashMap<String, u64>,
     /// A part is in another box than this rank's file has, or goes by another index list; when the ranks have agreed, on any rank.
@@ -401,17 +400,10 @@ impl Plan {
         let same_ranks = sources.ranks == session.comm().size() as u64;
         let mut other_boxes = false;
         let lists = indices.iter();
-        let lists = lists.map(|list| (list.name.clone(), fingerprint_of_ids(&list.ids)));
+        let lists = lists.map(|list| (list.name.clone(), list.print));
         let lists = lists.collect();
-        let mut same_lists = HashSet::new();
-        if same_ranks {
-            for list in &indices {
-                let home = sources.home;
-                if is_stored(&mut sources, home, list)? {
-                    same_lists.insert(list.name.clone());
-                }
-            }
-        }
+        let same_lists = indices.iter().filter(|list| list.kept == Kept::Stored);
+        let same_lists: HashSet<String> = same_lists.map(|list| list.name.clone()).collect();
         let mut wanted = Vec::with_capacity(listed.len());
         for listed in listed {
             let (want, kind) = compare(session, &mut sources, &listed, same_ranks)?;
@@ -447,7 +439,7 @@ impl Plan {
         let entries = entries.map(|wanted| wanted.listed.entry.clone());
         let (parts, by_index): (Vec<_>, Vec<_>) =
             entries.partition(|entry| entry.role == Role::Part);
-        let (mut used, mut indexed): (Vec<OwnList>, _) = (Vec::new(), Vec::new());
+        let (mut used, mut indexed): (Vec<Needed>, _) = (Vec::new(), Vec::new());
         for entry in by_index {
             let Link::By(name) = &entry.link else {
                 continue;
@@ -471,20 +463,6 @@ impl Plan {
             signatures,
             unlisted,
         })
-    }
-}
-
-/// True if the file of a rank has the same index list, in the same order. Local.
-fn is_stored(sources: &mut Sources, rank: u64, list: &OwnList) -> Found<bool> {
-    let source = sources.opened(rank);
-    let number = source.and_then(|source| source.number(&list.name));
-    let stored = number.and_then(|number| sources.field(rank, number).ok());
-    let of_index = stored.and_then(|stored| stored.entry.of_index());
-    match of_index {
-        Some((whole, count)) if count == list.ids.count && (whole == list.whole || whole == 0) => {
-            Ok(stored_ids(sources, rank, &list.name)? == list.ids)
-        }
-        _ => Ok(false),
     }
 }
 

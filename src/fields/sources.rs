@@ -3,7 +3,7 @@
 use super::entry::Entry;
 use super::file::{Section, Stored, Table, read_table};
 use super::finding::{Finding, Found};
-use super::in_place::{Copied, copy_in_place};
+use super::in_place::{Copied, copy_in_place, copy_to_remote};
 use super::index::bags::Bags;
 use super::memory::Memory;
 use crate::format::Name;
@@ -318,9 +318,18 @@ impl Sources {
         if bytes <= scaled(CHUNK) {
             return Ok(false);
         }
-        let place = memory.bytes_mut(base, bytes)?;
         let moved = |bytes| self.watch.moved(bytes);
-        match copy_in_place(&**file, &field.section, place, &moved)? {
+        let copied = match memory.remote_mut() {
+            Some(remote) => {
+                let target = (remote, base, bytes as u64);
+                copy_to_remote(&**file, &field.section, target, &moved)?
+            }
+            None => {
+                let place = memory.bytes_mut(base, bytes)?;
+                copy_in_place(&**file, &field.section, place, &moved)?
+            }
+        };
+        match copied {
             Copied::Right => Ok(true),
             Copied::Wrong(at) => Err(is_damaged(&source.path, field, at).into()),
             Copied::Not => Ok(false),
@@ -328,9 +337,9 @@ impl Sources {
     }
 
     /// Reads a piece straight into memory in which the elements lie one after the other; false if the piece
-    /// is kept, so that it need not be read. Local.
+    /// is kept, so that it need not be read, or if it must be copied there. Local.
     pub fn read_into(&self, key: ChunkKey, memory: &mut dyn Memory, base: i64) -> Found<bool> {
-        if self.kept.contains_key(&key) {
+        if self.kept.contains_key(&key) || memory.remote().is_some() {
             return Ok(false);
         }
         let (rank, number, chunk) = key;

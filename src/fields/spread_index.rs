@@ -9,8 +9,8 @@
 
 use super::entry::Entry;
 use super::finding::Found;
-use super::index::cover::OwnList;
 use super::index::ids::{put, take};
+use super::index::needed::Needed;
 use super::index::places::{Next, Places, copy_out};
 use super::index::positions::Again;
 use super::plan_index::{List, plan};
@@ -51,7 +51,7 @@ impl IndexSpread {
     pub fn plan(
         comm: &dyn Communicator,
         sources: &mut Sources,
-        lists: Vec<OwnList>,
+        lists: Vec<Needed>,
         fields: Vec<(Entry, usize)>,
     ) -> Result<Found<IndexSpread>> {
         let lists = plan(comm, sources, lists)?;

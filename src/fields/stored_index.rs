@@ -1,12 +1,14 @@
 //! The index lists in the files that a rank reads in a restart with other lists.
 
-use super::entry::Link;
+use super::entry::Entry;
 use super::finding::{Finding, Found};
-use super::index::ids::{Cursor, Ids, Runs};
+use super::index::ids::{Cursor, LONGEST, Run, Runs};
+use super::index::listing::{Decoder, Listing};
+use super::index::needed::Kept;
 use super::index::places::Places;
 use super::index::positions::Positions;
 use super::index::set::{Builder, Set, SetRuns};
-use super::index::sorted::{Sorted, places_in, sorted};
+use super::index::sorted::{Sorted, known_places, places_in, sorted};
 use super::messages::wrong_message;
 use super::sources::{Sources, chunks_in};
 use crate::{Error, Result};
@@ -26,108 +28,280 @@ pub struct Share {
     pub to: Vec<(usize, Places)>,
 }
 
+/// An index list in a file.
+#[derive(Debug, Clone, Copy)]
+pub struct StoredList {
+    /// The rank that wrote it.
+    pub writer: u64,
+    number: usize,
+    chunks: u64,
+    /// Bytes of the list.
+    pub bytes: u64,
+    whole: u64,
+    /// Number of indices.
+    pub count: u64,
+    ascending: bool,
+}
+
+impl StoredList {
+    /// The list of this name in the file of a rank. Local.
+    fn find(sources: &Sources, writer: u64, name: &str) -> Found<StoredList> {
+        let source = sources.opened(writer);
+        let number = source.and_then(|source| source.number(name));
+        let number = number.unwrap_or(usize::MAX);
+        let stored = sources.field(writer, number)?;
+        let Some((whole, count)) = stored.entry.of_index() else {
+            let what = format!("\"{name}\" is no index list in the checkpoint");
+            return Err(Finding::unfit(what));
+        };
+        Ok(StoredList {
+            writer,
+            number,
+            chunks: chunks_in(stored),
+            bytes: stored.entry.bytes(),
+            whole,
+            count,
+            ascending: false,
+        })
+    }
+
+    fn read<'a>(&self, sources: &'a mut Sources) -> InFile<'a> {
+        InFile {
+            list: *self,
+            sources,
+        }
+    }
+}
+
+/// An index list that is read from its file, piece by piece, each time that it is visited.
+struct InFile<'a> {
+    list: StoredList,
+    sources: &'a mut Sources,
+}
+
+impl Listing for InFile<'_> {
+    fn count(&self) -> u64 {
+        self.list.count
+    }
+
+    fn ascends(&self) -> bool {
+        self.list.ascending
+    }
+
+    fn each(&mut self, mut visit: impl FnMut(Run)) -> Result<()> {
+        let list = self.list;
+        let (mut decoder, mut found) = (Decoder::default(), 0u64);
+        for chunk in 0..list.chunks {
+            let key = (list.writer, list.number, chunk);
+            let bytes = self.sources.chunk(key).map_err(|finding| finding.error)?;
+            let read = decoder.add(bytes, chunk + 1 == list.chunks, list.whole, |run| {
+                found = found.saturating_add(run.count);
+                visit(run);
+            });
+            read.map_err(|error| in_file(self.sources, list.writer, error))?;
+        }
+        if found != list.count {
+            let what = format!("an index list has {found} indices, not {}", list.count);
+            return Err(in_file(self.sources, list.writer, Error::format(0, what)));
+        }
+        Ok(())
+    }
+}
+
+fn in_file(sources: &Sources, writer: u64, error: Error) -> Error {
+    match sources.opened(writer) {
+        Some(source) => source.is_damaged(error),
+        None => error,
+    }
+}
+
+/// Compares the bytes of a list with those in this rank's file.
+pub struct Stored<'a> {
+    sources: &'a mut Sources,
+    list: StoredList,
+    next: u64,
+    /// What is left of the piece that was read last.
+    left: Vec<u8>,
+    at: usize,
+}
+
+impl<'a> Stored<'a> {
+    /// The list of this name, if there is one.
+    pub fn of(sources: &'a mut Sources, name: &str) -> Option<Self> {
+        let list = StoredList::find(sources, sources.home, name).ok()?;
+        Some(Stored {
+            sources,
+            list,
+            next: 0,
+            left: Vec::new(),
+            at: 0,
+        })
+    }
+
+    /// Whether the next bytes are these; also false if they cannot be read. Local.
+    pub fn has(&mut self, mut bytes: &[u8]) -> bool {
+        while !bytes.is_empty() {
+            let left = self.left.get(self.at..).unwrap_or_default();
+            if left.is_empty() {
+                let key = (self.list.writer, self.list.number, self.next);
+                if self.next == self.list.chunks {
+                    return false;
+                }
+                let Ok(chunk) = self.sources.chunk(key) else {
+                    return false;
+                };
+                self.left.clear();
+                self.left.extend_from_slice(chunk);
+                (self.next, self.at) = (self.next + 1, 0);
+                continue;
+            }
+            let length = left.len().min(bytes.len());
+            let (now, rest) = bytes.split_at(length);
+            if left.get(..length) != Some(now) {
+                return false;
+            }
+            self.at += length;
+            bytes = rest;
+        }
+        true
+    }
+
+    /// Whether all bytes were compared, of a list with this entry.
+    pub fn was(&self, entry: &Entry) -> bool {
+        let ended = self.next == self.list.chunks && self.at == self.left.len();
+        let stored = (self.list.whole, self.list.count);
+        ended && entry.of_index() == Some(stored) && entry.bytes() == self.list.bytes
+    }
+}
+
+/// What an index list, or a bag, in the file of a rank says of the elements that the same rank needs. Local.
+///
+/// # Errors
+/// The file cannot be read, or is damaged.
+pub fn stored_needs(sources: &mut Sources, name: &str) -> Found<Kept> {
+    let home = sources.home;
+    if let Some(bag) = sources.bags.get(name) {
+        return Ok(Kept::of(&bag.ids_of(home), bag.whole)?);
+    }
+    let mut list = StoredList::find(sources, home, name)?;
+    if let Some(set) = ascending(sources, &mut list)? {
+        return Ok(Kept::Ascending(set));
+    }
+    Ok(Kept::AnyOrder(Positions::of_list(&mut list.read(sources))?))
+}
+
+/// The indices of a list if they ascend, which is noted.
+fn ascending(sources: &mut Sources, list: &mut StoredList) -> Result<Option<Set>> {
+    let (mut builder, mut end, mut ascends) = (Builder::default(), 0, true);
+    list.read(sources).each(|run| {
+        ascends &= run.first >= end;
+        end = run.end();
+        if ascends {
+            builder.add(run);
+        }
+    })?;
+    list.ascending = ascends;
+    Ok(ascends.then(|| builder.finish()))
+}
+
+/// Reads a list in parts of any length.
+pub struct Reading {
+    list: StoredList,
+    next: u64,
+    bytes: Vec<u8>,
+    cursor: Cursor,
+}
+
+impl Reading {
+    /// From the beginning on.
+    pub fn new(list: StoredList) -> Self {
+        Reading {
+            list,
+            next: 0,
+            bytes: Vec::new(),
+            cursor: Cursor::default(),
+        }
+    }
+
+    /// Reads the next piece; false if there is none.
+    fn fill(&mut self, sources: &mut Sources) -> Result<bool> {
+        if self.next == self.list.chunks {
+            return Ok(false);
+        }
+        self.cursor.forget(&mut self.bytes);
+        let key = (self.list.writer, self.list.number, self.next);
+        let chunk = sources.chunk(key).map_err(|finding| finding.error)?;
+        self.bytes.extend_from_slice(chunk);
+        self.next += 1;
+        Ok(true)
+    }
+
+    /// Visits the next runs, until `visit` takes fewer indices of one than it has, or the list ends. Local.
+    ///
+    /// # Errors
+    /// The list cannot be read, or is damaged.
+    pub fn each(&mut self, sources: &mut Sources, mut visit: impl FnMut(Run) -> u64) -> Result<()> {
+        loop {
+            let open = if self.next < self.list.chunks {
+                LONGEST
+            } else {
+                0
+            };
+            let mut runs = Runs::from(&self.bytes, self.list.whole, self.cursor);
+            let mut stopped = false;
+            let read = runs.each_until(open, |run| {
+                let taken = visit(run);
+                stopped = taken < run.count;
+                Ok(taken)
+            });
+            self.cursor = runs.cursor();
+            read.map_err(|error| in_file(sources, self.list.writer, error))?;
+            if stopped || !self.fill(sources)? {
+                return Ok(());
+            }
+        }
+    }
+}
+
 /// A file that this rank reads.
 pub struct OfFile {
     /// All of its indices.
     pub set: Set,
     /// The list, if it does not ascend.
-    pub ids: Option<Ids>,
+    pub list: Option<StoredList>,
     dense: bool,
     /// What each rank needs, by the first index: places in the file; or indices, if the list does not ascend.
     needed: BTreeMap<usize, BTreeMap<u64, Set>>,
 }
 
-/// The index list in the file of a rank. Local.
-pub fn stored_ids(sources: &mut Sources, writer: u64, name: &str) -> Found<Ids> {
-    let number = sources
-        .opened(writer)
-        .and_then(|source| source.number(name));
-    let number = number.unwrap_or(usize::MAX);
-    let stored = sources.field(writer, number)?;
-    if let Link::Bag { .. } = stored.entry.link {
-        let bag = sources.bags.get(name);
-        return Ok(bag.map_or_else(Ids::default, |bag| bag.ids_of(writer)));
-    }
-    let (whole, count) = stored
-        .entry
-        .of_index()
-        .ok_or_else(|| Finding::unfit(format!("\"{name}\" is no index list in the checkpoint")))?;
-    let (chunks, length) = (chunks_in(stored), stored.entry.bytes());
-    let mut bytes = Vec::with_capacity(length as usize);
-    for chunk in 0..chunks {
-        bytes.extend_from_slice(sources.chunk((writer, number, chunk))?);
-    }
-    let read = Ids::read(bytes, count, whole);
-    read.map_err(|error| match sources.opened(writer) {
-        Some(source) => source.is_damaged(error).into(),
-        None => error.into(),
-    })
-}
-
-/// Bytes of a run at most: two numbers.
-const LONGEST: usize = 20;
-
-/// The indices in the file of a rank if they ascend there, read without the whole list in memory. `None` also if something
-/// is wrong with the list. Local.
-fn stored_set(sources: &mut Sources, writer: u64, name: &str) -> Found<Option<Set>> {
-    let source = sources.opened(writer);
-    let number = source.and_then(|source| source.number(name));
-    let number = number.unwrap_or(usize::MAX);
-    let stored = sources.field(writer, number)?;
-    let (chunks, Some((whole, count))) = (chunks_in(stored), stored.entry.of_index()) else {
-        return Ok(None);
-    };
-    let (mut builder, mut end, mut left) = (Builder::default(), 0, Vec::new());
-    for chunk in 0..chunks {
-        left.extend_from_slice(sources.chunk((writer, number, chunk))?);
-        // The last run may go on in the next piece.
-        let open = if chunk + 1 < chunks { LONGEST } else { 0 };
-        let sure = left.len().saturating_sub(open);
-        let mut runs = Runs::from(&left, whole, Cursor::after(end));
-        while runs.cursor().bytes() < sure {
-            match runs.take_most(u64::MAX) {
-                Ok(Some(run)) if run.first >= end => {
-                    end = run.end();
-                    builder.add(run);
-                }
-                _ => return Ok(None),
-            }
-        }
-        let used = runs.cursor().bytes();
-        left.drain(..used);
-    }
-    let set = builder.finish();
-    Ok((set.count == count).then_some(set))
-}
-
 impl OfFile {
-    /// Looks at the index list of this name, of a whole, in the file of a rank. Local.
+    /// Looks at the index list of this name in the file of a rank. Local.
     ///
     /// # Errors
     /// The file cannot be read, or is damaged.
-    pub fn read(sources: &mut Sources, writer: u64, (name, whole): (&str, u64)) -> Found<OfFile> {
-        if let Some(set) = stored_set(sources, writer, name)? {
-            return Ok(OfFile {
-                set,
-                ids: None,
-                dense: false,
-                needed: BTreeMap::new(),
-            });
+    pub fn read(sources: &mut Sources, writer: u64, name: &str) -> Found<OfFile> {
+        let of_set = |set| OfFile {
+            set,
+            list: None,
+            dense: false,
+            needed: BTreeMap::new(),
+        };
+        if let Some(bag) = sources.bags.get(name) {
+            return Ok(of_set(Set::of(&bag.ids_of(writer), bag.whole)?));
         }
-        let ids = stored_ids(sources, writer, name)?;
-        let Sorted { set, twice, dense } = sorted(&ids, whole)?;
-        if twice {
+        let mut list = StoredList::find(sources, writer, name)?;
+        if let Some(set) = ascending(sources, &mut list)? {
+            return Ok(of_set(set));
+        }
+        let Sorted { set, twice, dense } = sorted(&mut list.read(sources))?;
+        if twice.is_some() {
             let error = Error::format(0, "an index list has an index twice");
-            return Err(match sources.opened(writer) {
-                Some(source) => source.is_damaged(error).into(),
-                None => error.into(),
-            });
+            return Err(in_file(sources, writer, error).into());
         }
         Ok(OfFile {
-            set,
-            ids: (!ids.ascending).then_some(ids),
+            list: Some(list),
             dense,
-            needed: BTreeMap::new(),
+            ..of_set(set)
         })
     }
 
@@ -139,7 +313,7 @@ impl OfFile {
         let Some(first) = SetRuns::new(&bytes).next().transpose()? else {
             return Ok(());
         };
-        let set = match &self.ids {
+        let set = match &self.list {
             Some(_) => Set::from(bytes),
             None => self
                 .set
@@ -154,31 +328,44 @@ impl OfFile {
     ///
     /// # Errors
     /// The indices that are needed are not all in the file.
-    pub fn share(&mut self, writer: u64, whole: u64) -> Result<Share> {
+    pub fn share(&mut self, writer: u64, sources: &mut Sources) -> Result<Share> {
         let needed = std::mem::take(&mut self.needed);
         let count = self.set.count;
-        let positions = match &self.ids {
-            Some(ids) if !self.dense || needed.len() > FEW => Some(Positions::of(ids, whole)?),
+        let positions = match &self.list {
+            Some(list) if !self.dense || needed.len() > FEW => {
+                Some(Positions::of_list(&mut list.read(sources))?)
+            }
             _ => None,
         };
-        let mut to = Vec::new();
-        for (rank, parts) in needed {
+        let (ranks, parts): (Vec<usize>, Vec<Vec<Set>>) = needed
+            .into_iter()
+            .map(|(rank, parts)| (rank, parts.into_values().collect()))
+            .unzip();
+        let bytes = |parts: Vec<Set>| {
+            let parts: Vec<Vec<u8>> = parts.into_iter().map(|set| set.bytes).collect();
+            parts.concat()
+        };
+        let sets: Vec<Vec<Set>> = match (&self.list, &positions) {
+            (None, _) => parts,
+            (Some(_), Some(positions)) => {
+                let of = |parts| Ok(vec![known_places(positions, &bytes(parts))?]);
+                parts.into_iter().map(of).collect::<Result<_>>()?
+            }
+            (Some(list), None) => {
+                let wanted: Vec<Vec<u8>> = parts.into_iter().map(bytes).collect();
+                let found = places_in(&mut list.read(sources), &wanted)?;
+                found.into_iter().map(|set| vec![set]).collect()
+            }
+        };
+        let places = sets.into_iter().map(|sets| {
             let mut places = Places::default();
-            match &self.ids {
-                None => {
-                    for set in parts.into_values() {
-                        places.add_set(set.bytes, set.count);
-                    }
-                }
-                Some(ids) => {
-                    let parts: Vec<Vec<u8>> = parts.into_values().map(|set| set.bytes).collect();
-                    let set = places_in(ids, whole, &parts.concat(), positions.as_ref())?;
-                    places.add_set(set.bytes, set.count);
-                }
+            for set in sets {
+                places.add_set(set.bytes, set.count);
             }
             places.shrink();
-            to.push((rank, places));
-        }
+            places
+        });
+        let to = ranks.into_iter().zip(places).collect();
         Ok(Share { writer, count, to })
     }
 }

@@ -1,6 +1,7 @@
 //! The elements of a box, in the order in which files have them, as places in memory or in a file.
 
 use crate::Result;
+use std::ops::Range;
 
 /// One dimension: number of elements, and distance to the next one, bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,6 +87,20 @@ impl Walk {
     /// Place of the first element, bytes.
     pub fn base(&self) -> i64 {
         self.base
+    }
+
+    /// The bytes from the first one that an element takes to before the last one's end. Empty without elements.
+    pub fn reach(&self) -> Range<i64> {
+        if self.count == 0 {
+            return self.base..self.base;
+        }
+        let (mut begin, mut end) = (self.base, self.base.saturating_add(self.size as i64));
+        for dim in &self.dims {
+            let last = (dim.extent.saturating_sub(1) as i64).saturating_mul(dim.stride);
+            begin = begin.saturating_add(last.min(0));
+            end = end.saturating_add(last.max(0));
+        }
+        begin..end
     }
 
     /// Visits the elements from `from` to before `to`, as runs.
@@ -224,6 +239,16 @@ mod tests {
         assert!(!Walk::new(&[3], &[-8], 16, 8).is_contiguous());
         assert_eq!(places(&Walk::new(&[], &[], 7, 4), 0, 1), [7]);
         assert!(places(&Walk::new(&[0, 3], &[12, 4], 0, 4), 0, 0).is_empty());
+    }
+
+    #[test]
+    fn a_walk_reaches_from_its_first_byte_to_its_last() {
+        let walk = Walk::new(&[3, 4, 2], &[100, -20, 4], 60, 4);
+        let all = places(&walk, 0, 24);
+        let (first, last) = (all.iter().min().unwrap(), all.iter().max().unwrap());
+        assert_eq!(walk.reach(), *first..*last + 4);
+        assert_eq!(Walk::new(&[], &[], 7, 4).reach(), 7..11);
+        assert!(Walk::new(&[0, 3], &[12, 4], 0, 4).reach().is_empty());
     }
 
     #[test]

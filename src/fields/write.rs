@@ -2,10 +2,13 @@
 
 use super::entry::Entry;
 use super::file::{ENDS, LARGE, Section, Stored, Table, block_of, encode_end, header, place_for};
-use super::index::cover::OwnList;
+use super::index::cover::{InFile, OwnList};
+use super::index::{Encoded, Given};
 use super::kind::Kind;
 use super::memory::{Memory, Slice, gather};
+use super::sums::Sums;
 use super::walk::Walk;
+use super::write_remote::{Copies, Target};
 use crate::Result;
 use crate::store::{File, Watch, retry};
 use crate::system::size::scaled;
@@ -30,6 +33,8 @@ pub struct Writer {
     watch: Box<dyn Watch>,
     /// Checksum of all bytes before the buffer.
     crc: Hasher,
+    /// Threads that may take checksums of what a device copies.
+    threads: usize,
     /// The fields so far.
     pub fields: Vec<Stored>,
     /// The index lists so far.
@@ -57,9 +62,16 @@ impl Writer {
             buffer,
             watch,
             crc: Hasher::new(),
+            threads: 1,
             fields: Vec::new(),
             indices: Vec::new(),
         }
+    }
+
+    /// Lets so many threads take the checksums of what a device copies. One alone does not keep up with its bus, while what
+    /// comes from the processor's memory is written more slowly than one takes them.
+    pub fn use_threads(&mut self, threads: usize) {
+        self.threads = threads;
     }
 
     /// Offset in the file of the next byte.
@@ -111,7 +123,16 @@ impl Writer {
         if let Some(memory) = memory.filter(|_| bytes > 0) {
             let walk = entry.walk_in(&entry.region(), strides);
             let as_it_is = walk.is_contiguous() && !entry.kind.has_padding();
-            if bytes < LARGE {
+            let remote = memory.remote();
+            if let Some(remote) = remote.filter(|_| bytes >= scaled(LARGE as usize) as u64) {
+                let copies = Copies {
+                    remote,
+                    walk: &walk,
+                    kind: entry.kind,
+                    as_it_is,
+                };
+                self.put_remote(&copies, bytes, &mut sums)?
+            } else if bytes < LARGE {
                 self.put_small(entry.kind, memory, &walk, &mut sums)?
             } else if as_it_is {
                 self.put_direct(memory, walk.base(), bytes, &mut sums)?
@@ -119,9 +140,10 @@ impl Writer {
                 self.put_packed(entry.kind, memory, &walk, &mut sums)?
             }
         }
+        sums.finish();
         self.fields.push(Stored {
             entry,
-            section: sums.end(),
+            section: sums.section,
         });
         Ok(())
     }
@@ -142,6 +164,57 @@ impl Writer {
     /// The file cannot be written.
     pub fn put_index(&mut self, entry: Entry, mut list: OwnList) -> Result<()> {
         self.put(entry, &[1], Some(&Slice::of_bytes(&mut list.ids.bytes, 0)))?;
+        self.indices.push(list);
+        Ok(())
+    }
+
+    /// Writes an index list while it is encoded, of which no more than a piece is in memory. `entry` and `list` get what
+    /// is known of it at the end.
+    ///
+    /// # Errors
+    /// The file cannot be written; or the index list is wrong.
+    pub fn encode_index(
+        &mut self,
+        given: &Given<'_>,
+        entry: impl FnOnce(&Encoded) -> Entry,
+        mut list: OwnList,
+    ) -> Result<()> {
+        self.watch.moved(0);
+        self.pad(place_for(self.end(), LARGE))?;
+        self.flush()?;
+        let mut sums = Sums::new(Section {
+            offset: self.begin,
+            block: block_of(1),
+            ..Section::default()
+        });
+        // Whole blocks.
+        let block = sums.section.block as usize;
+        let most = (scaled(PACKED) / block).max(1) * block;
+        let mut left = Vec::new();
+        let mut write = |bytes: &[u8]| {
+            sums.add(bytes);
+            self.file.write_at(self.begin, bytes)?;
+            self.watch.moved(bytes.len() as u64);
+            self.begin += bytes.len() as u64;
+            Ok(())
+        };
+        let encoded = given.encode_in_pieces(&mut |piece| {
+            left.extend_from_slice(piece);
+            while left.len() >= most {
+                write(left.get(..most).unwrap_or_default())?;
+                left.drain(..most);
+            }
+            Ok(())
+        })?;
+        write(&left)?;
+        sums.finish();
+        self.crc.combine(&sums.all);
+        let offset = sums.section.offset;
+        self.fields.push(Stored {
+            entry: entry(&encoded),
+            section: sums.section,
+        });
+        list.written = Some(InFile { offset, encoded });
         self.indices.push(list);
         Ok(())
     }
@@ -167,6 +240,23 @@ impl Writer {
             self.begin += length;
             done += length;
         }
+        sums.finish();
+        self.crc.combine(&sums.all);
+        Ok(())
+    }
+
+    /// Writes bytes that the processor does not reach.
+    fn put_remote(&mut self, copies: &Copies<'_>, bytes: u64, sums: &mut Sums) -> Result<()> {
+        self.flush()?;
+        sums.use_threads(self.threads);
+        let mut target = Target {
+            file: &*self.file,
+            begin: self.begin,
+            buffer: &mut self.buffer,
+            watch: &*self.watch,
+        };
+        target.put(copies, sums)?;
+        self.begin += bytes;
         self.crc.combine(&sums.all);
         Ok(())
     }
@@ -200,6 +290,7 @@ impl Writer {
             from += count;
         }
         self.buffer.clear();
+        sums.finish();
         self.crc.combine(&sums.all);
         Ok(())
     }
@@ -254,37 +345,5 @@ impl Writer {
             crc: self.crc.finalize(),
             fields: table.fields,
         })
-    }
-}
-
-/// Takes the checksums of a section.
-struct Sums {
-    section: Section,
-    all: Hasher,
-}
-
-impl Sums {
-    fn new(section: Section) -> Self {
-        Sums {
-            section,
-            all: Hasher::new(),
-        }
-    }
-
-    /// Adds whole blocks; the last ones of the field may end in the middle of one.
-    fn add(&mut self, bytes: &[u8]) {
-        for block in bytes.chunks(self.section.block as usize) {
-            let mut hasher = Hasher::new();
-            hasher.update(block);
-            self.all.combine(&hasher);
-            self.section.blocks.push(hasher.finalize());
-        }
-    }
-
-    fn end(self) -> Section {
-        Section {
-            crc: self.all.finalize(),
-            ..self.section
-        }
     }
 }

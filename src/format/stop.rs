@@ -5,11 +5,12 @@
 //! replaced as a whole, from a file of another name.
 //!
 //! ```text
-//! stops 1 of scr-rs 0.1.0
+//! stops 2 of scr-rs 0.1.0
 //! stop 3 checkpoint
 //! process 77 on node1 0b1f5c7e:4026531836
 //! field 1000 8 4 8
 //! name u
+//! remote heat
 //! file /cache/rank 0
 //! name ck.1/rank 0
 //! thread 7f00
@@ -29,7 +30,7 @@ pub const RECORD: &str = "stop";
 pub const GO: &str = "go";
 
 /// Counts the forms that a record has had. What has another number is not read.
-const FORM: u32 = 1;
+const FORM: u32 = 2;
 
 /// The registers that a called function must keep, by their numbers in DWARF. The values of a frame are in this order.
 #[cfg(target_arch = "x86_64")]
@@ -98,6 +99,8 @@ pub struct Stop {
     pub machine: String,
     /// What the program has listed last.
     pub fields: Vec<Field>,
+    /// The names of fields in memory that the processor does not read, as that of a device.
+    pub remote: Vec<String>,
     /// The files of the dataset that was written last: names in the program, and paths.
     pub files: Vec<(String, String)>,
     /// The address from which the thread's own variables are counted; 0 if that is not known.
@@ -124,6 +127,9 @@ impl Stop {
         );
         for field in &self.fields {
             text.push_str(&format!("{field}\nname {}\n", in_a_line(&field.name)));
+        }
+        for name in &self.remote {
+            text.push_str(&format!("remote {}\n", in_a_line(name)));
         }
         for (name, path) in &self.files {
             text.push_str(&format!("file {path}\nname {}\n", in_a_line(name)));
@@ -163,6 +169,7 @@ impl Stop {
             process: process.parse().ok()?,
             machine: machine.to_string(),
             fields: Vec::new(),
+            remote: Vec::new(),
             files: Vec::new(),
             thread: 0,
             frames: Vec::new(),
@@ -171,6 +178,7 @@ impl Stop {
             match line.split_once(' ') {
                 None if line == "done" => return Some(stop),
                 Some(("field", rest)) => stop.fields.push(field(rest)?),
+                Some(("remote", name)) => stop.remote.push(name.to_string()),
                 Some(("file", path)) => stop.files.push((String::new(), path.into())),
                 // Files come after all fields.
                 Some(("name", rest)) => {
@@ -260,6 +268,7 @@ mod tests {
                 field("the wind", 0x2000, &[(3, -16), (2, 256)]),
                 field("count", 0x3000, &[]),
             ],
+            remote: vec!["heat".into(), "on the other side".into()],
             files: vec![("ck.1/rank 0".into(), "/cache/rank 0".into())],
             thread: 0x7f00,
             frames: vec![
@@ -278,8 +287,8 @@ mod tests {
     fn a_record_is_read_as_it_was_written() {
         let text = stop().encode("0.1.0");
         assert_eq!(Stop::decode(&text), Ok(stop()));
-        let begin = "stops 1 of scr-rs 0.1.0\nstop 3 checkpoint\nprocess 77 on node1 0b1f:402\nfield 1000 8 4 8\nname u\n\
-                     field 2000 8 3 -16 2 256\nname the wind\nfield 3000 8\nname count\nfile /cache/rank 0\nname ck.1/rank 0\n\
+        let begin = "stops 2 of scr-rs 0.1.0\nstop 3 checkpoint\nprocess 77 on node1 0b1f:402\nfield 1000 8 4 8\nname u\n\
+                     field 2000 8 3 -16 2 256\nname the wind\nfield 3000 8\nname count\nremote heat\nremote on the other side\nfile /cache/rank 0\nname ck.1/rank 0\n\
                      thread 7f00\nframe 1f 2e 3d 4c\n";
         assert!(text.starts_with(begin), "{text}");
         for (moment, _) in WORDS {
@@ -295,7 +304,7 @@ mod tests {
     fn another_form_is_told_with_the_release_that_writes_it() {
         let release = |text: &str| Stop::decode(text).map_err(|other| other.release);
         let text = stop().encode("0.1.0");
-        let newer = text.replacen("stops 1 of scr-rs 0.1.0", "stops 2 of scr-rs 0.9.0", 1);
+        let newer = text.replacen("stops 2 of scr-rs 0.1.0", "stops 3 of scr-rs 0.9.0", 1);
         assert_eq!(release(&newer), Err(Some("0.9.0".into())));
         assert_eq!(release("stop 1 checkpoint 0\nprocess 7\ndone\n"), Err(None));
         assert_eq!(release(""), Err(None));

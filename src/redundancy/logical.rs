@@ -3,7 +3,7 @@
 
 use super::pipeline;
 use super::sums::{BLOCK, Checksums, zeros};
-use crate::store::{File, Files, PageBuffer, Stat, reach, write_with_holes};
+use crate::store::{File, Files, PageBuffer, SHOWN, Stat, reach, write_with_holes};
 use crate::system::limits::share_of_open_files;
 use crate::system::size::scaled;
 use crate::{Error, Result};
@@ -233,7 +233,7 @@ impl<'a> LogicalReader<'a> {
         }
         let mut sum = Hasher::new();
         let file = self.handle(index)?;
-        let shown = file.show(at..at + length, &mut |bytes| sum.update(bytes))?;
+        let shown = file.show(at..at + length, SHOWN, &mut |bytes| sum.update(bytes))?;
         if self.most_open == 0 {
             self.open.clear();
         }

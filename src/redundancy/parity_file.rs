@@ -10,7 +10,7 @@ use super::{Context, RankRecord, Set, scheme_and_set};
 use crate::format::parity::{Group, ParityHeader};
 use crate::format::scheme::Scheme;
 use crate::format::{encode_record, files::RankFiles, read_header};
-use crate::store::{File, FileKind, Files, PageBuffer, reach, write_with_holes};
+use crate::store::{File, FileKind, Files, PageBuffer, SHOWN, reach, write_with_holes};
 use crate::text::list_of_ranks;
 use crate::{Error, Result};
 use crc32fast::Hasher;
@@ -485,7 +485,7 @@ impl ParityReader<'_> {
         let from = self.start.saturating_add(at);
         let mut sum = Hasher::new();
         let bytes = from..from.saturating_add(length);
-        let shown = file.show(bytes, &mut |bytes| sum.update(bytes))?;
+        let shown = file.show(bytes, SHOWN, &mut |bytes| sum.update(bytes))?;
         if shown {
             sums.add_summed(at, length, sum);
         }

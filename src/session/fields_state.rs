@@ -31,7 +31,7 @@ pub struct CopiedRun {
     pub count: u64,
 }
 
-/// All ranks have the same values, except for `parts`, `copies` and `kept`.
+/// All ranks have the same values, except for `parts`, `copies`, `stale` and `kept`.
 #[derive(Default)]
 pub struct FieldsState {
     /// A number of this rank's boxes in wholes, if the parts of all ranks were found to make up the wholes.
@@ -43,6 +43,8 @@ pub struct FieldsState {
     /// Names of checkpoints whose fields differ from those that the program has listed. They are
     /// good.
     unfit: BTreeSet<Name>,
+    /// Names of fields of which the program was told that a device has a copy, too.
+    stale: BTreeSet<String>,
     /// This rank's files of fields, and its redundancy files, of the datasets that are in the cache.
     pub(super) kept: KeptFiles,
 }
@@ -103,6 +105,12 @@ impl FieldsState {
     /// on all ranks.
     pub fn is_unfit(&self, name: &Name) -> bool {
         self.unfit.contains(name)
+    }
+
+    /// True for a field of which the program was not yet told that a device has a copy of its data, too; it is told now.
+    /// Local.
+    pub fn tells_stale(&mut self, field: &str) -> bool {
+        self.stale.insert(field.to_string())
     }
 
     /// True if the parts of wholes with this number, on each rank that rank's own, were found to make up the

@@ -50,6 +50,7 @@ use crate::comm::Communicator;
 use crate::events::{Severity, Speaker};
 use crate::format::Name;
 use crate::store::{Files, Watch};
+use crate::system::thread;
 use crate::system::time::Instant;
 use calls::{CallCount, CallSigns};
 use datasets::cached::CachedDatasets;
@@ -155,6 +156,15 @@ impl Session {
         Box::new(CallSigns::new(&self.run))
     }
 
+    /// Number of threads of this rank that may compute while the program waits, with the calling one: half of its share of
+    /// the processors that it may use, and not more than keep up with the bus of a device. Local.
+    pub fn threads(&self) -> usize {
+        const MOST: usize = 4;
+        let nodes = usize::try_from(self.run.nodes).unwrap_or(1).max(1);
+        let ranks = self.run.comm.size().div_ceil(nodes).max(1);
+        (thread::cores() / ranks / 2).clamp(1, MOST)
+    }
+
     /// The phase of the program. Local.
     pub fn state(&self) -> State {
         self.state
@@ -188,6 +198,11 @@ impl Session {
     /// Reports one line for all ranks: rank 0 speaks. Local.
     pub fn tell_once(&self, severity: Severity, text: impl Into<String>) {
         self.run.tell_once(severity, text);
+    }
+
+    /// True if a field in memory of the processor is an error if a device has a copy of its data. Local.
+    pub fn is_strict_with_devices(&self) -> bool {
+        self.run.settings.device_strict
     }
 
     /// The run's records about checkpoints of fields. Local.

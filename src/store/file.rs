@@ -3,11 +3,11 @@
 use super::attributes::{self, allocated};
 use super::failure::{failed, refused};
 use super::kept::{Kept, KeptFile};
-use super::mapping::{self, Mapping, TMPFS};
+use super::mapping::{self, Change, Mapping, TMPFS};
 use super::reading;
 use super::retry::retry_on_intr;
 use super::size_limit::{failed_in_limit, limited};
-use super::{File, Refused, Stat};
+use super::{File, Fill, Refused, Stat};
 use crate::{Error, Result};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::fs::{
@@ -51,8 +51,14 @@ impl PosixFile {
         error
     }
 
+    /// For a change of the file by a call. Pages that are pinned for a device are no longer trusted without it.
+    fn changes(&self) -> Option<Change<'_>> {
+        self.mapping.as_ref()?.changes(self.fd.as_fd())
+    }
+
     /// Writes all of `data` by system calls.
     fn write(&self, offset: u64, data: &[u8]) -> Result<()> {
+        let _noted = self.changes();
         let mut done = 0;
         while let Some(rest) = data.get(done..).filter(|rest| !rest.is_empty()) {
             let at = offset.saturating_add(done as u64);
@@ -115,9 +121,13 @@ impl File for PosixFile {
         Ok(())
     }
 
-    fn show(&self, bytes: Range<u64>, see: &mut dyn FnMut(&[u8])) -> Result<bool> {
+    fn show(&self, bytes: Range<u64>, piece: usize, see: &mut dyn FnMut(&[u8])) -> Result<bool> {
         self.check()?;
-        Ok(reading::show(self.fd.as_fd(), &bytes, see))
+        let fd = self.fd.as_fd();
+        Ok(match &self.mapping {
+            Some(mapping) => mapping.show(fd, &bytes, piece, see),
+            None => reading::show(fd, &bytes, piece, see),
+        })
     }
 
     fn write_at(&self, offset: u64, data: &[u8]) -> Result<()> {
@@ -140,6 +150,18 @@ impl File for PosixFile {
         Ok(mapping.store_and_see(self.fd.as_fd(), offset, stored, rest.len(), see))
     }
 
+    fn fill_at(&self, bytes: Range<u64>, fill: &mut dyn Fill) -> Result<bool> {
+        self.check()?;
+        let Some(mapping) = &self.mapping else {
+            return Ok(false);
+        };
+        let Some(last) = mapping.fill(self.fd.as_fd(), &bytes, fill)? else {
+            return Ok(false);
+        };
+        self.write(bytes.end - last.len() as u64, &last)?;
+        Ok(true)
+    }
+
     fn allocate(&self, size: u64) -> Result<()> {
         self.check()?;
         if size > 0 {
@@ -155,6 +177,10 @@ impl File for PosixFile {
         if self.size()? == size {
             return Ok(());
         }
+        if let Some(mapping) = &self.mapping {
+            mapping.cut(size);
+        }
+        let _noted = self.changes();
         limited(|| retry_on_intr(|| ftruncate(&self.fd, size)))
             .map_err(|errno| failed_in_limit("set the size of", &self.path, errno))
     }

@@ -1,7 +1,7 @@
 //! A file system whose files stay open when they are closed, as a later dataset is written over them, and that goes on
 //! with those that were kept.
 
-use super::{Durability, File, Files, KeptFile, KeptFiles, Lock, Refused, Space, Stat};
+use super::{Durability, File, Files, Fill, KeptFile, KeptFiles, Lock, Refused, Space, Stat};
 use crate::{Error, Result, forward};
 use rustix::fd::BorrowedFd;
 use std::ffi::OsString;
@@ -128,7 +128,9 @@ impl File for KeepingFile {
         fn size(&self) -> Result<u64>;
         fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()>;
         fn write_at(&self, offset: u64, data: &[u8]) -> Result<()>;
+        fn show(&self, bytes: Range<u64>, piece: usize, see: &mut dyn FnMut(&[u8])) -> Result<bool>;
         fn write_and_see(&self, offset: u64, data: &[u8], see: &mut dyn FnMut(&[u8])) -> Result<bool>;
+        fn fill_at(&self, bytes: Range<u64>, fill: &mut dyn Fill) -> Result<bool>;
         fn allocate(&self, size: u64) -> Result<()>;
         fn set_size(&self, size: u64) -> Result<()>;
         fn data_from(&self, from: u64) -> Result<Option<Range<u64>>>;

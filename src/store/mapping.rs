@@ -7,7 +7,10 @@
 //! hold, nothing is stored, and the caller uses `pwrite`.
 
 use super::attributes::allocated;
+use super::fill::Fill;
 use super::lease::{Lease, SignalTaker};
+use super::pinned::Pinned;
+use crate::Error;
 use rustix::fd::BorrowedFd;
 use rustix::fs::{SeekFrom, fstat, fstatfs, seek};
 use rustix::io::Errno;
@@ -21,6 +24,9 @@ const LEAST: usize = 64 << 10;
 
 /// Bytes that are stored before they are read again: they fit the nearest cache.
 const NEAR: usize = 16 << 10;
+
+/// Bytes that are shown under one lease, so that nobody waits for it long.
+const SHOWN: u64 = 64 << 20;
 
 /// Files below this size are not mapped.
 const LEAST_FILE: u64 = 1 << 20;
@@ -39,6 +45,7 @@ pub(super) struct Mapping {
     length: usize,
     /// Gets the signals of its leases.
     signals: SignalTaker,
+    pinned: Pinned,
 }
 
 // SAFETY: the mapping belongs to the process, and only this value has its address.
@@ -77,6 +84,7 @@ impl Mapping {
             address,
             length,
             signals,
+            pinned: Pinned::default(),
         };
         // A child of the program must not hold the file, and a dump of its memory need not have it.
         for advice in [Advice::LinuxDontFork, Advice::LinuxDontDump] {
@@ -181,20 +189,139 @@ impl Mapping {
         lease.give_back()
     }
 
-    /// The lease of the file, if it has all bytes up to `end`, and the mapping has them.
-    fn lease_to<'a>(&self, fd: BorrowedFd<'a>, end: u64) -> Option<Lease<'a>> {
-        if end > self.length() {
+    /// Lets `fill` fill bytes of the file `fd`, which is the mapped one, where they lie. Returns the last of them, as they lie
+    /// there then: the caller writes them by `pwrite`, so that the file gets a new time of change, as in
+    /// [`Mapping::part`]. `None` if that cannot be done now, or may not have been done, or is slower than to write.
+    ///
+    /// # Errors
+    /// Those of `fill`.
+    pub(super) fn fill(
+        &self,
+        fd: BorrowedFd<'_>,
+        bytes: &Range<u64>,
+        fill: &mut dyn Fill,
+    ) -> Result<Option<Vec<u8>>, Error> {
+        let length = bytes.end.saturating_sub(bytes.start) as usize;
+        if length < LEAST {
+            return Ok(None);
+        }
+        let Some((lease, stat)) = self.lease_and_stat(fd, bytes.end) else {
+            return Ok(None);
+        };
+        let there = self.length().min(stat.st_size as u64);
+        let address = self.address.cast::<u8>();
+        // SAFETY: `there` bytes of the mapping, which stay mapped until the pins were dropped (see `drop`).
+        unsafe { self.pinned.pin(fill, address, (bytes.end, there), &stat) };
+        // SAFETY: the range is in the mapping, which this value owns, and its pages are in the file as long as the lease is
+        // held. Nobody else has a reference to it now.
+        let place = unsafe {
+            let from = address.add(bytes.start as usize);
+            std::slice::from_raw_parts_mut(from, length)
+        };
+        let filled = fill.fill(place);
+        // To enter a page into the mapping changes the time, too.
+        self.pinned.changed(fd);
+        filled?;
+        let (_, last) = place.split_at(length - LINE as usize);
+        let last = last.to_vec();
+        if !lease.give_back() {
+            self.pinned.release();
+            return Ok(None);
+        }
+        Ok(Some(last))
+    }
+
+    /// Shows bytes of the file `fd`, which is the mapped one, in order, in pieces of at most `piece` bytes. False if that
+    /// cannot be done now, or what was shown may not have been the file.
+    pub(super) fn show(
+        &self,
+        fd: BorrowedFd<'_>,
+        bytes: &Range<u64>,
+        piece: usize,
+        see: &mut dyn FnMut(&[u8]),
+    ) -> bool {
+        let mut at = bytes.start;
+        while at < bytes.end {
+            let end = at.saturating_add(SHOWN).min(bytes.end);
+            let Some(lease) = self.lease_to(fd, end) else {
+                return false;
+            };
+            // SAFETY: as in `load`; nothing is stored there until the reference is gone.
+            let shown = unsafe {
+                let from = self.address.cast::<u8>().add(at as usize);
+                std::slice::from_raw_parts(from.cast_const(), (end - at) as usize)
+            };
+            shown.chunks(piece.max(1)).for_each(&mut *see);
+            if !lease.give_back() {
+                return false;
+            }
+            at = end;
+        }
+        true
+    }
+
+    /// For a change of the file by a call, which the pins must learn of, if there are any.
+    pub(super) fn changes<'a>(&'a self, fd: BorrowedFd<'a>) -> Option<Change<'a>> {
+        if !self.pinned.any() {
             return None;
         }
-        let lease = Lease::take(fd, &self.signals).ok()?;
+        let lease = self.lease_to(fd, 0)?;
+        Some(Change {
+            file: fd,
+            pinned: &self.pinned,
+            _lease: lease,
+        })
+    }
+
+    /// The file will be cut to `size` bytes: no page that goes then may be pinned.
+    pub(super) fn cut(&self, size: u64) {
+        self.pinned.cut(size);
+    }
+
+    /// The lease of the file, if it has all bytes up to `end`, and the mapping has them.
+    fn lease_to<'a>(&self, fd: BorrowedFd<'a>, end: u64) -> Option<Lease<'a>> {
+        self.lease_and_stat(fd, end).map(|(lease, _)| lease)
+    }
+
+    /// [`Mapping::lease_to`], with what the system says of the file under it. Others may have changed the file before:
+    /// where that is possible, nothing stays pinned.
+    fn lease_and_stat<'a>(
+        &self,
+        fd: BorrowedFd<'a>,
+        end: u64,
+    ) -> Option<(Lease<'a>, rustix::fs::Stat)> {
+        let taken = Lease::take(fd, &self.signals);
         // Only now can nobody else change it.
-        let stat = fstat(fd).ok()?;
-        (is_whole(&stat) && stat.st_size as u64 >= end).then_some(lease)
+        let taken = taken.and_then(|lease| Ok((lease, fstat(fd)?)));
+        let Ok((lease, stat)) = taken else {
+            self.pinned.release();
+            return None;
+        };
+        let whole = is_whole(&stat);
+        self.pinned.check(&stat, whole);
+        let there = self.length().min(stat.st_size as u64);
+        (whole && end <= there).then_some((lease, stat))
+    }
+}
+
+/// A change of a file under its lease, which ends when this is dropped.
+pub(super) struct Change<'a> {
+    file: BorrowedFd<'a>,
+    pinned: &'a Pinned,
+    /// Given back after the time of change was noted.
+    _lease: Lease<'a>,
+}
+
+impl Drop for Change<'_> {
+    fn drop(&mut self) {
+        self.pinned.changed(self.file);
     }
 }
 
 impl Drop for Mapping {
     fn drop(&mut self) {
+        // Pages that are pinned must not go.
+        self.pinned.release();
         // SAFETY: the mapping of this value, to which nothing refers.
         let _ = unsafe { munmap(self.address, self.length) };
     }

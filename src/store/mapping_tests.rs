@@ -15,10 +15,10 @@ use std::thread;
 use std::time::Duration;
 use tempfile::TempDir;
 
-const SIZE: usize = 3 << 20;
+pub(super) const SIZE: usize = 3 << 20;
 
 /// A directory on tmpfs. Where `/dev/shm` is another file system, or files are not mapped, it says so and returns `None`.
-fn memory() -> Option<TempDir> {
+pub(super) fn memory() -> Option<TempDir> {
     let shm = Path::new("/dev/shm");
     if !cfg!(target_arch = "x86_64") || !statfs(shm).is_ok_and(|s| s.f_type as u64 == TMPFS) {
         println!("skipped: /dev/shm is not tmpfs, or this is no x86-64");
@@ -28,20 +28,20 @@ fn memory() -> Option<TempDir> {
 }
 
 /// Bytes that differ with the place and with `seed`.
-fn content(seed: u8, size: usize) -> Vec<u8> {
+pub(super) fn content(seed: u8, size: usize) -> Vec<u8> {
     let byte = |at: usize| (at.wrapping_mul(31) >> 3) as u8 ^ (at >> 12) as u8 ^ seed;
     (0..size).map(byte).collect()
 }
 
 /// Opens a file to write over it.
-fn opened(path: &Path) -> PosixFile {
+pub(super) fn opened(path: &Path) -> PosixFile {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC;
     let fd: OwnedFd = open(path, flags, Mode::from_raw_mode(0o600)).unwrap();
     PosixFile::new(fd, path)
 }
 
 /// A file with `SIZE` bytes that was kept and is written over under another name.
-fn written_over(dir: &Path) -> (PosixFile, PathBuf) {
+pub(super) fn written_over(dir: &Path) -> (PosixFile, PathBuf) {
     let (old, path) = (dir.join("old"), dir.join("new"));
     let file = opened(&old);
     file.write_at(0, &content(1, SIZE)).unwrap();

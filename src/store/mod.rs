@@ -9,6 +9,9 @@ pub mod block_signals;
 mod descriptor;
 mod failure;
 mod file;
+mod fill;
+#[cfg(test)]
+mod fill_tests;
 mod forward;
 mod holes;
 mod keeping;
@@ -21,6 +24,7 @@ mod mapping;
 mod mapping_tests;
 mod page_buffer;
 mod past_caches;
+mod pinned;
 pub mod posix;
 mod private;
 mod reading;
@@ -35,6 +39,7 @@ mod watch;
 pub mod write_behind;
 
 pub use descriptor::beyond_standard;
+pub use fill::{Fill, Pin};
 pub use holes::{reach, write_with_holes};
 pub use kept::{Kept, KeptFile, KeptFiles};
 pub use lock::{LockAttempt, wait_for_lock, without_locks};
@@ -148,31 +153,32 @@ pub struct Space {
 /// The first error of a file system that refused something optional. See [`Unkept`].
 pub type Refused = Option<Error>;
 
+/// Bytes that are looked at twice if they are [shown](File::show) in pieces of this length: they stay in the first cache of
+/// the processor.
+pub const SHOWN: usize = 16 << 10;
+
 /// An open regular file. Offsets are explicit; there is no shared file position.
+///
+/// No method has a body here, so that a file that stands before another one cannot forget to pass a call on.
 pub trait File: Send {
     /// Current size, bytes.
     fn size(&self) -> Result<u64>;
     /// Fills `buffer` from `offset`. An earlier end of the file is an error.
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()>;
-    /// Shows bytes where they lie, in order and in pieces, which takes less time than to read them. `Ok(false)` if that
-    /// cannot be done, or the file was changed meanwhile: then what was seen does not count, and the bytes must be read.
-    fn show(&self, bytes: Range<u64>, see: &mut dyn FnMut(&[u8])) -> Result<bool> {
-        let _ = (bytes, see);
-        Ok(false)
-    }
+    /// Shows bytes where they lie, in order and in pieces of at most `piece` bytes, which takes less time than to read them.
+    /// `Ok(false)` if that cannot be done, or the file was changed meanwhile: then what was seen does not count, and the
+    /// bytes must be read.
+    fn show(&self, bytes: Range<u64>, piece: usize, see: &mut dyn FnMut(&[u8])) -> Result<bool>;
     /// Writes all of `data` at `offset`.
     fn write_at(&self, offset: u64, data: &[u8]) -> Result<()>;
     /// Writes all of `data` at `offset`, and shows `see` what then lies in the file there: in order, part by part, each as
     /// soon as it was written. False if that cannot be done here, or is slower than to write and to read. Then some of
     /// the data may have been written, and seen in vain.
-    fn write_and_see(
-        &self,
-        _offset: u64,
-        _data: &[u8],
-        _see: &mut dyn FnMut(&[u8]),
-    ) -> Result<bool> {
-        Ok(false)
-    }
+    fn write_and_see(&self, offset: u64, data: &[u8], see: &mut dyn FnMut(&[u8])) -> Result<bool>;
+    /// Lets `fill` fill these bytes where they lie in memory, so that they are not copied once more on their way. False if
+    /// that cannot be done here, or may not have been done: what was filled does not count then, and the bytes must be
+    /// written. After an error of `fill`, which is returned, and after false, the bytes have any content.
+    fn fill_at(&self, bytes: Range<u64>, fill: &mut dyn Fill) -> Result<bool>;
     /// Reserves space and sets the size, so that a full disk is noticed early. Another error does not
     /// concern the file, which can be written all the same; see [`Unkept`].
     fn allocate(&self, size: u64) -> Result<()>;
@@ -199,13 +205,9 @@ pub trait File: Send {
     /// The file cannot be read.
     fn descriptor(&self) -> Result<BorrowedFd<'_>>;
     /// The open file, if writing over it again is faster through it than through a new one. Else it is closed.
-    fn keep(self: Box<Self>) -> Option<KeptFile> {
-        None
-    }
+    fn keep(self: Box<Self>) -> Option<KeptFile>;
     /// Goes on with what was kept open. Gives it back if that is another file than this one.
-    fn take_over(&mut self, kept: KeptFile) -> Option<KeptFile> {
-        Some(kept)
-    }
+    fn take_over(&mut self, kept: KeptFile) -> Option<KeptFile>;
 }
 
 /// A lock, held until it is dropped or the process dies.

@@ -19,15 +19,17 @@ use std::ops::Range;
 /// bytes are read as fast.
 const WINDOW: u64 = 4 << 20;
 
-/// Bytes that are shown at a time. They stay in the first cache of the processor, so that they can be looked at twice.
-const PIECE: usize = 16 << 10;
-
 /// Bytes of a page of an x86-64; files are mapped on no other processor.
 const PAGE: u64 = 4096;
 
-/// Shows the bytes of a file that is open for reading alone, in order and in pieces. False if that cannot be done now, or
-/// what was shown may not have been the file, or reading is faster.
-pub(super) fn show(fd: BorrowedFd<'_>, bytes: &Range<u64>, see: &mut dyn FnMut(&[u8])) -> bool {
+/// Shows the bytes of a file that is open for reading alone, in order and in pieces of at most `piece` bytes, or of a
+/// window. False if that cannot be done now, or what was shown may not have been the file, or reading is faster.
+pub(super) fn show(
+    fd: BorrowedFd<'_>,
+    bytes: &Range<u64>,
+    piece: usize,
+    see: &mut dyn FnMut(&[u8]),
+) -> bool {
     if bytes.end.saturating_sub(bytes.start) < WINDOW || !mapping::helps(fd) {
         return false;
     }
@@ -37,7 +39,7 @@ pub(super) fn show(fd: BorrowedFd<'_>, bytes: &Range<u64>, see: &mut dyn FnMut(&
     let mut at = bytes.start;
     while at < bytes.end {
         let end = (at + 1).next_multiple_of(WINDOW).min(bytes.end);
-        if !matches!(show_window(fd, at..end, &signals, see), Ok(true)) {
+        if !matches!(show_window(fd, at..end, (piece, &signals), see), Ok(true)) {
             return false;
         }
         at = end;
@@ -48,7 +50,7 @@ pub(super) fn show(fd: BorrowedFd<'_>, bytes: &Range<u64>, see: &mut dyn FnMut(&
 fn show_window(
     fd: BorrowedFd<'_>,
     bytes: Range<u64>,
-    signals: &SignalTaker,
+    (piece, signals): (usize, &SignalTaker),
     see: &mut dyn FnMut(&[u8]),
 ) -> Result<bool> {
     let lease = Lease::take_to_read(fd, signals)?;
@@ -59,7 +61,7 @@ fn show_window(
         return Ok(false);
     }
     let window = Window::new(fd, bytes)?;
-    window.bytes().chunks(PIECE).for_each(see);
+    window.bytes().chunks(piece.max(1)).for_each(see);
     drop(window);
     Ok(lease.give_back())
 }

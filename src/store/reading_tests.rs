@@ -2,7 +2,7 @@
 
 use super::mapping::TMPFS;
 use super::posix::Posix;
-use super::{File, Files};
+use super::{File, Files, SHOWN};
 use rustix::fs::{FallocateFlags, fallocate, statfs};
 use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
@@ -34,7 +34,7 @@ fn seen(file: &dyn File, bytes: Range<usize>) -> Option<Vec<u8>> {
     let mut seen = Vec::new();
     let bytes = bytes.start as u64..bytes.end as u64;
     let add = &mut |piece: &[u8]| seen.extend_from_slice(piece);
-    file.show(bytes, add).unwrap().then_some(seen)
+    file.show(bytes, SHOWN, add).unwrap().then_some(seen)
 }
 
 fn windows_of(path: &Path) -> usize {

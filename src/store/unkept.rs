@@ -2,7 +2,7 @@
 //! files. Such a refusal is noted, and reported once. A file system may also refuse to reserve space, or to begin
 //! early with a sync. Such a refusal costs time at most.
 
-use super::{Durability, File, Files, KeptFile, Lock, Refused, Space, Stat};
+use super::{Durability, File, Files, Fill, KeptFile, Lock, Refused, Space, Stat};
 use crate::messages::NOT_KEPT;
 use crate::system::sync::{Mutex, MutexGuard};
 use crate::{Error, Result, forward};
@@ -183,7 +183,9 @@ impl File for NotingFile {
         fn size(&self) -> Result<u64>;
         fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()>;
         fn write_at(&self, offset: u64, data: &[u8]) -> Result<()>;
+        fn show(&self, bytes: Range<u64>, piece: usize, see: &mut dyn FnMut(&[u8])) -> Result<bool>;
         fn write_and_see(&self, offset: u64, data: &[u8], see: &mut dyn FnMut(&[u8])) -> Result<bool>;
+        fn fill_at(&self, bytes: Range<u64>, fill: &mut dyn Fill) -> Result<bool>;
         fn data_from(&self, from: u64) -> Result<Option<Range<u64>>>;
         fn copy_from(&self, source: &dyn File, bytes: Range<u64>) -> Result<bool>;
         fn sync(&self) -> Result<()>;

@@ -7,6 +7,11 @@ pub fn open_files() -> Option<u64> {
     getrlimit(Resource::Nofile).current
 }
 
+/// Bytes that this process may lock in memory (`ulimit -l`); `None` without a limit.
+pub fn locked_memory() -> Option<u64> {
+    getrlimit(Resource::Memlock).current
+}
+
 /// Number of files that one reader may keep open, if it would like `most`: an eighth of the limit of the process,
 /// and at least 1. The program, the MPI library and other readers also have files.
 pub fn share_of_open_files(most: usize) -> usize {

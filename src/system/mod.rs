@@ -6,6 +6,7 @@
 //! build with the feature `simulate`, which nothing installs. No other file uses the feature.
 
 pub mod limits;
+pub mod loaded;
 #[cfg(not(feature = "simulate"))]
 mod priority;
 #[cfg(not(feature = "simulate"))]

@@ -4,6 +4,11 @@
 pub mod thread {
     pub use crate::system::priority::{lower_priority, nice};
     pub use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle, scope, spawn};
+
+    /// Number of processors that the calling thread may use.
+    pub fn cores() -> usize {
+        std::thread::available_parallelism().map_or(1, usize::from)
+    }
 }
 
 /// The objects that threads wait for. Types that never wait (`Arc`, atomic values, `OnceLock` of a

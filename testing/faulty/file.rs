@@ -1,7 +1,7 @@
 //! An open file of a [`Faulty`](super::Faulty) file system.
 
 use super::{Faults, RESTORE, half, injected};
-use crate::store::{File, KeptFile, Refused, Stat};
+use crate::store::{File, Fill, KeptFile, Refused, Stat};
 use crate::{Error, Result};
 use rustix::fd::BorrowedFd;
 use std::cell::RefCell;
@@ -90,6 +90,13 @@ impl File for FaultyFile {
         self.inner.read_at(offset, buffer)
     }
 
+    fn show(&self, bytes: Range<u64>, piece: usize, see: &mut dyn FnMut(&[u8])) -> Result<bool> {
+        self.check("read")?;
+        self.faults.look("read", &self.path)?;
+        self.faults.readable(&self.path)?;
+        self.inner.show(bytes, piece, see)
+    }
+
     fn write_at(&self, offset: u64, data: &[u8]) -> Result<()> {
         let torn = || {
             let _ = self.inner.write_at(offset, half(data));
@@ -120,6 +127,33 @@ impl File for FaultyFile {
         let mut there = vec![0; data.len()];
         self.inner.read_at(offset, &mut there)?;
         see(&there);
+        Ok(true)
+    }
+
+    /// The file is as long before, so no space is taken. The process may die when half of the bytes are there.
+    fn fill_at(&self, bytes: Range<u64>, fill: &mut dyn Fill) -> Result<bool> {
+        self.check("write")?;
+        let begin = bytes.start;
+        let middle = begin + bytes.end.saturating_sub(begin) / 2;
+        let mut second = vec![0; (bytes.end - middle) as usize];
+        // A file that is not as long is not filled.
+        if self.inner.read_at(middle, &mut second).is_err()
+            || !self.inner.fill_at(bytes.clone(), fill)?
+        {
+            return Ok(false);
+        }
+        let torn = || {
+            let _ = self.inner.write_at(middle, &second);
+        };
+        self.content("write", torn, || {
+            let mut byte = [0];
+            self.inner.read_at(middle, &mut byte)?;
+            if self.faults.flips(&self.path) {
+                let [byte] = byte;
+                return self.inner.write_at(middle, &[byte ^ 0x10]);
+            }
+            Ok(())
+        })?;
         Ok(true)
     }
 

@@ -7,6 +7,11 @@ use super::task::{Slot, take, wait_for_end, work_into};
 use std::io;
 use std::sync::Arc;
 
+/// Number of processors that a thread may use.
+pub fn cores() -> usize {
+    1
+}
+
 /// A thread that can be waited for.
 pub struct JoinHandle<T> {
     task: TaskId,

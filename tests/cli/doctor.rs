@@ -413,3 +413,44 @@ fn wrong_numbers_are_wrong_options() {
         has(&said.err, &["Usage: scr doctor"]);
     }
 }
+
+/// The lines of the section on devices, with libraries that have none but answer as those of a device.
+#[test]
+fn devices_are_counted_and_their_bus_is_measured() {
+    let sandbox = Sandbox::empty();
+    let libraries = tempfile::tempdir().unwrap();
+    let build = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/device/build.sh");
+    let mut build = std::process::Command::new(build);
+    let built = build.arg(libraries.path()).output().unwrap();
+    assert!(built.status.success(), "{built:?}");
+    let libraries = libraries.path().to_str().unwrap();
+    let said = |setting| {
+        let set = [("LD_LIBRARY_PATH", libraries), setting];
+        let out = good(doctor(&sandbox, &set, &["--nodes", "4"]));
+        let (_, section) = out.split_once("\nDevices\n").expect(&out);
+        section.split("\n\n").next().unwrap_or_default().to_string()
+    };
+    let usual = said(("FAKE_DEVICES", "2"));
+    assert!(
+        usual.contains("CUDA         2 devices, Fake device 0: "),
+        "{usual}"
+    );
+    assert!(usual.contains(" GB/s to registered memory"), "{usual}");
+    assert!(
+        usual.contains("HIP          libamdhip64.so.6, not measured"),
+        "{usual}"
+    );
+    assert!(usual.contains("locked       "), "{usual}");
+    let refused = said(("FAKE_REGISTER_REFUSED", "1"));
+    assert!(
+        refused.contains(" GB/s to ordinary (registering is refused) memory"),
+        "{refused}"
+    );
+    let none = said(("FAKE_DEVICES", "0"));
+    assert!(
+        none.contains("CUDA         not used: CUDA: cannot start: error 100"),
+        "{none}"
+    );
+    let failed = said(("FAKE_FAIL", "cuMemcpyDtoHAsync_v2:1:214"));
+    assert!(failed.contains("CUDA_ERROR_ECC_UNCORRECTABLE"), "{failed}");
+}

@@ -46,7 +46,7 @@ fn a_directory_gets_all_pages() {
     assert!(page.contains(".B call scr_init(ierror)\n"), "{page}");
     assert!(page.contains(".SH RETURN VALUE\n"), "{page}");
     let page = read("man3/SCR_Field.3");
-    let in_fortran = ".B call s%field(name, data, whole, at, missing, kind, index)\n";
+    let in_fortran = ".B call s%field(name, data, whole, at, missing, kind, index, where)\n";
     assert!(page.contains(in_fortran), "{page}");
 }
 

@@ -45,7 +45,7 @@ const LISTS: &str = r#"
 #include <unistd.h>
 double u[100], work[40], half[60], once[30];
 int step = 1, steps = 7;
-static const char *form = "1 of scr-rs 0.1.0";
+static const char *form = "2 of scr-rs 0.1.0";
 static void stop(int number, const char *said)
 {
     char new[4096], record[4096], go[4096];
@@ -73,7 +73,7 @@ static void stop(int number, const char *said)
 int main(int argc, char **argv)
 {
     char said[4096] = "", path[2048];
-    if (argc > 1 && !strcmp(argv[1], "newer")) form = "2 of scr-rs 9.9.9";
+    if (argc > 1 && !strcmp(argv[1], "newer")) form = "3 of scr-rs 9.9.9";
     for (int i = 0; i < 30; i++) once[i] = i * i, u[i] = i;
     if (argc > 1 && !strcmp(argv[1], "files")) {
         FILE *file = fopen("rank_0", "w");

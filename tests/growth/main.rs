@@ -3,7 +3,11 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)] // A test may stop at what it did not expect.
 
+#[allow(dead_code)]
+#[path = "../site/fields.rs"]
+mod fields_on_ranks;
 mod job;
+mod lists;
 mod long_run;
 mod many_files;
 mod memory;

@@ -173,7 +173,7 @@ fn versions() -> String {
     };
     let (interface, release) = (version::INTERFACE, version::RELEASE);
     format!(
-        "\n#include <stdint.h>\n\n/* Version of the interface. */\n\
+        "\n#include <stddef.h>\n#include <stdint.h>\n\n/* Version of the interface. */\n\
          #define SCR_MAJOR_VERSION \"{major}\"\n\
          #define SCR_MINOR_VERSION \"{minor}\"\n\
          #define SCR_PATCH_VERSION \"{patch}\"\n\

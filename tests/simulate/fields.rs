@@ -8,11 +8,13 @@ use crate::places::Place as Where;
 use crate::program::{Go, Program, id_in};
 use scr::fields::Key as ByKey;
 use scr::fields::{
-    Element, Given, Indices, List, Options, Owner, Pass, Place, Slice, Spec, checkpoint, restore,
+    Element, Given, Indices, List, Memory, Options, Owner, Pass, Place, RemoteMemory, Slice, Spec,
+    checkpoint, restore,
 };
 use scr::format::Name;
 use scr::session::{Session, Verdict};
 use scr::store::Files;
+use scr_testing::apart::{Apart, Copies};
 use std::ops::Range;
 use std::path::Path;
 
@@ -58,6 +60,7 @@ fn share(whole: usize, rank: usize, size: usize) -> Range<usize> {
     whole * rank / size..whole * (rank + 1) / size
 }
 
+/// Lists an array, which is on a device or not by its length: so of some ranks it is, and of others not.
 fn list_array<T: Element>(
     list: &mut List<'_>,
     name: &str,
@@ -71,7 +74,17 @@ fn list_array<T: Element>(
         strides: None,
         place,
     };
-    list.field(spec, Some(&mut Slice::new(data)))
+    let (length, on_device) = (size_of_val(data), data.len() % 3 > 0);
+    let mut memory = Slice::new(data);
+    if !on_device {
+        return list.field(spec, Some(&mut memory));
+    }
+    let bytes = memory.bytes(0, length)?.to_vec();
+    let mut apart = RemoteMemory(Apart::new(bytes, 0, &Copies::default()));
+    let listed = list.field(spec, Some(&mut apart));
+    let bytes = apart.0.into_bytes();
+    memory.bytes_mut(0, length)?.copy_from_slice(&bytes);
+    listed
 }
 
 fn list_part(

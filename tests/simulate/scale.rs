@@ -299,6 +299,138 @@ fn fields_by_index_cost_a_rank_what_it_has_and_the_logarithm_of_the_ranks() {
     }
 }
 
+/// Elements of [`scattered`].
+const SCATTERED: i64 = 16_000;
+
+/// The scattered elements of a rank: others when they are read. They ascend, or are in any order.
+fn scattered((me, size): (usize, usize), ascends: bool, reads: bool) -> Vec<i64> {
+    let (me, size) = (me as i64, size as i64);
+    let of = |id: &i64| if reads { id / 3 % size } else { id % size };
+    let mut ids: Vec<i64> = (0..SCATTERED).filter(|id| of(id) == me).collect();
+    if !ascends {
+        ids.sort_by_key(|id| id * 7919 % SCATTERED);
+    }
+    ids
+}
+
+/// Lists a field with these elements of [`SCATTERED`].
+fn list_scattered(list: &mut List<'_>, ids: &[i64], data: &mut [i64]) -> scr::Result<()> {
+    list.index(&Given {
+        name: "nodes",
+        indices: Indices::Eight(ids),
+        first: 0,
+        whole: SCATTERED,
+    })?;
+    let known = list.known_index("nodes")?;
+    let spec = Spec {
+        name: "numbers",
+        kind: i64::KIND,
+        extents: &[ids.len() as i64],
+        strides: None,
+        place: Place::Indexed { list: &known },
+    };
+    list.field(spec, Some(&mut Slice::new(data)))
+}
+
+fn write_scattered(rank: &mut Rank, ascends: bool) -> String {
+    let ids = scattered(rank.place(), ascends, false);
+    let mut data = ids.clone();
+    rank.checkpoint(|list| list_scattered(list, &ids, &mut data));
+    rank.finalize();
+    "has written".to_string()
+}
+
+fn read_scattered(rank: &mut Rank, ascends: bool) -> String {
+    let ids = scattered(rank.place(), ascends, true);
+    let mut data = vec![-1; ids.len()];
+    rank.restore(|list| list_scattered(list, &ids, &mut data));
+    assert_eq!(data, ids);
+    "goes on".to_string()
+}
+
+/// The rounds of a checkpoint and of a restart with other lists, with small pieces or the usual ones.
+fn rounds_of(small: bool, ascends: bool) -> (u64, u64) {
+    let simulation = Simulation::new(1);
+    simulation.make_parallel();
+    if small {
+        simulation.make_small();
+    }
+    let mut job = job(8, 1, "0");
+    let [write, read]: [fn(&mut Rank) -> String; 2] = if ascends {
+        [
+            |rank| write_scattered(rank, true),
+            |rank| read_scattered(rank, true),
+        ]
+    } else {
+        [
+            |rank| write_scattered(rank, false),
+            |rank| read_scattered(rank, false),
+        ]
+    };
+    job.run(&simulation, "writes", write);
+    let written = Cost::of(job.costs["SCR_Checkpoint"].iter()).rounds;
+    job.run(&simulation, "reads", read);
+    job.ends_with("goes on");
+    assert!(job.wrong.is_empty(), "{:?}", job.wrong);
+    let read = Cost::of(job.costs["SCR_Restore"].iter()).rounds;
+    (written, read)
+}
+
+/// Lists that are longer than what is sent at a time are compared slice by slice, and the order of their elements is told
+/// piece by piece: so memory does not grow with them.
+#[test]
+fn long_lists_are_compared_in_slices_and_told_in_pieces() {
+    let rounds = |ascends| (rounds_of(false, ascends), rounds_of(true, ascends));
+    let (usual, small) = rounds(true);
+    println!("ascending: {usual:?}, {small:?}");
+    // The set of a rank has about 2000 bytes. 256 are sent at a time in a checkpoint, 128 of two sets in a restart.
+    assert!(small.0 >= usual.0 + 7, "{usual:?} {small:?}");
+    assert!(small.1 >= usual.1 + 2 * 30, "{usual:?} {small:?}");
+    let (usual_order, order) = rounds(false);
+    println!("in any order: {usual_order:?}, {order:?}");
+    // 32 of 2000 indices are told at a time.
+    let told = order.1 - usual_order.1;
+    assert!(told >= small.1 - usual.1 + 61, "{usual_order:?} {order:?}");
+}
+
+/// Writes checkpoints in which one element is on no rank, or on two, and then one that is right.
+fn write_wrong_lists(rank: &mut Rank) -> String {
+    let place = rank.place();
+    let (me, size) = (place.0 as i64, place.1 as i64);
+    for wrong in [0, 1999, 2000, 7001, 15_999] {
+        for twice in [false, true] {
+            let mut ids = scattered(place, true, false);
+            if twice && me == (wrong + 1) % size {
+                ids.push(wrong);
+                ids.sort_unstable();
+            } else if !twice {
+                ids.retain(|id| *id != wrong);
+            }
+            let mut data = ids.clone();
+            let refused = rank.try_checkpoint(|list| list_scattered(list, &ids, &mut data));
+            let told = if twice {
+                format!("both list the index {wrong};")
+            } else {
+                format!("no rank lists the index {wrong} ")
+            };
+            let error = refused.unwrap_err().to_string();
+            assert!(error.contains(&told), "{told}: {error}");
+        }
+    }
+    write_scattered(rank, true)
+}
+
+/// Whatever slice it is in.
+#[test]
+fn a_wrong_element_is_found_in_each_slice_of_a_list() {
+    let simulation = Simulation::new(1);
+    simulation.make_parallel();
+    simulation.make_small();
+    let mut job = job(8, 1, "0");
+    job.run(&simulation, "writes", write_wrong_lists);
+    job.ends_with("has written");
+}
+
 /// Above the width of a flush and a fetch teams share the places, so no rank has a message of each other.
 #[test]
 fn no_rank_has_a_message_of_each_other_one() {

@@ -135,9 +135,17 @@ impl Rank {
     }
 
     /// Writes a checkpoint of fields.
-    pub fn checkpoint(&mut self, mut list: impl FnMut(&mut List<'_>) -> scr::Result<()>) {
+    pub fn checkpoint(&mut self, list: impl FnMut(&mut List<'_>) -> scr::Result<()>) {
+        self.try_checkpoint(list).unwrap();
+    }
+
+    /// Writes a checkpoint of fields, which may be refused.
+    pub fn try_checkpoint(
+        &mut self,
+        mut list: impl FnMut(&mut List<'_>) -> scr::Result<()>,
+    ) -> scr::Result<()> {
         let write = |session: &mut Session| checkpoint(session, None, Ok((true, false)), &mut list);
-        self.timed("SCR_Checkpoint", write).unwrap();
+        self.timed("SCR_Checkpoint", write)
     }
 
     /// Restores a checkpoint of fields.

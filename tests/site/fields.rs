@@ -1,8 +1,13 @@
 //! Checkpoints of fields: shared by the test programs `session` and `cli`.
 
 use crate::site::Rank;
-use scr::fields::{Class, Element, Kind, List, Place, Slice, Spec, checkpoint};
+use scr::fields::{
+    Class, Element, Kind, List, Memory, Place, RemoteMemory, Slice, Spec, checkpoint,
+};
 use scr::format::Name;
+use scr_testing::apart::{Apart, Copies};
+use std::cell::RefCell;
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
 /// A box: where it begins, and its extents.
 pub type Part = (Vec<i64>, Vec<i64>);
@@ -55,6 +60,77 @@ pub fn elements(whole: &[i64], (at, extents): &Part, add: f64) -> Vec<f64> {
     (0..count).map(element).collect()
 }
 
+/// Which fields of a rank lie in memory that only copies reach, as on a device.
+#[derive(Clone)]
+#[allow(dead_code)] // As below.
+pub struct Devices {
+    seed: u64,
+    /// Of how many fields one does not; 0 for none.
+    every: u64,
+    pub copies: Copies,
+}
+
+#[allow(dead_code)] // Not all test programs put fields on devices.
+impl Devices {
+    /// Some, by their names.
+    pub fn some(seed: u64) -> Self {
+        let copies = Copies::default();
+        Devices {
+            seed,
+            every: 3,
+            copies,
+        }
+    }
+
+    /// All.
+    pub fn all() -> Self {
+        let every = 0;
+        Devices {
+            every,
+            ..Devices::some(0)
+        }
+    }
+
+    fn has(&self, name: &str) -> bool {
+        let hasher = BuildHasherDefault::<DefaultHasher>::default();
+        self.every == 0 || hasher.hash_one((self.seed, name)) % self.every > 0
+    }
+
+    /// From now on the fields of this rank, which is a thread.
+    pub fn use_now(&self) {
+        DEVICES.set(Some(self.clone()));
+    }
+
+    /// All fields of this rank are in the processor's memory.
+    pub fn none() {
+        DEVICES.set(None);
+    }
+}
+
+thread_local! {
+    static DEVICES: RefCell<Option<Devices>> = const { RefCell::new(None) };
+}
+
+/// Lists a field in `length` bytes of memory, of which byte `first` is that of its first element.
+pub fn give(
+    list: &mut List<'_>,
+    spec: Spec<'_>,
+    memory: &mut Slice<'_>,
+    (first, length): (usize, usize),
+) -> scr::Result<()> {
+    let devices = DEVICES.with_borrow(|devices| devices.clone());
+    let Some(devices) = devices.filter(|devices| devices.has(spec.name)) else {
+        return list.field(spec, Some(memory));
+    };
+    let begin = -(first as i64);
+    let bytes = memory.bytes(begin, length)?.to_vec();
+    let mut apart = RemoteMemory(Apart::new(bytes, first, &devices.copies));
+    let listed = list.field(spec, Some(&mut apart));
+    let bytes = apart.0.into_bytes();
+    memory.bytes_mut(begin, length)?.copy_from_slice(&bytes);
+    listed
+}
+
 pub fn list_part(
     list: &mut List<'_>,
     name: &str,
@@ -69,7 +145,8 @@ pub fn list_part(
         strides: None,
         place: Place::Part { whole, at },
     };
-    list.field(spec, Some(&mut Slice::new(data)))
+    let length = size_of_val(data);
+    give(list, spec, &mut Slice::new(data), (0, length))
 }
 
 /// The index lists of all ranks that have each index of a whole once, in any order: blocks, or scattered indices.
@@ -117,7 +194,8 @@ pub fn by_index<T: Element>(
         strides: None,
         place: Place::Indexed { list: &known },
     };
-    list.field(spec, Some(&mut Slice::new(data)))
+    let length = size_of_val(data);
+    give(list, spec, &mut Slice::new(data), (0, length))
 }
 
 /// Writes a checkpoint of what `routine` lists.

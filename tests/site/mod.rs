@@ -181,7 +181,7 @@ impl Site {
     }
 }
 
-const NODES: [&str; 8] = ["n0", "n1", "n2", "n3", "n4", "n5", "n6", "n7"];
+const NODES: [&str; 9] = ["n0", "n1", "n2", "n3", "n4", "n5", "n6", "n7", "n8"];
 
 /// One rank a node on `count` nodes.
 pub fn nodes(count: usize) -> Vec<&'static str> {

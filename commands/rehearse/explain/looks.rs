@@ -4,7 +4,7 @@ use super::super::super::call::Failure;
 use super::super::Signals;
 use super::super::plan::Placement;
 use super::super::stage::{NODES, Stage, copy};
-use super::stops::{Held, Stopped, Why};
+use super::stops::{Held, Stopped, Why, remote};
 use scr_engine::Error;
 use scr_engine::format::stop::Moment;
 use scr_jobs::variables::image::{Difference, Image};
@@ -51,6 +51,8 @@ pub(super) struct Look {
     pub second: Found,
     /// The program has listed its state.
     pub lists: bool,
+    /// The names of fields in memory that cannot be looked at.
+    pub remote: Vec<String>,
     /// More variables were there than can be looked at.
     pub cut: bool,
     pub told: Told,
@@ -163,7 +165,8 @@ impl<'a> Looks<'a> {
                         restored: Vec::new(),
                         known: BTreeSet::new(),
                         second: Vec::new(),
-                        lists: ranks.iter().any(|rank| !rank.listed.is_empty()),
+                        lists: ranks.iter().any(Stopped::lists),
+                        remote: remote(&ranks),
                         cut: false,
                         told: Told::Nothing,
                         generators: Vec::new(),

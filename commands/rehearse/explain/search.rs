@@ -36,6 +36,8 @@ pub(super) struct Explanation {
     /// Fields that the list has, and that differ after the restart.
     pub misread: Vec<String>,
     pub lists: bool,
+    /// Fields in memory that cannot be looked at.
+    pub remote: Vec<String>,
     pub cut: bool,
     pub told: Told,
     /// The generators of random numbers of libraries that the program calls.
@@ -80,6 +82,7 @@ pub(super) fn find(looks: &mut Looks<'_>, mut moments: Moments) -> Result<Explan
         others: of(others),
         misread: search.misread,
         lists: search.look.lists,
+        remote: search.look.remote,
         cut: search.look.cut,
         told: search.look.told,
         generators: search.look.generators,
@@ -341,6 +344,7 @@ mod tests {
                 known: BTreeSet::new(),
                 second: Vec::new(),
                 lists: true,
+                remote: Vec::new(),
                 cut: false,
                 told: Told::Debug,
                 generators: Vec::new(),

@@ -10,9 +10,11 @@ use scr_engine::format::stop::{COMMAND, GO, Moment, OtherForm, RECORD, Stop};
 use scr_engine::job::Machine;
 use scr_engine::system::process;
 use scr_engine::system::time::Instant;
+use scr_engine::text::{escaped, excerpt};
 use scr_engine::{Error, version};
 use scr_jobs::variables::image::Listed;
 use scr_jobs::variables::{Frame, Process, Thread};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::time::Duration;
@@ -63,12 +65,37 @@ pub(in super::super) struct Stopped {
     pub listed: Listed,
     /// The memory of each field, by its name.
     pub fields: Vec<(String, Listed)>,
+    /// The names of fields in memory that cannot be looked at, as that of a device.
+    pub remote: Vec<String>,
     /// The files of the dataset that was written last: names in the program, and paths.
     pub files: Vec<(String, PathBuf)>,
     pub thread: Thread,
 }
 
+/// The names of fields that some rank has in memory that cannot be looked at.
+pub(in super::super) fn remote(ranks: &[Stopped]) -> Vec<String> {
+    let names = ranks.iter().flat_map(|rank| &rank.remote);
+    let names: BTreeSet<&String> = names.collect();
+    names.into_iter().cloned().collect()
+}
+
+/// The line that names them, for people.
+pub(in super::super) fn not_looked_at(remote: &[String]) -> Option<String> {
+    let names: Vec<_> = remote.iter().map(|name| escaped(name)).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "  fields that are not looked at, as the processor does not read their memory: {}",
+            excerpt(&names.join(", "), 300)
+        )
+    })
+}
+
 impl Stopped {
+    /// True if the program has listed its state.
+    pub fn lists(&self) -> bool {
+        !self.listed.is_empty() || !self.remote.is_empty()
+    }
+
     fn of(rank: usize, stop: Stop) -> Self {
         let mut listed = Listed::default();
         let mut fields = Vec::new();
@@ -96,6 +123,7 @@ impl Stopped {
             pid: stop.process,
             listed,
             fields,
+            remote: stop.remote,
             files: (stop.files.into_iter())
                 .map(|(name, path)| (name, path.into()))
                 .collect(),
@@ -308,8 +336,8 @@ mod tests {
 
     #[test]
     fn the_record_of_a_stop_is_read() {
-        let text = "stops 1 of scr-rs 0.1.0\nstop 3 checkpoint\nprocess 77 on node1 1:2\nfield 1000 8 4 8\nname u\n\
-                    field 2000 8 3 16 2 256\nname the wind\nfile /cache/rank 0\nname ck.1/rank 0\nthread 7f00\n\
+        let text = "stops 2 of scr-rs 0.1.0\nstop 3 checkpoint\nprocess 77 on node1 1:2\nfield 1000 8 4 8\nname u\n\
+                    field 2000 8 3 16 2 256\nname the wind\nremote heat\nfile /cache/rank 0\nname ck.1/rank 0\nthread 7f00\n\
                     frame 1f 2e 3d 4c\nframe 4f 5e 6d 7c\ndone\n";
         let stopped = Stopped::of(0, Stop::decode(text).unwrap());
         assert_eq!((stopped.moment, stopped.pid), (Moment::Checkpoint, 77));
@@ -319,6 +347,7 @@ mod tests {
         let names: Vec<&str> = stopped.fields.iter().map(|one| one.0.as_str()).collect();
         assert_eq!(names, ["u", "the wind"]);
         assert!(stopped.fields[1].1.has(0x2010) && !stopped.fields[1].1.has(0x1000));
+        assert!(stopped.lists() && stopped.remote == ["heat"]);
         let file = ("ck.1/rank 0".to_string(), PathBuf::from("/cache/rank 0"));
         assert_eq!(stopped.files, [file]);
         let thread = &stopped.thread;

@@ -2,6 +2,7 @@
 
 use super::looks::Second;
 use super::search::{Explanation, Suspect};
+use super::stops::not_looked_at;
 use scr_engine::text::{counted, escaped, excerpt};
 use scr_jobs::variables::image::How;
 use scr_jobs::variables::{Kind, Told};
@@ -30,6 +31,7 @@ pub(super) fn lines(found: &Explanation) -> Vec<String> {
     if found.cut {
         lines.push("  it has more variables than can be looked at: the first ones were".into());
     }
+    lines.extend(not_looked_at(&found.remote));
     for name in &found.misread {
         lines.push(format!(
             "  {}: in the list, and still other than undisturbed",

@@ -16,6 +16,7 @@ pub(super) fn document(found: &Found) -> impl Serialize {
         second: found.second.clone(),
         debug_information: found.told == Told::Debug,
         lists: found.lists,
+        on_devices: found.remote.clone(),
         writes_files: found.writes_files,
         cut: found.cut || found.cut_files,
         variables: all.map(|one| variable(one, found)).collect::<Vec<_>>(),

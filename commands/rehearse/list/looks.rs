@@ -2,7 +2,7 @@
 
 use super::super::super::call::Failure;
 use super::super::Signals;
-use super::super::explain::stops::{Held, Stopped, Why};
+use super::super::explain::stops::{Held, Stopped, Why, remote};
 use super::super::plan::Placement;
 use super::super::rehearsal::last_words_in;
 use super::super::seen::Sessions;
@@ -32,6 +32,8 @@ pub(super) struct Found {
     pub second: Option<String>,
     /// The program has listed its state.
     pub lists: bool,
+    /// The names of fields in memory that cannot be looked at.
+    pub remote: Vec<String>,
     /// It has written files of its own.
     pub writes_files: bool,
     /// There were more variables than can be looked at, or larger files than are searched.
@@ -171,7 +173,8 @@ impl Look<'_> {
             elsewhere: None,
             first,
             second: None,
-            lists: stopped.iter().any(|rank| !rank.listed.is_empty()),
+            lists: stopped.iter().any(Stopped::lists),
+            remote: remote(stopped),
             writes_files: stopped.iter().any(|rank| !rank.files.is_empty()),
             cut: false,
             cut_files: false,

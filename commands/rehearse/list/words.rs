@@ -1,5 +1,6 @@
 //! The variables as a table for people.
 
+use super::super::explain::stops::not_looked_at;
 use super::looks::Found;
 use super::table::{State, Variable};
 use crate::terminal::Line;
@@ -18,6 +19,7 @@ pub(super) fn lines(found: &Found) -> Vec<Line> {
     if let Some(elsewhere) = &found.elsewhere {
         text.push(format!("  {elsewhere}, where no memory can be looked at"));
     }
+    text.extend(not_looked_at(&found.remote));
     if found.told == Told::Symbols {
         text.push("  it has no debug information, so types are not known, and of pointers only what is of malloc: compile it with -g".into());
     }

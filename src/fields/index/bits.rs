@@ -1,6 +1,5 @@
 //! A set of indices with one bit for each index of a range, which tells how many of the set are below an index.
 
-use super::ids::Run;
 use super::set::{WINDOW, WORDS, Windows};
 use crate::Result;
 
@@ -154,26 +153,5 @@ impl Bits {
             (word, bit) = (word + 1, 0);
         }
         found.min(most)
-    }
-
-    /// The set as runs, ascending.
-    pub fn runs(&self) -> impl Iterator<Item = Run> {
-        let mut next = self.base;
-        std::iter::from_fn(move || {
-            let (mut word, bit) = self.place(next);
-            let mut zeros = bit;
-            loop {
-                let bits = self.words.get(word)? >> zeros << zeros;
-                if bits != 0 {
-                    zeros = bits.trailing_zeros().into();
-                    break;
-                }
-                (word, zeros) = (word + 1, 0);
-            }
-            let first = self.base + word as u64 * WORD + zeros;
-            let count = self.follow(first, u64::MAX);
-            next = first + count;
-            Some(Run { first, count })
-        })
     }
 }

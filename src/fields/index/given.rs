@@ -2,8 +2,10 @@
 
 use super::MOST;
 use super::ids::{Encoder, Ids, Run};
+use super::listing::Listing;
 use crate::Result;
 use crate::fields::entry::wrong_list;
+use crate::system::size::scaled;
 
 /// Indices in the memory of the program.
 #[derive(Debug, Clone, Copy)]
@@ -27,12 +29,51 @@ pub struct Given<'a> {
     pub whole: i64,
 }
 
+/// An index list that was encoded piece by piece.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Encoded {
+    /// Number of indices.
+    pub count: u64,
+    /// Each index is larger than the one before.
+    pub ascending: bool,
+    /// Number of bytes.
+    pub bytes: u64,
+}
+
+/// Bytes that are encoded at a time.
+const PIECE: usize = 1 << 16;
+
 impl Given<'_> {
     /// Checks the indices and encodes them.
     ///
     /// # Errors
     /// The whole is too large, or an index is not in it.
     pub fn encode(&self) -> Result<Ids> {
+        self.encode_all(usize::MAX, &mut |_| Ok(()))
+    }
+
+    /// Checks the indices and encodes them. `take` gets the bytes piece by piece, so that no more than a piece is in
+    /// memory.
+    ///
+    /// # Errors
+    /// As [`Given::encode`]; or those of `take`.
+    pub fn encode_in_pieces(&self, take: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<Encoded> {
+        let mut bytes = 0;
+        let mut piece = |piece: &[u8]| {
+            bytes += piece.len() as u64;
+            take(piece)
+        };
+        let last = self.encode_all(scaled(PIECE), &mut piece)?;
+        piece(&last.bytes)?;
+        Ok(Encoded {
+            count: last.count,
+            ascending: last.ascending,
+            bytes,
+        })
+    }
+
+    /// The indices are encoded, and `take` gets pieces of at least `most` bytes; the rest is in the result.
+    fn encode_all(&self, most: usize, take: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<Ids> {
         let whole = u64::try_from(self.whole)
             .ok()
             .filter(|whole| *whole <= MOST);
@@ -41,12 +82,21 @@ impl Given<'_> {
             return Err(wrong_list(self.name, what));
         };
         match self.indices {
-            Indices::Four(indices) => self.encode_all(indices.iter().map(|i| i64::from(*i)), whole),
-            Indices::Eight(indices) => self.encode_all(indices.iter().copied(), whole),
+            Indices::Four(indices) => {
+                let indices = indices.iter().map(|i| i64::from(*i));
+                self.encode_each(indices, whole, most, take)
+            }
+            Indices::Eight(indices) => self.encode_each(indices.iter().copied(), whole, most, take),
         }
     }
 
-    fn encode_all(&self, indices: impl Iterator<Item = i64>, whole: u64) -> Result<Ids> {
+    fn encode_each(
+        &self,
+        indices: impl Iterator<Item = i64>,
+        whole: u64,
+        most: usize,
+        take: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<Ids> {
         let mut encoder = Encoder::default();
         let mut run: Option<Run> = None;
         for (place, index) in indices.enumerate() {
@@ -59,6 +109,10 @@ impl Given<'_> {
                 _ => {
                     if let Some(before) = run.replace(Run { first, count: 1 }) {
                         encoder.add(before);
+                        if encoder.bytes().len() >= most {
+                            take(encoder.bytes())?;
+                            encoder.bytes().clear();
+                        }
                     }
                 }
             }
@@ -67,6 +121,14 @@ impl Given<'_> {
             encoder.add(last);
         }
         Ok(encoder.finish())
+    }
+
+    /// The number of indices.
+    pub fn count(&self) -> usize {
+        match self.indices {
+            Indices::Four(indices) => indices.len(),
+            Indices::Eight(indices) => indices.len(),
+        }
     }
 
     fn outside(&self, place: u64, index: i64) -> crate::Error {
@@ -85,9 +147,56 @@ impl Given<'_> {
     }
 }
 
+/// The indices in the memory of the program, which were found to be in the whole.
+pub struct InMemory<'a, 'g> {
+    /// The list.
+    pub given: &'a Given<'g>,
+    /// Each index is larger than the one before.
+    pub ascends: bool,
+}
+
+impl Listing for InMemory<'_, '_> {
+    fn count(&self) -> u64 {
+        self.given.count() as u64
+    }
+
+    fn ascends(&self) -> bool {
+        self.ascends
+    }
+
+    fn each(&mut self, visit: impl FnMut(Run)) -> Result<()> {
+        let first = self.given.first;
+        match self.given.indices {
+            Indices::Four(indices) => {
+                each_run(indices.iter().map(|i| i64::from(*i) - first), visit);
+            }
+            Indices::Eight(indices) => each_run(indices.iter().map(|i| i - first), visit),
+        }
+        Ok(())
+    }
+}
+
+fn each_run(indices: impl Iterator<Item = i64>, mut visit: impl FnMut(Run)) {
+    let mut run = Run::default();
+    for first in indices.map(|id| id as u64) {
+        if run.end() == first && run.count > 0 {
+            run.count += 1;
+            continue;
+        }
+        if run.count > 0 {
+            visit(run);
+        }
+        run = Run { first, count: 1 };
+    }
+    if run.count > 0 {
+        visit(run);
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Given, Indices};
+    use super::{Given, InMemory, Indices};
+    use crate::fields::index::listing::{Listed, Listing};
 
     fn given(indices: &[i64], first: i64, whole: i64) -> Result<(u64, Vec<u64>), String> {
         let given = Given {
@@ -114,6 +223,39 @@ mod tests {
             whole: 2,
         };
         assert_eq!(four.encode().unwrap().count, 2);
+    }
+
+    #[test]
+    fn a_list_in_pieces_is_the_same_one() {
+        let many: Vec<i64> = (0..200_000).map(|i| i * i % 65_537).collect();
+        for indices in [&[][..], &[7], &[3, 4, 5, 1], &many] {
+            let given = Given {
+                name: "nodes",
+                indices: Indices::Eight(indices),
+                first: 0,
+                whole: 70_000,
+            };
+            let (all, mut joined) = (given.encode().unwrap(), Vec::new());
+            let encoded = given.encode_in_pieces(&mut |piece| {
+                joined.extend_from_slice(piece);
+                Ok(())
+            });
+            let encoded = encoded.unwrap();
+            assert_eq!(joined, all.bytes);
+            assert_eq!(encoded.bytes, all.bytes.len() as u64);
+            assert_eq!(
+                (encoded.count, encoded.ascending),
+                (all.count, all.ascending)
+            );
+            let (mut runs, mut right) = (Vec::new(), Vec::new());
+            let mut memory = InMemory {
+                given: &given,
+                ascends: all.ascending,
+            };
+            memory.each(|run| runs.push(run)).unwrap();
+            Listed(&all, 70_000).each(|run| right.push(run)).unwrap();
+            assert_eq!(runs, right);
+        }
     }
 
     #[test]

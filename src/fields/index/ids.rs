@@ -9,6 +9,9 @@
 use super::MOST;
 use crate::{Error, Result};
 
+/// Bytes of a run at most: two numbers.
+pub const LONGEST: usize = 20;
+
 /// Indices that follow each other.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Run {
@@ -79,7 +82,12 @@ impl Encoder {
         self.end = run.end();
     }
 
-    /// The list.
+    /// The bytes so far, which may be taken away.
+    pub fn bytes(&mut self) -> &mut Vec<u8> {
+        &mut self.bytes
+    }
+
+    /// The list, without bytes that were taken away.
     pub fn finish(mut self) -> Ids {
         self.write();
         Ids {
@@ -211,6 +219,17 @@ impl Cursor {
     pub fn bytes(self) -> usize {
         self.at
     }
+
+    /// Takes the bytes that were read away.
+    pub fn forget(&mut self, bytes: &mut Vec<u8>) {
+        bytes.drain(..self.at.min(bytes.len()));
+        self.at = 0;
+    }
+
+    /// The end of the run that was read last.
+    pub fn last_end(self) -> u64 {
+        self.end
+    }
 }
 
 /// The runs of a list, from a place on.
@@ -296,7 +315,20 @@ impl<'a> Runs<'a> {
     /// # Errors
     /// The list is damaged; or those of `visit`.
     #[inline]
-    pub fn each(&mut self, mut visit: impl FnMut(Run) -> Result<u64>) -> Result<()> {
+    pub fn each(&mut self, visit: impl FnMut(Run) -> Result<u64>) -> Result<()> {
+        self.each_until(0, visit)
+    }
+
+    /// [`Runs::each`], until `open` bytes or fewer are left.
+    ///
+    /// # Errors
+    /// As [`Runs::each`].
+    #[inline]
+    pub fn each_until(
+        &mut self,
+        open: usize,
+        mut visit: impl FnMut(Run) -> Result<u64>,
+    ) -> Result<()> {
         let Cursor { at, mut end, left } = self.cursor;
         let mut rest = self.bytes.get(at..).unwrap_or_default();
         let mut run = left;
@@ -309,7 +341,7 @@ impl<'a> Runs<'a> {
                     break;
                 }
             }
-            if rest.is_empty() {
+            if rest.len() <= open {
                 break;
             }
             run = self.read(end, &mut rest)?;

@@ -5,8 +5,10 @@
 //! |---|---|
 //! | `ids` | the bytes of an index list: runs and differences |
 //! | `given` | the indices that the program gives |
+//! | `listing` | lists that are read from wherever they are |
 //! | `bits`, `positions` | where each index stands in the list of a rank |
-//! | `set`, `sorted` | indices that ascend, as they are sent and compared, and how lists in any order become such |
+//! | `set`, `sorted`, `words` | indices that ascend, as they are sent and compared, and how lists in any order become such |
+//! | `needed` | the elements that a rank needs in a restart |
 //! | `places` | the places of elements in a file and in memory, and their copies |
 //! | `told` | the order of elements that do not ascend in a file |
 //! | `bags` | elements without a number, of which each rank gets a share |
@@ -19,13 +21,16 @@ pub mod cells;
 pub mod cover;
 mod given;
 pub mod ids;
+pub mod listing;
+pub mod needed;
 pub mod places;
 pub mod positions;
 pub mod set;
 pub mod sorted;
 pub mod told;
+mod words;
 
-pub use given::{Given, Indices};
+pub use given::{Encoded, Given, InMemory, Indices};
 
 /// The most elements of a whole.
 pub const MOST: u64 = 1 << 60;

@@ -20,6 +20,8 @@ enum Piece {
     /// The bytes of sets, each of which begins after the one before.
     Ascending(Vec<u8>),
     Listed(Ids),
+    /// Places that seldom follow each other.
+    Direct(Vec<u32>),
 }
 
 /// Where the next place is.
@@ -29,6 +31,8 @@ pub struct Next {
     /// Of a set: the byte of the next window, and the place up to which those of this window are used.
     window: usize,
     place: u64,
+    /// Of places one by one: how many are used.
+    direct: usize,
     /// Of a list.
     listed: Cursor,
 }
@@ -49,12 +53,19 @@ impl Places {
         self.pieces.push(Piece::Listed(ids));
     }
 
+    /// Adds places in any order, of which few follow each other.
+    pub fn add_direct(&mut self, places: Vec<u32>) {
+        self.count += places.len() as u64;
+        self.pieces.push(Piece::Direct(places));
+    }
+
     /// Returns memory that is not needed when all places are there.
     pub fn shrink(&mut self) {
         for piece in &mut self.pieces {
             match piece {
                 Piece::Ascending(bytes) => bytes.shrink_to_fit(),
                 Piece::Listed(ids) => ids.bytes.shrink_to_fit(),
+                Piece::Direct(_) => {}
             }
         }
     }
@@ -74,6 +85,12 @@ impl Places {
         while let Some(piece) = self.pieces.get(next.piece) {
             let all = match piece {
                 Piece::Ascending(bytes) => visit_set(bytes, next, visit)?,
+                Piece::Direct(places) => {
+                    let left = places.get(next.direct..).unwrap_or_default();
+                    let used = visit.direct(left)?;
+                    next.direct += used;
+                    used == left.len()
+                }
                 Piece::Listed(ids) => {
                     let mut runs = Runs::from(&ids.bytes, u64::MAX, next.listed);
                     let mut all = true;
@@ -104,6 +121,26 @@ trait Visit {
 
     /// Gets a run of places; the number of those that were used.
     fn run(&mut self, run: Run) -> Result<u64>;
+
+    /// Gets places one by one; the number of those that were used.
+    fn direct(&mut self, places: &[u32]) -> Result<usize> {
+        in_runs(self, places)
+    }
+}
+
+/// Gives places to the visitor as runs; the number of those that were used.
+fn in_runs(visit: &mut (impl Visit + ?Sized), places: &[u32]) -> Result<usize> {
+    let mut all = 0;
+    for run in places.chunk_by(|a, b| a.checked_add(1) == Some(*b)) {
+        let first = run.first().copied().unwrap_or(0).into();
+        let count = run.len() as u64;
+        let used = visit.run(Run { first, count })?;
+        all += used as usize;
+        if used < count {
+            break;
+        }
+    }
+    Ok(all)
 }
 
 /// Gives the places from `base` on that have a bit to the visitor as runs; those that are left over.
@@ -337,6 +374,28 @@ impl<const N: usize> Visit for In<'_, N> {
         self.left = rest;
         Ok(now)
     }
+
+    fn direct(&mut self, places: &[u32]) -> Result<usize> {
+        if N == 0 {
+            return in_runs(self, places);
+        }
+        let (elements, _) = self.left.as_chunks::<N>();
+        let (memory, _) = self.memory.as_chunks_mut::<N>();
+        let mut inside = true;
+        // Nothing in a step waits for the one before, so the processor fetches many places at the same time.
+        for (place, element) in places.iter().zip(elements) {
+            match memory.get_mut(*place as usize) {
+                Some(place) => *place = *element,
+                None => inside = false,
+            }
+        }
+        if !inside {
+            return Err(no_place());
+        }
+        let used = elements.len().min(places.len());
+        self.left = self.left.get(used * N..).unwrap_or_default();
+        Ok(used)
+    }
 }
 
 #[cold]
@@ -404,6 +463,14 @@ mod tests {
         places
     }
 
+    fn direct(list: &[u64]) -> Places {
+        let mut places = Places::default();
+        for part in list.chunks(list.len().div_ceil(3).max(1)) {
+            places.add_direct(part.iter().map(|at| *at as u32).collect());
+        }
+        places
+    }
+
     /// Places that ascend, as several sets.
     fn ascending(list: &[u64]) -> Places {
         let mut places = Places::default();
@@ -435,7 +502,7 @@ mod tests {
                 .collect();
             let steps = if list.len() < 10 { 1..4 } else { 4101..4102 };
             for (step, places) in
-                steps.flat_map(|step| [(step, listed(list)), (step, ascending(list))])
+                steps.flat_map(|step| [listed, ascending, direct].map(|of| (step, of(list))))
             {
                 let (mut next, mut out) = (Next::default(), Vec::new());
                 for from in (0..end).step_by(step) {
@@ -447,7 +514,11 @@ mod tests {
                 assert_eq!(out, right.collect::<Vec<_>>().concat());
                 // The copied elements go to places in another order, or to places with gaps.
                 let back: Vec<u64> = (0..list.len() as u64).rev().collect();
-                for (to, order) in [(listed(&back), &back), (ascending(list), list)] {
+                for (to, order) in [
+                    (listed(&back), &back),
+                    (direct(&back), &back),
+                    (ascending(list), list),
+                ] {
                     for with_gaps in [false, true] {
                         let mut memory = vec![0; end as usize * unit];
                         let mut next = Next::default();
@@ -477,7 +548,7 @@ mod tests {
     #[test]
     fn wrong_places_and_elements_are_an_error() {
         let (file, mut out) = ([0; 12], Vec::new());
-        for places in [listed, ascending] {
+        for places in [listed, ascending, direct] {
             let mut out_of = |list: &[u64], from: std::ops::Range<u64>| {
                 copy_out(
                     &places(list),
@@ -503,9 +574,11 @@ mod tests {
             )
         };
         assert!(put(listed(&[2, 0]), 8).is_ok());
+        assert!(put(direct(&[2, 0]), 8).is_ok());
         assert!(put(ascending(&[0, 2]), 8).is_ok());
         for (list, length) in [(&[2][..], 8), (&[3], 4), (&[0, 2], 7), (&[1, 2, 3], 12)] {
             assert!(put(listed(list), length).is_err(), "{list:?}, {length}");
+            assert!(put(direct(list), length).is_err(), "{list:?}, {length}");
             assert!(put(ascending(list), length).is_err(), "{list:?}, {length}");
         }
         let lost = each_place(&listed(&[2]), &mut Next::default(), (&file, 4), |_, _| {

@@ -2,6 +2,8 @@
 
 use super::bits::Bits;
 use super::ids::{Ids, Run};
+use super::listing::{Listed, Listing};
+use super::set::{Builder, Set};
 use crate::Result;
 
 /// A run of a list, and the position of its first index.
@@ -37,7 +39,7 @@ enum Known {
 /// The mark of an index that is not in the list.
 const NONE: u32 = u32::MAX;
 
-/// The most bytes of a table.
+/// The most bytes of a table; of one with a place for each index or few more, any.
 const TABLE: u64 = 1 << 24;
 
 /// The positions of all indices of a list.
@@ -62,36 +64,48 @@ impl Positions {
     /// # Errors
     /// The list is damaged.
     pub fn of(ids: &Ids, whole: u64) -> Result<Self> {
+        Positions::of_list(&mut Listed(ids, whole))
+    }
+
+    /// The positions of a list, which is visited some times.
+    ///
+    /// # Errors
+    /// The list is damaged, or cannot be read.
+    pub fn of_list(list: &mut impl Listing) -> Result<Self> {
         let mut size = Size {
             runs: 0,
             from: u64::MAX,
             end: 0,
         };
-        ids.runs(whole).each(|run| {
+        list.each(|run| {
             size.runs += 1;
             size.from = size.from.min(run.first);
             size.end = size.end.max(run.end());
-            Ok(run.count)
         })?;
         let as_runs = size.runs * size_of::<Placed>() as u64;
-        let order = if ids.ascending { 0 } else { 4 * ids.count };
+        let order = if list.ascends() { 0 } else { 4 * list.count() };
         let most = u64::from(u32::MAX);
         let range = size.end.saturating_sub(size.from);
-        if !ids.ascending && 4 * range.min(most) <= TABLE && range / 16 <= ids.count {
-            return Positions::of_table(ids, whole, &size);
+        let small = 4 * range.min(most) <= TABLE && range / 16 <= list.count();
+        let full = range < most && range <= list.count() + list.count() / 8;
+        if !list.ascends() && list.count() < most && (small || full) {
+            return Positions::of_table(list, &size);
         }
-        if size.runs > 0 && Bits::bytes(size.from, size.end) + order < as_runs && ids.count < most {
-            Positions::of_bits(ids, whole, &size)
+        if size.runs > 0
+            && Bits::bytes(size.from, size.end) + order < as_runs
+            && list.count() < most
+        {
+            Positions::of_bits(list, &size)
         } else {
-            Positions::of_runs(ids, whole)
+            Positions::of_runs(list)
         }
     }
 
-    fn of_table(ids: &Ids, whole: u64, size: &Size) -> Result<Self> {
+    fn of_table(list: &mut impl Listing, size: &Size) -> Result<Self> {
         let from = size.from.min(size.end);
         let mut places = vec![NONE; (size.end - from) as usize];
         let (mut at, mut again) = (0, Vec::new());
-        ids.runs(whole).each(|run| {
+        list.each(|run| {
             for id in run.first..run.end() {
                 match places.get_mut((id - from) as usize) {
                     Some(place) if *place == NONE => *place = at as u32,
@@ -103,10 +117,9 @@ impl Positions {
                 }
                 at += 1;
             }
-            Ok(run.count)
         })?;
         let known = Known::Table { from, places };
-        let count = ids.count;
+        let count = list.count();
         Ok(Positions {
             known,
             again,
@@ -114,20 +127,19 @@ impl Positions {
         })
     }
 
-    fn of_runs(ids: &Ids, whole: u64) -> Result<Self> {
+    fn of_runs(list: &mut impl Listing) -> Result<Self> {
         let (mut runs, mut at) = (Vec::new(), 0);
-        ids.runs(whole).each(|run| {
+        list.each(|run| {
             runs.push(Placed { run, at });
             at += run.count;
-            Ok(run.count)
         })?;
         let mut again = Vec::new();
-        if !ids.ascending {
+        if !list.ascends() {
             runs.sort_unstable();
             runs = distinct(runs, &mut again)?;
         }
         let known = Known::Runs(runs);
-        let count = ids.count;
+        let count = list.count();
         Ok(Positions {
             known,
             again,
@@ -135,24 +147,23 @@ impl Positions {
         })
     }
 
-    fn of_bits(ids: &Ids, whole: u64, size: &Size) -> Result<Self> {
+    fn of_bits(list: &mut impl Listing, size: &Size) -> Result<Self> {
         let mut bits = Bits::new(size.from, size.end);
         let (mut at, mut twice) = (0, Vec::new());
-        ids.runs(whole).each(|run| {
+        list.each(|run| {
             for id in run.first..run.end() {
                 if !bits.insert(id) {
                     twice.push((at, id));
                 }
                 at += 1;
             }
-            Ok(run.count)
         })?;
         bits.count();
         let (mut order, mut again) = (Vec::new(), Vec::new());
-        if !ids.ascending {
-            order = vec![0; ids.count as usize - twice.len()];
+        if !list.ascends() {
+            order = vec![0; list.count() as usize - twice.len()];
             let (mut at, mut twice) = (0, twice.into_iter().peekable());
-            ids.runs(whole).each(|run| {
+            list.each(|run| {
                 let below = bits.below(run.first);
                 for place in below..below + run.count {
                     let Some(position) = order.get_mut(place as usize) else {
@@ -170,11 +181,10 @@ impl Positions {
                     }
                     at += 1;
                 }
-                Ok(run.count)
             })?;
         }
         let known = Known::Bits { bits, order };
-        let count = ids.count;
+        let count = list.count();
         Ok(Positions {
             known,
             again,
@@ -198,6 +208,11 @@ impl Positions {
         self.count - again.sum::<u64>()
     }
 
+    /// Number of indices in the list, also those that it has twice.
+    pub fn listed(&self) -> u64 {
+        self.count
+    }
+
     /// Bytes of memory.
     pub fn bytes(&self) -> usize {
         let known = match &self.known {
@@ -208,13 +223,45 @@ impl Positions {
         known + size_of_val(&self.again[..])
     }
 
-    /// The indices, ascending, each once.
-    pub fn sorted(&self) -> Box<dyn Iterator<Item = Run> + '_> {
+    /// The indices.
+    pub fn set(&self) -> Set {
+        let mut builder = Builder::default();
         match &self.known {
-            Known::Runs(runs) => Box::new(runs.iter().map(|placed| placed.run)),
-            Known::Bits { bits, .. } => Box::new(bits.runs()),
-            Known::Table { from, places } => Box::new(runs_of_table(*from, places)),
+            Known::Runs(runs) => runs.iter().for_each(|placed| builder.add(placed.run)),
+            Known::Bits { bits, .. } => bits.words().for_each(|(at, bits)| {
+                builder.add_bits(at, bits);
+            }),
+            Known::Table { from, places } => {
+                for (at, places) in (*from..).step_by(64).zip(places.chunks(64)) {
+                    let bit = |(bit, place): (usize, &u32)| u64::from(*place != NONE) << bit;
+                    builder.add_bits(at, places.iter().enumerate().map(bit).sum());
+                }
+            }
         }
+        builder.finish()
+    }
+
+    /// The positions of indices, which have four bytes each; `None` if the list does not have all of them. The list has
+    /// less than [`u32::MAX`] indices.
+    pub fn look_up(&self, ids: &[[u8; 4]]) -> Option<Vec<u32>> {
+        let ids = ids.iter().map(|id| u32::from_le_bytes(*id));
+        // Nothing in a step waits for the one before, so the processor fetches many places at the same time.
+        let found: Vec<u32> = match &self.known {
+            Known::Table { from, places } => {
+                let place = |id: u32| places.get(u64::from(id).wrapping_sub(*from) as usize);
+                ids.map(|id| place(id).copied().unwrap_or(NONE)).collect()
+            }
+            Known::Bits { bits, order } if order.is_empty() => ids
+                .map(|id| bits.rank(id.into()).map_or(NONE, |place| place as u32))
+                .collect(),
+            Known::Bits { bits, order } => {
+                let below = |id: u32| bits.rank(id.into()).unwrap_or(u64::MAX) as usize;
+                let places = ids.map(|id| order.get(below(id)).copied());
+                places.map(|place| place.unwrap_or(NONE)).collect()
+            }
+            Known::Runs(runs) => ids.map(|id| of_runs(runs, id.into())).collect(),
+        };
+        (!found.contains(&NONE)).then_some(found)
     }
 
     /// Visits the positions of indices, as a position and the number of positions that follow each other; false if
@@ -279,6 +326,13 @@ fn each_of_runs(
     Ok(true)
 }
 
+/// The position of an index, or [`NONE`].
+fn of_runs(runs: &[Placed], id: u64) -> u32 {
+    let place = runs.partition_point(|placed| placed.run.end() <= id);
+    let placed = runs.get(place).filter(|placed| placed.run.first <= id);
+    placed.map_or(NONE, |placed| (placed.at + id - placed.run.first) as u32)
+}
+
 fn each_of_bits(
     bits: &Bits,
     order: &[u32],
@@ -338,25 +392,9 @@ fn each_of_table(
     }
 }
 
-/// The indices of a table as runs, ascending.
-fn runs_of_table(from: u64, places: &[u32]) -> impl Iterator<Item = Run> {
-    let mut next = 0;
-    std::iter::from_fn(move || {
-        let rest = places.get(next..)?;
-        let first = next + rest.iter().position(|place| *place != NONE)?;
-        let run = places.get(first..)?.iter();
-        let count = run.take_while(|place| **place != NONE).count();
-        next = first + count;
-        Some(Run {
-            first: from + first as u64,
-            count: count as u64,
-        })
-    })
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Again, Known, Positions, Size};
+    use super::{Again, Known, Listed, Positions, Size};
     use crate::fields::index::ids::{Encoder, Ids, Run};
 
     fn ids(indices: &[u64]) -> Ids {
@@ -384,8 +422,21 @@ mod tests {
         let mut distinct = list.to_vec();
         distinct.sort_unstable();
         distinct.dedup();
-        let sorted = positions.sorted().flat_map(|run| run.first..run.end());
+        let set = positions.set();
+        let sorted = set.runs().map(Result::unwrap);
+        let sorted = sorted.flat_map(|run| run.first..run.end());
         assert!(sorted.eq(distinct.iter().copied()), "{list:?}");
+        let as_bytes = |ids: &[u64]| -> Vec<[u8; 4]> {
+            let numbers = ids.iter().map(|id| *id as u32);
+            numbers.map(u32::to_le_bytes).collect()
+        };
+        let looked_up = positions.look_up(&as_bytes(list)).unwrap();
+        let same = |(at, id): (&u32, &u64)| list[*at as usize] == *id;
+        assert!(looked_up.iter().zip(list).all(same), "{list:?}");
+        assert_eq!(looked_up.len(), list.len());
+        let missing = (0..whole + 2).find(|id| first(*id).is_none()).unwrap();
+        let some = [list, &[missing]].concat();
+        assert_eq!(positions.look_up(&as_bytes(&some)), None, "{missing}");
         for from in 0..whole {
             for count in 1..=(whole - from).min(70) {
                 let (mut id, mut right) = (from, true);
@@ -427,7 +478,11 @@ mod tests {
                 _ => {}
             }
             let ids = ids(&list);
-            check(&list, whole, &Positions::of_runs(&ids, whole).unwrap());
+            check(
+                &list,
+                whole,
+                &Positions::of_runs(&mut Listed(&ids, whole)).unwrap(),
+            );
             let chosen = Positions::of(&ids, whole).unwrap();
             in_bits += u32::from(matches!(chosen.known, Known::Bits { .. }));
             in_table += u32::from(matches!(chosen.known, Known::Table { .. }));
@@ -442,7 +497,7 @@ mod tests {
                 check(
                     &list,
                     whole,
-                    &Positions::of_bits(&ids, whole, &size).unwrap(),
+                    &Positions::of_bits(&mut Listed(&ids, whole), &size).unwrap(),
                 );
             }
         }

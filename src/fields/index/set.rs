@@ -7,6 +7,7 @@
 //! follow each other, and for few of them.
 
 use super::ids::{Ids, Run, put, take};
+use super::words::compressed;
 use crate::{Error, Result};
 use std::ops::Range;
 
@@ -201,7 +202,11 @@ fn encode(bytes: &mut Vec<u8>, number: u64, words: &Words, used: Range<usize>) -
         }
         bytes.truncate(length + 2);
     }
-    bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+    let mut bits = [0; BITS];
+    for (place, word) in bits.as_chunks_mut().0.iter_mut().zip(words) {
+        *place = word.to_le_bytes();
+    }
+    bytes.extend_from_slice(&bits);
     count.into()
 }
 
@@ -496,34 +501,6 @@ impl Set {
     pub fn runs(&self) -> SetRuns<'_> {
         SetRuns::new(&self.bytes)
     }
-}
-
-/// The bits of `some` at the places of the bits of `all`, of which there are `count`, next to each other: the compress
-/// operation of Hacker's Delight, with six steps for any bits.
-#[inline]
-pub(super) fn compressed(some: u64, all: u64, count: u64) -> u64 {
-    if some == all {
-        return u64::MAX.checked_shr((WORD - count) as u32).unwrap_or(0);
-    }
-    if all == u64::MAX {
-        return some;
-    }
-    if some & (some - 1) == 0 {
-        return 1 << (all & (some - 1)).count_ones();
-    }
-    let (mut bits, mut mask, mut zeros) = (some, all, !all << 1);
-    for step in 0..6 {
-        let mut odd = zeros ^ (zeros << 1);
-        for shift in [2, 4, 8, 16, 32] {
-            odd ^= odd << shift;
-        }
-        let moved = odd & mask;
-        mask = (mask ^ moved) | (moved >> (1 << step));
-        let now = bits & moved;
-        bits = (bits ^ now) | (now >> (1 << step));
-        zeros &= !odd;
-    }
-    bits
 }
 
 /// The runs of a set.

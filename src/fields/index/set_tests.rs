@@ -1,6 +1,7 @@
 //! Sets: what comes back of them, and what is cut out and counted.
 
-use super::set::{Builder, Set, SetRuns, WINDOW, WORDS, Windows, compressed};
+use super::set::{Builder, Set, SetRuns, WINDOW, WORDS, Windows};
+use super::words::compressed;
 use crate::fields::index::ids::Run;
 
 /// A generator of small numbers.

@@ -2,10 +2,12 @@
 
 use super::bits::Bits;
 use super::ids::{Encoder, Ids, Run};
+use super::listing::Listing;
 use super::positions::Positions;
 use super::set::{Builder, Set, SetRuns};
-use crate::Result;
 use crate::fields::messages::wrong_message;
+use crate::system::size::scaled;
+use crate::{Error, Result};
 
 /// Bytes of bits that are used for each run of a list at most, rather than to sort the runs.
 const BITS_A_RUN: u64 = 16;
@@ -17,13 +19,12 @@ struct Size {
     end: u64,
 }
 
-fn size_of(ids: &Ids, whole: u64) -> Result<Size> {
+fn size_of(list: &mut impl Listing) -> Result<Size> {
     let (mut runs, mut from, mut end) = (0, u64::MAX, 0);
-    ids.runs(whole).each(|run| {
+    list.each(|run| {
         runs += 1;
         from = from.min(run.first);
         end = end.max(run.end());
-        Ok(run.count)
     })?;
     let from = from.min(end);
     Ok(Size { runs, from, end })
@@ -34,8 +35,8 @@ fn size_of(ids: &Ids, whole: u64) -> Result<Size> {
 pub struct Sorted {
     /// All of them.
     pub set: Set,
-    /// The list has one of them twice.
-    pub twice: bool,
+    /// The smallest one that the list has twice.
+    pub twice: Option<u64>,
     /// They are so near to each other that a bit for each index of their range takes little.
     pub dense: bool,
 }
@@ -43,40 +44,42 @@ pub struct Sorted {
 /// The indices of a list, in whatever order.
 ///
 /// # Errors
-/// The list is damaged.
-pub fn sorted(ids: &Ids, whole: u64) -> Result<Sorted> {
-    if ids.ascending {
-        let set = Set::of(ids, whole)?;
+/// The list is damaged, or cannot be read.
+pub fn sorted(list: &mut impl Listing) -> Result<Sorted> {
+    let mut builder = Builder::default();
+    if list.ascends() {
+        list.each(|run| builder.add(run))?;
+        let set = builder.finish();
         return Ok(Sorted {
             set,
             ..Sorted::default()
         });
     }
-    let size = size_of(ids, whole)?;
-    let mut builder = Builder::default();
+    let size = size_of(list)?;
     let dense = Bits::bytes(size.from, size.end) <= BITS_A_RUN * size.runs;
     if dense {
-        let (mut bits, mut twice) = (Bits::new(size.from, size.end), false);
-        ids.runs(whole).each(|run| {
+        let (mut bits, mut twice) = (Bits::new(size.from, size.end), u64::MAX);
+        list.each(|run| {
             for id in run.first..run.end() {
-                twice |= !bits.insert(id);
+                if !bits.insert(id) {
+                    twice = twice.min(id);
+                }
             }
-            Ok(run.count)
         })?;
         bits.words()
             .for_each(|(at, bits)| builder.add_bits(at, bits));
         let set = builder.finish();
+        let twice = Some(twice).filter(|id| *id != u64::MAX);
         return Ok(Sorted { set, twice, dense });
     }
     let mut runs = Vec::with_capacity(size.runs as usize);
-    ids.runs(whole).each(|run| {
-        runs.push(run);
-        Ok(run.count)
-    })?;
+    list.each(|run| runs.push(run))?;
     runs.sort_unstable();
-    let (mut end, mut twice) = (0, false);
+    let (mut end, mut twice) = (0, None);
     for run in runs {
-        twice |= run.first < end;
+        if run.first < end {
+            twice = twice.or(Some(run.first));
+        }
         let first = run.first.max(end);
         if first < run.end() {
             let count = run.end() - first;
@@ -88,37 +91,88 @@ pub fn sorted(ids: &Ids, whole: u64) -> Result<Sorted> {
     Ok(Sorted { set, twice, dense })
 }
 
-/// The places, in a list in any order, of the indices of a set, which is in `bytes`; ascending. `positions` are those of
-/// the list if they are known.
+/// Bytes of the bits of sets that are looked for in a list at a time.
+const AT_A_TIME: usize = 1 << 23;
+
+/// The places, in a list in any order, of the indices of sets, each of which is in its bytes; ascending.
 ///
 /// # Errors
 /// The list does not have an index, or a set is damaged.
-pub fn places_in(
-    ids: &Ids,
-    whole: u64,
-    bytes: &[u8],
-    positions: Option<&Positions>,
-) -> Result<Set> {
-    let not_there = || wrong_message("it asks for an index that is not in the file");
-    let mut builder = Builder::default();
-    let Some(positions) = positions else {
-        let wanted = Bits::of_set(bytes)?;
-        let (mut at, mut found) = (0, 0);
-        ids.runs(whole).each(|run| {
-            for id in run.first..run.end() {
-                if wanted.has(id) {
-                    builder.add_bits(at, 1);
-                    found += 1;
-                }
-                at += 1;
+pub fn places_in(list: &mut impl Listing, sets: &[Vec<u8>]) -> Result<Vec<Set>> {
+    let (mut found, mut wanted, mut bytes) = (Vec::new(), Vec::new(), 0);
+    let mut sets = sets.iter().peekable();
+    while let Some(set) = sets.next() {
+        let bits = Bits::of_set(set)?;
+        bytes += bits.in_memory();
+        wanted.push(Looked {
+            total: bits.total(),
+            bits,
+            found: 0,
+            places: Builder::default(),
+        });
+        if bytes >= scaled(AT_A_TIME) || sets.peek().is_none() {
+            found.extend(look_for(list, std::mem::take(&mut wanted))?);
+            bytes = 0;
+        }
+    }
+    Ok(found)
+}
+
+/// A set that is looked for.
+struct Looked {
+    bits: Bits,
+    total: u64,
+    found: u64,
+    places: Builder,
+}
+
+/// Looks for several sets in one pass over a list.
+fn look_for(list: &mut impl Listing, mut wanted: Vec<Looked>) -> Result<Vec<Set>> {
+    let mut at = 0;
+    let mut look = |some: &[u64]| {
+        for looked in &mut wanted {
+            let bit = |(bit, id): (usize, &u64)| u64::from(looked.bits.has(*id)) << bit;
+            let bits: u64 = some.iter().enumerate().map(bit).sum();
+            if bits != 0 {
+                looked.places.add_bits(at, bits);
+                looked.found += u64::from(bits.count_ones());
             }
-            Ok(run.count)
-        })?;
-        if found != wanted.total() {
+        }
+        at += some.len() as u64;
+    };
+    let (mut some, mut filled) = ([0; 64], 0);
+    list.each(|run| {
+        for id in run.first..run.end() {
+            if let Some(place) = some.get_mut(filled) {
+                *place = id;
+            }
+            filled += 1;
+            if filled == some.len() {
+                look(&some);
+                filled = 0;
+            }
+        }
+    })?;
+    look(some.get(..filled).unwrap_or_default());
+    let sets = wanted.into_iter().map(|looked| {
+        if looked.found != looked.total {
             return Err(not_there());
         }
-        return Ok(builder.finish());
-    };
+        Ok(looked.places.finish())
+    });
+    sets.collect()
+}
+
+fn not_there() -> Error {
+    wrong_message("it asks for an index that is not in the file")
+}
+
+/// As [`places_in`], of one set in a list whose positions are known.
+///
+/// # Errors
+/// As [`places_in`].
+pub fn known_places(positions: &Positions, bytes: &[u8]) -> Result<Set> {
+    let mut builder = Builder::default();
     let mut found = Vec::new();
     for run in SetRuns::new(bytes) {
         let all = positions.each(run?, |first, count| {

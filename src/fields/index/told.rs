@@ -1,12 +1,12 @@
 //! What a rank that reads a file tells the others of the order of its elements, if that is not the order of their
 //! indices.
 
-use super::ids::{Cursor, Encoder, Ids, Run, Runs};
+use super::ids::{Encoder, Ids, Run, Runs};
 use super::places::not_in_file;
 use super::positions::Positions;
 use super::set::SetRuns;
-use crate::Result;
 use crate::fields::messages::wrong_message;
+use crate::{Error, Result};
 
 /// Some of the indices in a file, one after the other.
 pub struct Section {
@@ -17,28 +17,14 @@ pub struct Section {
 }
 
 impl Section {
-    /// The indices of about `length` bytes of a list, from `next` on; the first one has the place `at`, and `at`
-    /// becomes the place after the last one.
-    ///
-    /// # Errors
-    /// The list is damaged.
-    pub fn of(
-        ids: &Ids,
-        whole: u64,
-        next: &mut Cursor,
-        at: &mut u64,
-        length: usize,
-    ) -> Result<Self> {
-        let mut left = Runs::from(&ids.bytes, whole, *next);
-        let (mut runs, from) = (Vec::new(), left.cursor().bytes());
-        while left.cursor().bytes() < from.saturating_add(length)
-            && let Some(run) = left.take_most(u64::MAX)?
-        {
-            runs.push((*at, run));
-            *at += run.count;
+    /// Indices that follow each other in a file, of which the first one has the place `at`.
+    pub fn of(at: u64, all: &[Run]) -> Self {
+        let (mut end, mut runs) = (at, Vec::with_capacity(all.len()));
+        for run in all {
+            runs.push((end, *run));
+            end += run.count;
         }
-        *next = left.cursor();
-        Ok(Section { end: *at, runs })
+        Section { end, runs }
     }
 
     /// The indices at those of the places that are in this section. The places ascend, and `places` are those that are
@@ -75,32 +61,35 @@ impl Section {
 /// Runs that are looked at one by one.
 const NEAR: usize = 64;
 
-/// Adds the positions in this rank's memory of the indices of a message to `places`. Their number.
+/// The positions in this rank's memory of the indices of a message.
 ///
 /// # Errors
 /// The message is damaged, or this rank's list does not have an index.
-pub fn add_places(positions: &Positions, mut runs: Runs<'_>, places: &mut Encoder) -> Result<u64> {
-    let mut added = 0;
+pub fn told_places(positions: &Positions, mut runs: Runs<'_>) -> Result<Ids> {
+    let mut places = Encoder::default();
     runs.each(|run| {
         let all = positions.each(run, |first, count| {
             places.add(Run { first, count });
             Ok(())
         })?;
         if !all {
-            return Err(wrong_message(
-                "it has an index that is not in this rank's list",
-            ));
+            return Err(not_listed());
         }
-        added += run.count;
         Ok(run.count)
     })?;
-    Ok(added)
+    Ok(places.finish())
+}
+
+/// A message has an index that this rank does not need.
+#[cold]
+pub fn not_listed() -> Error {
+    wrong_message("it has an index that is not in this rank's list")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Section, add_places};
-    use crate::fields::index::ids::{Cursor, Encoder, Ids, Run};
+    use super::{Section, told_places};
+    use crate::fields::index::ids::{Encoder, Ids, Run};
     use crate::fields::index::positions::Positions;
     use crate::fields::index::set::Set;
 
@@ -132,10 +121,11 @@ mod tests {
             for length in [1, 7, 1000] {
                 let places = ids(&places);
                 let set = Set::of(&places, 300).unwrap();
-                let (mut next, mut at, mut left) = (Cursor::default(), 0, set.runs());
-                let mut found = Vec::new();
-                while at < 201 {
-                    let section = Section::of(&file, 300, &mut next, &mut at, length).unwrap();
+                let all: Vec<Run> = file.runs(300).map(Result::unwrap).collect();
+                let (mut at, mut left, mut found) = (0, set.runs(), Vec::new());
+                for some in all.chunks(length) {
+                    let section = Section::of(at, some);
+                    at += some.iter().map(|run| run.count).sum::<u64>();
                     let indices = section.indices(&mut left).unwrap();
                     let runs = indices.runs(300).map(Result::unwrap);
                     found.extend(runs.flat_map(|run| run.first..run.end()));
@@ -145,8 +135,7 @@ mod tests {
                 assert!(right.map(|at| list[at as usize]).eq(found));
             }
         }
-        let mut at = 0;
-        let section = Section::of(&file, 300, &mut Cursor::default(), &mut at, 5).unwrap();
+        let section = Section::of(0, &[Run { first: 7, count: 5 }]);
         let beyond = section.indices(&mut Set::of(&ids(&[250]), 300).unwrap().runs());
         assert_eq!(beyond.unwrap().count, 0);
     }
@@ -155,11 +144,8 @@ mod tests {
     fn places_are_the_positions_in_this_ranks_list() {
         let list = ids(&[7, 3, 4, 9]);
         let positions = Positions::of(&list, 10).unwrap();
-        let mut places = Encoder::default();
-        let added = add_places(&positions, ids(&[9, 3, 4]).runs(10), &mut places);
-        assert_eq!(added, Ok(3));
-        assert_eq!(places.finish(), ids(&[3, 1, 2]));
-        let mut places = Encoder::default();
-        assert!(add_places(&positions, ids(&[8]).runs(10), &mut places).is_err());
+        let places = told_places(&positions, ids(&[9, 3, 4]).runs(10));
+        assert_eq!(places.unwrap(), ids(&[3, 1, 2]));
+        assert!(told_places(&positions, ids(&[8]).runs(10)).is_err());
     }
 }

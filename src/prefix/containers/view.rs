@@ -4,7 +4,7 @@
 use super::stat_of;
 use crate::format::rank2file::{FileEntry, Segment};
 use crate::prefix::paths::Prefix;
-use crate::store::{Durability, File, FileKind, Files, Lock, Refused, Space, Stat};
+use crate::store::{Durability, File, FileKind, Files, Fill, KeptFile, Lock, Refused, Space, Stat};
 use crate::system::sync::{Mutex, MutexGuard};
 use crate::{Error, Result, forward};
 use rustix::fd::BorrowedFd;
@@ -245,8 +245,28 @@ impl File for ContainedFile {
         }
     }
 
+    fn show(&self, _: Range<u64>, _: usize, _: &mut dyn FnMut(&[u8])) -> Result<bool> {
+        Ok(false)
+    }
+
     fn write_at(&self, _: u64, _: &[u8]) -> Result<()> {
         self.only_read()
+    }
+
+    fn write_and_see(&self, _: u64, _: &[u8], _: &mut dyn FnMut(&[u8])) -> Result<bool> {
+        self.only_read()
+    }
+
+    fn fill_at(&self, _: Range<u64>, _: &mut dyn Fill) -> Result<bool> {
+        self.only_read()
+    }
+
+    fn keep(self: Box<Self>) -> Option<KeptFile> {
+        None
+    }
+
+    fn take_over(&mut self, kept: KeptFile) -> Option<KeptFile> {
+        Some(kept)
     }
 
     fn allocate(&self, _: u64) -> Result<()> {

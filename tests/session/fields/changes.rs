@@ -8,12 +8,16 @@ const CONVERT: Options = Options {
     keep_if_missing: false,
     convert: true,
     shared: false,
+    on_device: false,
+    on_host: false,
     from: None,
 };
 const KEEP: Options = Options {
     keep_if_missing: true,
     convert: false,
     shared: false,
+    on_device: false,
+    on_host: false,
     from: None,
 };
 

@@ -1,8 +1,7 @@
 //! Fields by index: random partitions of a whole, on any number of ranks, compared with the number of each element.
 
-use super::{load, save};
-use crate::fields_on_ranks::{Random, by_index, partition};
-use crate::sampled::sampled;
+use super::{load, programs, save};
+use crate::fields_on_ranks::{Devices, Random, by_index, partition};
 use crate::site::{Rank, Site, nodes};
 use scr::fields::{Given, Indices, List, Pass};
 
@@ -51,6 +50,7 @@ impl Mesh {
     }
 
     fn write(&self, rank: &mut Rank, name: &str, own: &[i64]) -> scr::Result<()> {
+        Devices::some((self.whole * 8) as u64 + rank.rank as u64).use_now();
         let (mut scalar, mut pairs) = (elements(own, 1), elements(own, 2));
         save(rank, name, |list| {
             self.list(list, own, &mut scalar, &mut pairs)
@@ -58,6 +58,7 @@ impl Mesh {
     }
 
     fn read(&self, rank: &mut Rank, own: &[i64]) -> Option<String> {
+        Devices::some((own.len() * 8 + rank.rank) as u64).use_now();
         let (right, right_pairs) = (elements(own, 1), elements(own, 2));
         let (mut scalar, mut pairs) = (vec![-1.0; right.len()], vec![-1.0; right_pairs.len()]);
         let found = load(rank, |list| self.list(list, own, &mut scalar, &mut pairs));
@@ -89,13 +90,13 @@ fn wanted(mesh: &Mesh, ranks: usize, random: &mut Random) -> Lists {
 
 #[test]
 fn any_number_of_ranks_restores_any_lists() {
-    for seed in sampled(1..=120u64) {
+    for seed in programs(120) {
         let mut random = Random(seed);
         let mesh = Mesh {
             first: random.below(2) as i64,
             whole: [0, 1, 37, 400][random.below(4) as usize],
         };
-        let old = 1 + random.below(8) as usize;
+        let old = 1 + random.below(9) as usize;
         let bypass = ["0", "1"][random.below(2) as usize];
         let site = Site::in_memory()
             .set("SCR_FLUSH", "1")
@@ -106,7 +107,7 @@ fn any_number_of_ranks_restores_any_lists() {
             mesh.write(rank, "ck.2", &written[rank.rank]).unwrap();
         });
         for _ in 0..3 {
-            let new = 1 + random.below(8) as usize;
+            let new = 1 + random.below(9) as usize;
             let lists = match random.below(3) {
                 0 if new == old => written.clone(),
                 _ => wanted(&mesh, new, &mut random),
@@ -196,9 +197,9 @@ impl Particles {
 
 #[test]
 fn a_bag_is_shared_by_any_number_of_ranks() {
-    for seed in sampled(1..=80u64) {
+    for seed in programs(80) {
         let mut random = Random(seed);
-        let old = 1 + random.below(8) as usize;
+        let old = 1 + random.below(9) as usize;
         let most = [1, 4, 300][random.below(3) as usize];
         let mut ends = vec![0];
         for rank in 0..old {
@@ -211,15 +212,17 @@ fn a_bag_is_shared_by_any_number_of_ranks() {
             .set("SCR_CACHE_BYPASS", bypass);
         site.run(&nodes(old), |rank| {
             let mut own = Particles::new(ends[rank.rank]..ends[rank.rank + 1]);
+            Devices::some(seed + rank.rank as u64).use_now();
             save(rank, "ck.1", |list| own.list(list)).unwrap();
         });
         for new in [
             old,
-            1 + random.below(8) as usize,
-            1 + random.below(8) as usize,
+            1 + random.below(9) as usize,
+            1 + random.below(9) as usize,
         ] {
             site.run(&nodes(new), |rank| {
                 let me = rank.rank;
+                Devices::some(seed + me as u64).use_now();
                 let mut own = Particles::default();
                 let found = load(rank, |list| own.list(list)).unwrap();
                 assert_eq!(found.as_deref(), Some("ck.1"), "seed {seed}");

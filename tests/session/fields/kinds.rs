@@ -1,6 +1,7 @@
 //! Each kind, in each number of dimensions and each shape of memory.
 
 use super::{load, save};
+use crate::fields_on_ranks::{Devices, give};
 use crate::site::{Site, nodes};
 use scr::fields::{Class, Kind, List, Order, Place, Slice, Spec};
 
@@ -98,10 +99,9 @@ impl Array {
             strides: self.strides.as_deref(),
             place: Place::Own,
         };
-        list.field(
-            spec,
-            Some(&mut Slice::of_bytes(&mut self.bytes, self.first)),
-        )
+        let (first, length) = (self.first, self.bytes.len());
+        let mut memory = Slice::of_bytes(&mut self.bytes, first);
+        give(list, spec, &mut memory, (first, length))
     }
 
     /// The values of the elements in row-major order.
@@ -150,7 +150,16 @@ fn every_kind_in_every_shape_comes_back_and_nothing_beside_it_changes() {
         };
         cases.iter().map(one).collect()
     };
+    // The first rank has all fields on a device when it writes, and the second one when it reads.
+    let on_devices = |here| {
+        if here {
+            Devices::all().use_now();
+        } else {
+            Devices::none();
+        }
+    };
     site.run(&nodes(2), |rank| {
+        on_devices(rank.rank == 0);
         let mut arrays = arrays(Some(rank.rank));
         let listed = |list: &mut List<'_>| {
             let mut all = arrays.iter_mut().zip(&cases);
@@ -159,6 +168,7 @@ fn every_kind_in_every_shape_comes_back_and_nothing_beside_it_changes() {
         save(rank, "ck.1", listed).unwrap();
     });
     site.run(&nodes(2), |rank| {
+        on_devices(rank.rank == 1);
         let mut restored = arrays(None);
         let listed = |list: &mut List<'_>| {
             let mut all = restored.iter_mut().zip(&cases);

@@ -3,6 +3,7 @@
 mod changes;
 mod damage;
 mod damaged_lists;
+mod devices;
 mod indexed;
 mod input;
 mod keyed;
@@ -13,7 +14,8 @@ mod ranks;
 mod refused;
 mod shared;
 
-use crate::fields_on_ranks::save;
+use crate::fields_on_ranks::{give, save};
+use crate::sampled::sampled;
 use crate::site::{Rank, Site, nodes};
 use scr::fields::{Element, List, Place, Slice, Spec, restore};
 
@@ -24,6 +26,13 @@ pub fn load(
 ) -> scr::Result<Option<String>> {
     let found = restore(&mut rank.session, &mut routine)?;
     Ok(found.map(|name| name.to_string()))
+}
+
+/// The seeds of random programs: the `usual` number of them, or as many as `SCR_FIELDS_PROGRAMS` says.
+fn programs(usual: u64) -> impl Iterator<Item = u64> {
+    let number = std::env::var("SCR_FIELDS_PROGRAMS");
+    let number = number.ok().and_then(|number| number.parse().ok());
+    sampled(1..=number.unwrap_or(usual))
 }
 
 /// Lists an array of this rank's own.
@@ -45,7 +54,8 @@ pub fn array<T: Element>(
         strides: None,
         place,
     };
-    list.field(spec, Some(&mut Slice::new(data)))
+    let length = size_of_val(data);
+    give(list, spec, &mut Slice::new(data), (0, length))
 }
 
 /// Lists a part of a whole of one dimension.

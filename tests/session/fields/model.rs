@@ -1,8 +1,7 @@
 //! Random programs, compared with a model: the state of the last checkpoints as one whole array each.
 
-use super::{array, load, save};
-use crate::fields_on_ranks::{self, Part, Random, cut, list_part};
-use crate::sampled::sampled;
+use super::{array, load, programs, save};
+use crate::fields_on_ranks::{self, Devices, Part, Random, cut, list_part};
 use crate::site::{Rank, Site, nodes};
 use scr::fields::Place;
 
@@ -59,7 +58,13 @@ impl Program {
     }
 }
 
+/// Some fields of a rank are on devices: others when they are read than when they were written.
+fn with_devices(rank: &Rank, step: u64, reads: bool) {
+    Devices::some(2 * (step * 8 + rank.rank as u64) + u64::from(reads)).use_now();
+}
+
 fn write(rank: &mut Rank, fields: &Fields, parts: &[Vec<Part>], step: u64, fail: bool) -> bool {
+    with_devices(rank, step, false);
     let me = rank.rank;
     let mut data: Vec<Vec<f64>> = fields
         .iter()
@@ -84,6 +89,7 @@ fn write(rank: &mut Rank, fields: &Fields, parts: &[Vec<Part>], step: u64, fail:
 }
 
 fn read(rank: &mut Rank, fields: &Fields, parts: &[Vec<Part>], step: u64) {
+    with_devices(rank, step, true);
     let me = rank.rank;
     let mut data: Vec<Vec<f64>> = fields
         .iter()
@@ -162,13 +168,9 @@ fn run(seed: u64) {
     }
 }
 
-/// `SCR_FIELDS_PROGRAMS` is their number.
 #[test]
 fn random_programs_restore_what_they_wrote_last() {
-    let count = std::env::var("SCR_FIELDS_PROGRAMS")
-        .ok()
-        .and_then(|n| n.parse().ok());
-    for seed in sampled(1..=count.unwrap_or(150)) {
+    for seed in programs(150) {
         run(seed);
     }
 }

@@ -1,7 +1,7 @@
 //! Restarts on another number of ranks, and in other boxes.
 
 use super::{array, load, save};
-use crate::fields_on_ranks::{Part, Random, cut, elements, list_part};
+use crate::fields_on_ranks::{Devices, Part, Random, cut, elements, list_part};
 use crate::sampled::sampled;
 use crate::site::{Rank, Site, nodes};
 use scr::fields::Place;
@@ -47,11 +47,15 @@ fn any_number_of_ranks_restores_what_any_other_wrote() {
             let whole: Vec<i64> = [vec![101], vec![13, 11], vec![7, 6, 5]][dims - 1].clone();
             let written = cut(&whole, old, &mut random);
             let site = Site::in_memory().set("SCR_FLUSH", "1");
-            let write_all = |rank: &mut Rank| write(rank, "ck.1", &whole, &written[rank.rank]);
+            let write_all = |rank: &mut Rank| {
+                Devices::some(rank.rank as u64).use_now();
+                write(rank, "ck.1", &whole, &written[rank.rank]);
+            };
             site.run(&on_nodes(old), write_all);
             for new in sampled(1..=9) {
                 let wanted = cut(&whole, new, &mut random);
                 site.run(&on_nodes(new), |rank| {
+                    Devices::some((7 * new + rank.rank) as u64).use_now();
                     read(rank, &whole, &wanted[rank.rank])
                 });
             }

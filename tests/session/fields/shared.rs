@@ -1,8 +1,7 @@
 //! Index lists of which several ranks write an index: equal copies are one element, and others are refused.
 
-use super::{load, save};
+use super::{load, programs, save};
 use crate::fields_on_ranks::{Random, by_index, partition};
-use crate::sampled::sampled;
 use crate::site::{Rank, Site, nodes};
 use scr::fields::{Given, Indices, List, Options};
 
@@ -80,10 +79,10 @@ fn with_halos(whole: i64, ranks: usize, random: &mut Random) -> Vec<Vec<i64>> {
 
 #[test]
 fn equal_copies_are_written_and_any_lists_restored() {
-    for seed in sampled(1..=60u64) {
+    for seed in programs(60) {
         let mut random = Random(seed);
         let whole = [2, 9, 300][random.below(3) as usize];
-        let old = 1 + random.below(8) as usize;
+        let old = 1 + random.below(9) as usize;
         let site = Site::in_memory().set("SCR_FLUSH", "1");
         let written = with_halos(whole, old, &mut random);
         let others = with_halos(whole, old, &mut random);
@@ -95,7 +94,7 @@ fn equal_copies_are_written_and_any_lists_restored() {
             }
         });
         for shared in [false, true] {
-            let new = 1 + random.below(8) as usize;
+            let new = 1 + random.below(9) as usize;
             let lists = if new == old && shared {
                 others.clone()
             } else {

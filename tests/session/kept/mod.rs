@@ -9,7 +9,7 @@ mod limited;
 mod side_by_side;
 
 use crate::fields::{array, load, part};
-use crate::fields_on_ranks::save;
+use crate::fields_on_ranks::{Devices, save};
 use crate::helpers::is_mapped;
 use crate::site::{Rank, Site};
 use scr::fields::Place;
@@ -34,7 +34,9 @@ fn number(step: i64, place: usize) -> f64 {
 }
 
 /// Writes `count` numbers of each rank, which are a part of a whole.
+/// Of some checkpoints they are on a device, and are copied straight to the files.
 fn write(rank: &mut Rank, step: i64, count: usize) -> scr::Result<()> {
+    Devices::some(step as u64 / 2).use_now();
     let (me, size) = (rank.rank, rank.session.comm().size());
     let places = me * count..(me + 1) * count;
     let mut data: Vec<f64> = places.map(|place| number(step, place)).collect();
@@ -47,6 +49,7 @@ fn write(rank: &mut Rank, step: i64, count: usize) -> scr::Result<()> {
 /// Restores a checkpoint that any number of ranks has written, and compares all its bytes. Returns its step, or 0 without a
 /// checkpoint.
 fn read(rank: &mut Rank) -> scr::Result<i64> {
+    Devices::some(COUNT as u64 + rank.rank as u64).use_now();
     let (me, size) = (rank.rank, rank.session.comm().size());
     let (mut step, mut data, mut begin) = ([0i64], Vec::new(), 0);
     let found = load(rank, |list| {

@@ -5,7 +5,7 @@ use crate::site::{Site, content};
 use scr::format::print::{Style, print};
 use scr::format::{Name, decode};
 use scr::store::posix::Posix;
-use scr::store::{Durability, File, Files, Lock, Refused, Space, Stat};
+use scr::store::{Durability, File, Files, Fill, KeptFile, Lock, Refused, Space, Stat};
 use scr_engine::forward;
 use std::ffi::OsString;
 use std::ops::Range;
@@ -331,6 +331,22 @@ impl File for NotingFile {
     fn sync(&self) -> scr::Result<()> {
         self.2.note("sync", &self.1);
         self.0.sync()
+    }
+
+    fn show(&self, _: Range<u64>, _: usize, _: &mut dyn FnMut(&[u8])) -> scr::Result<bool> {
+        Ok(false)
+    }
+    fn write_and_see(&self, _: u64, _: &[u8], _: &mut dyn FnMut(&[u8])) -> scr::Result<bool> {
+        Ok(false)
+    }
+    fn fill_at(&self, _: Range<u64>, _: &mut dyn Fill) -> scr::Result<bool> {
+        Ok(false)
+    }
+    fn keep(self: Box<Self>) -> Option<KeptFile> {
+        None
+    }
+    fn take_over(&mut self, kept: KeptFile) -> Option<KeptFile> {
+        Some(kept)
     }
 
     forward! { self.0;

@@ -2,7 +2,7 @@
 
 use super::{Profile, Shared, SimFiles, failed, locked, time};
 use crate::volume::{Errno, Ino, Volume, taken};
-use scr::store::{File, Kept, KeptFile, Lock, Refused, Stat};
+use scr::store::{File, Fill, Kept, KeptFile, Lock, Refused, Stat};
 use scr::system::simulated::scheduler;
 use scr::{Error, Result};
 use std::cell::RefCell;
@@ -130,11 +130,11 @@ impl SimFile {
 
     /// True for bytes that the real file system stores through a mapping: those that are written over in memory. A kill
     /// leaves any of their pages.
-    fn is_stored_to(&self, offset: u64, data: &[u8]) -> bool {
+    fn is_stored_to(&self, offset: u64, length: usize) -> bool {
         let mut volume = locked(&self.volume);
-        let end = offset as usize + data.len();
+        let end = offset as usize + length;
         volume.profile() == Profile::Tmpfs
-            && data.len() > PAGE
+            && length > PAGE
             && volume.data(self.ino).is_ok_and(|there| end <= there.len())
     }
 
@@ -147,6 +147,18 @@ impl SimFile {
                 None => Ok(()),
             }
         })
+    }
+
+    /// Stores bytes page by page, in any order.
+    fn store(&self, offset: u64, data: &[u8]) -> Result<()> {
+        let mut pages: Vec<(u64, &[u8])> = (0..).step_by(PAGE).zip(data.chunks(PAGE)).collect();
+        scheduler::draw(|random| {
+            for at in (1..pages.len()).rev() {
+                pages.swap(at, random.below(at as u64 + 1) as usize);
+            }
+        });
+        let mut pages = pages.into_iter();
+        pages.try_for_each(|(at, page)| self.write(offset + at, page))
     }
 
     /// For what a file that was opened to read refuses with `errno`.
@@ -218,21 +230,51 @@ impl File for SimFile {
         })
     }
 
+    fn show(&self, bytes: Range<u64>, piece: usize, see: &mut dyn FnMut(&[u8])) -> Result<bool> {
+        let in_memory = locked(&self.volume).profile() == Profile::Tmpfs;
+        if !in_memory || bytes.end > self.size()? {
+            return Ok(false);
+        }
+        let mut there = vec![0; bytes.end.saturating_sub(bytes.start) as usize];
+        self.read_at(bytes.start, &mut there)?;
+        there.chunks(piece.max(1)).for_each(see);
+        Ok(true)
+    }
+
     fn write_at(&self, offset: u64, data: &[u8]) -> Result<()> {
         if data.is_empty() {
             return self.check();
         }
-        if !self.is_stored_to(offset, data) {
-            return self.write(offset, data);
+        if self.is_stored_to(offset, data.len()) {
+            self.store(offset, data)
+        } else {
+            self.write(offset, data)
         }
-        let mut pages: Vec<(u64, &[u8])> = (0..).step_by(PAGE).zip(data.chunks(PAGE)).collect();
-        scheduler::draw(|random| {
-            for at in (1..pages.len()).rev() {
-                pages.swap(at, random.below(at as u64 + 1) as usize);
-            }
-        });
-        let mut pages = pages.into_iter();
-        pages.try_for_each(|(at, page)| self.write(offset + at, page))
+    }
+
+    /// What lies in the file then may have a wrong bit, as after a write.
+    fn write_and_see(&self, offset: u64, data: &[u8], see: &mut dyn FnMut(&[u8])) -> Result<bool> {
+        if !self.is_stored_to(offset, data.len()) {
+            return Ok(false);
+        }
+        self.store(offset, data)?;
+        let mut there = vec![0; data.len()];
+        self.read_at(offset, &mut there)?;
+        there.chunks(PAGE).for_each(see);
+        Ok(true)
+    }
+
+    /// A kill, and an error of `fill`, leave any of the pages that were filled.
+    fn fill_at(&self, bytes: Range<u64>, fill: &mut dyn Fill) -> Result<bool> {
+        let length = bytes.end.saturating_sub(bytes.start) as usize;
+        if !self.is_stored_to(bytes.start, length) {
+            return Ok(false);
+        }
+        let mut filled = vec![0; length];
+        self.read_at(bytes.start, &mut filled)?;
+        let done = fill.fill(&mut filled);
+        self.store(bytes.start, &filled)?;
+        done.map(|()| true)
     }
 
     fn allocate(&self, size: u64) -> Result<()> {

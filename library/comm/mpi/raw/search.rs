@@ -4,6 +4,7 @@ use super::constants::Family;
 use super::handle::{Form, Handle};
 use crate::{Error, Result};
 use scr_engine::messages::NO_USABLE_MPI;
+use scr_engine::system::loaded;
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::ptr;
 
@@ -79,7 +80,7 @@ impl std::fmt::Display for Library {
 /// The MPI libraries among the loaded ones, also if their names are not global, or the program itself if it has an MPI
 /// inside that can be seen.
 pub(super) fn libraries() -> Vec<Library> {
-    let mut names = loaded();
+    let mut names = loaded::paths();
     names.retain(|name| !name.is_empty());
     for mark in MARKS {
         let mut found: Vec<Library> = Vec::new();
@@ -111,29 +112,6 @@ pub(super) fn libraries() -> Vec<Library> {
 pub(super) fn is_static() -> bool {
     // SAFETY: asks the kernel's table of this process.
     unsafe { libc::getauxval(libc::AT_BASE) == 0 }
-}
-
-/// The paths of the loaded libraries; the program itself is "".
-fn loaded() -> Vec<CString> {
-    unsafe extern "C" fn add(
-        info: *mut libc::dl_phdr_info,
-        _size: usize,
-        paths: *mut c_void,
-    ) -> c_int {
-        // SAFETY: the loader calls this with an entry that has a string, and with the address that
-        // it was given.
-        unsafe {
-            let paths = &mut *paths.cast::<Vec<CString>>();
-            if !(*info).dlpi_name.is_null() {
-                paths.push(CStr::from_ptr((*info).dlpi_name).to_owned());
-            }
-        }
-        0
-    }
-    let mut paths: Vec<CString> = Vec::new();
-    // SAFETY: the function gets its data with it, which live until the call returns.
-    unsafe { libc::dl_iterate_phdr(Some(add), ptr::from_mut(&mut paths).cast()) };
-    paths
 }
 
 /// The library that has the symbol which is found from this handle.
