@@ -81,7 +81,7 @@ int main(int argc, char **argv)
         fclose(file);
         snprintf(said, sizeof said, "file %s/rank_0\nname ck.1/rank_0\n", getcwd(path, sizeof path));
     } else {
-        snprintf(said, sizeof said, "field %lx 8 100 8\nname u\nfield %lx 4\nname step\nfield %lx 8 20 8\nname half\n",
+        snprintf(said, sizeof said, "field %lx 8 100 8\nname u\nfield %lx 4\nname step\nfield %lx 8 20 8\nname half\nremote heat\n",
             (unsigned long)u, (unsigned long)&step, (unsigned long)half);
     }
     for (step = 1; step < 3; step++) {
@@ -333,6 +333,7 @@ fn the_variables_of_a_program_are_listed() {
     );
     assert_eq!(first["state"], "not listed");
     assert_eq!(files["variables"][3]["state"], "in a file");
+    assert_eq!(fields["on_devices"][0], "heat");
     as_documented("scr rehearse --list --json", &[fields, files]);
 }
 
