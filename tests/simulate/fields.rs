@@ -74,7 +74,7 @@ fn list_array<T: Element>(
         strides: None,
         place,
     };
-    let (length, on_device) = (size_of_val(data), data.len() % 3 > 0);
+    let (length, on_device) = (size_of_val(data), !data.len().is_multiple_of(3));
     let mut memory = Slice::new(data);
     if !on_device {
         return list.field(spec, Some(&mut memory));
