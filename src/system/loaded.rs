@@ -99,6 +99,10 @@ pub fn paths() -> Vec<CString> {
 pub fn is_readable(address: usize) -> bool {
     const NO_ACTION: libc::c_int = -1;
     let set = ptr::with_exposed_provenance::<u8>(address & !7);
+    // Without a set the system reads nothing.
+    if set.is_null() {
+        return false;
+    }
     let (none, size) = (ptr::null_mut::<u8>(), 8_usize);
     // The system reads the set of signals before it sees that there is no such action.
     // SAFETY: with this action nothing changes; addresses without memory are an error.
