@@ -110,7 +110,7 @@ pub fn first_difference(
 ///
 /// Each whole is cut into about as many cells as there are ranks, and one rank looks at the boxes in a
 /// cell. So no rank holds the boxes of all. Collective; an exchange and an allreduce, or two, and with index lists those of
-/// [`first_wrong_index`]. `read` reads the file that is being written.
+/// `first_wrong_index`. `read` reads the file that is being written.
 pub fn check_cover(
     comm: &dyn Communicator,
     parts: &[&Entry],
