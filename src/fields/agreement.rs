@@ -105,8 +105,8 @@ pub fn first_difference(
 }
 
 /// Checks that the parts of all ranks make up the whole of each field once, and that their index lists have each index
-/// once. `parts` and `lists` are this rank's, and have the same names in the same order on all ranks. An error on one rank names the field and the first
-/// place that is wrong; the other ranks get `Ok`.
+/// once. `parts` and `lists` are this rank's, and have the same names in the same order on all ranks. An error on one
+/// rank names the field and the first place that is wrong; the other ranks get `Ok`.
 ///
 /// Each whole is cut into about as many cells as there are ranks, and one rank looks at the boxes in a
 /// cell. So no rank holds the boxes of all. Collective; an exchange and an allreduce, or two, and with index lists those of
