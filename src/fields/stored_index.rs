@@ -223,7 +223,7 @@ impl Reading {
         }
     }
 
-    /// Reads the next piece; false if there is none.
+    /// Reads the next piece. False at the end of the list.
     fn fill(&mut self, sources: &mut Sources) -> Result<bool> {
         if self.next == self.list.chunks {
             return Ok(false);

@@ -238,7 +238,7 @@ fn pins_go_when_others_may_have_changed_the_pages_of_the_file() {
         harm();
         assert!(other.fill(&file, 0, &data), "{name}");
         assert_eq!(pins.numbers().1, 0, "{name}");
-        assert_eq!(other.numbers().0, 1, "{name}: pinned anew");
+        assert_eq!(other.numbers().0, 1, "{name}: pinned again");
         assert!(std::fs::read(&path).unwrap() == data);
         assert!(whole(&path));
     }

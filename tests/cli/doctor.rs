@@ -414,7 +414,7 @@ fn wrong_numbers_are_wrong_options() {
     }
 }
 
-/// The lines of the section on devices, with libraries that have none but answer as those of a device.
+/// The lines of the section on devices. The libraries are those of `tests/device`, which answer without a device.
 #[test]
 fn devices_are_counted_and_their_bus_is_measured() {
     let sandbox = Sandbox::empty();
