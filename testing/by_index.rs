@@ -114,6 +114,7 @@ fn put(
         shared: false,
         ids,
         written: None,
+        set: None,
     };
     writer.put_index(nodes, list_of)?;
     let mut data = numbers(list, whole, value);

@@ -90,6 +90,7 @@ fn write_indexed(dir: &Path, shared: bool) -> PathBuf {
         shared,
         ids,
         written: None,
+        set: None,
     };
     writer.put_index(nodes, list).unwrap();
     let known = KnownIndex {

@@ -3,14 +3,13 @@
 use super::entry::{
     Entry, KnownIndex, Link, Listed, Order, Role, check_name, wrong_bag, wrong_list,
 };
-use super::file::{fingerprint, fingerprint_with};
+use super::file::fingerprint;
 use super::finding::Found;
 use super::index::cover::OwnList;
 use super::index::ids::Ids;
 use super::index::needed::{Kept, Needed};
 use super::index::positions::Positions;
-use super::index::sorted::sorted;
-use super::index::{Encoded, Given, InMemory};
+use super::index::{Encoded, Given, InMemory, Scanned};
 use super::keyed::{Key, Keyed};
 use super::kind::{Class, Kind};
 use super::list::{List, Mode};
@@ -101,10 +100,11 @@ impl List<'_> {
                     shared,
                     ids: Ids::default(),
                     written: None,
+                    set: None,
                 };
                 // The places of copies are looked up in a list that is in memory.
                 if given.count() >= scaled(MANY) && !shared {
-                    let entry = |encoded: &Encoded| entry_of(&given, encoded, shared);
+                    let entry = |encoded: &Encoded| entry_of(&given, Some(encoded), shared);
                     return Ok(writer.encode_index(&given, entry, list)?);
                 }
                 list.ids = given.encode()?;
@@ -113,29 +113,30 @@ impl List<'_> {
                     ascending: list.ids.ascending,
                     bytes: list.ids.bytes.len() as u64,
                 };
-                Ok(writer.put_index(entry_of(&given, &encoded, shared), list)?)
+                Ok(writer.put_index(entry_of(&given, Some(&encoded), shared), list)?)
             }
             Mode::Compare(comparison) => {
                 let same_ranks = comparison.sources.ranks == self.session.comm().size() as u64;
                 let sources = &mut comparison.sources;
                 let mut stored = same_ranks.then(|| Stored::of(sources, &name)).flatten();
-                let mut print = fingerprint(&[]);
-                let encoded = given.encode_in_pieces(&mut |piece| {
-                    print = fingerprint_with(print, piece);
-                    if stored.as_mut().is_some_and(|stored| !stored.has(piece)) {
-                        stored = None;
+                let Scanned { ascending, print } = given.scan()?;
+                let entry = entry_of(&given, None, shared);
+                let same = match &mut stored {
+                    Some(stored) => {
+                        let encoded = given.encode_in_pieces(&mut |piece| Ok(stored.has(piece)))?;
+                        encoded.is_some_and(|encoded| {
+                            stored.was(&entry_of(&given, Some(&encoded), shared))
+                        })
                     }
-                    Ok(())
-                })?;
-                let entry = entry_of(&given, &encoded, shared);
-                let same = stored.is_some_and(|stored| stored.was(&entry));
+                    None => false,
+                };
                 let mut list = InMemory {
                     given: &given,
-                    ascends: encoded.ascending,
+                    ascends: ascending,
                 };
-                let kept = match encoded.ascending {
+                let kept = match ascending {
                     _ if same => Kept::Stored,
-                    true => Kept::Ascending(sorted(&mut list)?.set),
+                    true => Kept::Ascending(given.set()),
                     false => Kept::AnyOrder(Positions::of_list(&mut list)?),
                 };
                 comparison.indices.push(Needed {
@@ -148,12 +149,8 @@ impl List<'_> {
                 Ok(())
             }
             Mode::Read(reader) => {
-                let mut print = fingerprint(&[]);
-                let encoded = given.encode_in_pieces(&mut |piece| {
-                    print = fingerprint_with(print, piece);
-                    Ok(())
-                })?;
-                let entry = entry_of(&given, &encoded, shared);
+                let Scanned { print, .. } = given.scan()?;
+                let entry = entry_of(&given, None, shared);
                 reader.skip_index(&Listed { entry, options }, print)
             }
         }
@@ -251,17 +248,18 @@ impl List<'_> {
 /// Indices from which on a list is written while it is encoded.
 const MANY: usize = 1 << 20;
 
-fn entry_of(given: &Given<'_>, encoded: &Encoded, shared: bool) -> Entry {
+/// The entry of a list. In a restart the list is not encoded, and has no bytes.
+fn entry_of(given: &Given<'_>, encoded: Option<&Encoded>, shared: bool) -> Entry {
     Entry {
         name: given.name.to_string(),
         kind: Kind::new(Class::Bytes, 1),
         role: Role::Index,
         order: Order::Row,
-        extents: vec![encoded.bytes],
+        extents: vec![encoded.map_or(0, |encoded| encoded.bytes)],
         whole: vec![given.whole as u64],
         at: Vec::new(),
         link: Link::List {
-            count: encoded.count,
+            count: given.count() as u64,
             first: given.first,
             shared,
         },

@@ -204,8 +204,9 @@ impl Writer {
                 write(left.get(..most).unwrap_or_default())?;
                 left.drain(..most);
             }
-            Ok(())
+            Ok(true)
         })?;
+        let encoded = encoded.unwrap_or_default();
         write(&left)?;
         sums.finish();
         self.crc.combine(&sums.all);
@@ -214,6 +215,7 @@ impl Writer {
             entry: entry(&encoded),
             section: sums.section,
         });
+        list.set = encoded.ascending.then(|| given.set());
         list.written = Some(InFile { offset, encoded });
         self.indices.push(list);
         Ok(())

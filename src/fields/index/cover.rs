@@ -12,6 +12,7 @@ use crate::fields::finding::WrongPlace;
 use crate::fields::messages::wrong_message;
 use crate::system::size::scaled;
 use crate::{Error, Result};
+use std::borrow::Cow;
 
 /// The index list of this rank.
 #[derive(Debug, Clone)]
@@ -28,6 +29,8 @@ pub struct OwnList {
     pub ids: Ids,
     /// A long list is in the file only.
     pub written: Option<InFile>,
+    /// The set of the indices, if it is known.
+    pub set: Option<Set>,
 }
 
 /// An index list in the file that is being written.
@@ -134,6 +137,10 @@ pub(in crate::fields) fn first_wrong_index(
     let (mut found, mut first): (Result<()>, _) = (Ok(()), None);
     let mut sets = Vec::new();
     for (number, list) in lists.iter().enumerate() {
+        if let Some(set) = &list.set {
+            sets.push(Cow::Borrowed(set));
+            continue;
+        }
         let all = sorted(&mut Own {
             list,
             read: &mut *read,
@@ -145,7 +152,7 @@ pub(in crate::fields) fn first_wrong_index(
         if let Some(id) = all.twice {
             keep_first(&mut first, (number, id), list.twice(id, me, me));
         }
-        sets.push(all.set);
+        sets.push(Cow::Owned(all.set));
     }
     let bytes: usize = sets.iter().map(|set| set.bytes.len()).sum();
     let slices = bytes.div_ceil(scaled(SENT)).max(1) as i64;
@@ -172,7 +179,7 @@ fn keep_first(first: &mut Option<WrongPlace>, (field, place): (usize, u64), erro
 fn compare_slice(
     comm: &dyn Communicator,
     lists: &[OwnList],
-    sets: &[Set],
+    sets: &[Cow<'_, Set>],
     (slice, slices): (u64, u64),
     first: &mut Option<WrongPlace>,
 ) -> Result<()> {

@@ -30,7 +30,7 @@ pub struct Given<'a> {
 }
 
 /// An index list that was encoded piece by piece.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Encoded {
     /// Number of indices.
     pub count: u64,
@@ -43,84 +43,83 @@ pub struct Encoded {
 /// Bytes that are encoded at a time.
 const PIECE: usize = 1 << 16;
 
+/// Takes bytes of a list; false if no more are wanted.
+pub type Take<'a> = dyn FnMut(&[u8]) -> Result<bool> + 'a;
+
 impl Given<'_> {
     /// Checks the indices and encodes them.
     ///
     /// # Errors
     /// The whole is too large, or an index is not in it.
     pub fn encode(&self) -> Result<Ids> {
-        self.encode_all(usize::MAX, &mut |_| Ok(()))
+        let ids = self.encode_all(usize::MAX, &mut |_| Ok(true))?;
+        Ok(ids.unwrap_or_default())
     }
 
     /// Checks the indices and encodes them. `take` gets the bytes piece by piece, so that no more than a piece is in
-    /// memory.
+    /// memory; when it returns false, the rest is not encoded, and there is no result.
     ///
     /// # Errors
     /// As [`Given::encode`]; or those of `take`.
-    pub fn encode_in_pieces(&self, take: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<Encoded> {
+    pub fn encode_in_pieces(&self, take: &mut Take<'_>) -> Result<Option<Encoded>> {
         let mut bytes = 0;
         let mut piece = |piece: &[u8]| {
             bytes += piece.len() as u64;
             take(piece)
         };
-        let last = self.encode_all(scaled(PIECE), &mut piece)?;
-        piece(&last.bytes)?;
-        Ok(Encoded {
+        let last = match self.encode_all(scaled(PIECE), &mut piece)? {
+            Some(last) if piece(&last.bytes)? => last,
+            _ => return Ok(None),
+        };
+        Ok(Some(Encoded {
             count: last.count,
             ascending: last.ascending,
             bytes,
+        }))
+    }
+
+    /// The number of elements of the whole.
+    pub(super) fn checked_whole(&self) -> Result<u64> {
+        let whole = u64::try_from(self.whole).ok();
+        whole.filter(|whole| *whole <= MOST).ok_or_else(|| {
+            let what = format!("its whole cannot have {} elements", self.whole);
+            wrong_list(self.name, what)
         })
     }
 
     /// The indices are encoded, and `take` gets pieces of at least `most` bytes; the rest is in the result.
-    fn encode_all(&self, most: usize, take: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<Ids> {
-        let whole = u64::try_from(self.whole)
-            .ok()
-            .filter(|whole| *whole <= MOST);
-        let Some(whole) = whole else {
-            let what = format!("its whole cannot have {} elements", self.whole);
-            return Err(wrong_list(self.name, what));
-        };
+    fn encode_all(&self, most: usize, take: &mut Take<'_>) -> Result<Option<Ids>> {
+        self.scan()?;
+        let first = self.first;
         match self.indices {
             Indices::Four(indices) => {
-                let indices = indices.iter().map(|i| i64::from(*i));
-                self.encode_each(indices, whole, most, take)
+                let ids = indices.iter().map(|i| i64::from(*i) - first);
+                encode_each(ids, most, take)
             }
-            Indices::Eight(indices) => self.encode_each(indices.iter().copied(), whole, most, take),
+            Indices::Eight(indices) => encode_each(indices.iter().map(|i| i - first), most, take),
         }
     }
 
-    fn encode_each(
-        &self,
-        indices: impl Iterator<Item = i64>,
-        whole: u64,
-        most: usize,
-        take: &mut dyn FnMut(&[u8]) -> Result<()>,
-    ) -> Result<Ids> {
-        let mut encoder = Encoder::default();
-        let mut run: Option<Run> = None;
-        for (place, index) in indices.enumerate() {
+    /// The error of the first index that is not in the whole.
+    pub(super) fn refuse_outside(&self, whole: u64) -> Result<()> {
+        let is_outside = |index: i64| {
             let id = index.checked_sub(self.first).map(|id| id as u64);
-            let Some(first) = id.filter(|id| *id < whole) else {
-                return Err(self.outside(place as u64, index));
-            };
-            match &mut run {
-                Some(run) if run.end() == first => run.count += 1,
-                _ => {
-                    if let Some(before) = run.replace(Run { first, count: 1 }) {
-                        encoder.add(before);
-                        if encoder.bytes().len() >= most {
-                            take(encoder.bytes())?;
-                            encoder.bytes().clear();
-                        }
-                    }
-                }
+            id.is_none_or(|id| id >= whole)
+        };
+        let outside = match self.indices {
+            Indices::Four(indices) => {
+                let mut all = indices.iter().map(|i| i64::from(*i)).enumerate();
+                all.find(|(_, index)| is_outside(*index))
             }
+            Indices::Eight(indices) => {
+                let mut all = indices.iter().copied().enumerate();
+                all.find(|(_, index)| is_outside(*index))
+            }
+        };
+        match outside {
+            Some((place, index)) => Err(self.outside(place as u64, index)),
+            None => Ok(()),
         }
-        if let Some(last) = run {
-            encoder.add(last);
-        }
-        Ok(encoder.finish())
     }
 
     /// The number of indices.
@@ -145,6 +144,35 @@ impl Given<'_> {
         );
         wrong_list(self.name, what)
     }
+}
+
+/// Encodes indices that were checked.
+fn encode_each(
+    ids: impl Iterator<Item = i64>,
+    most: usize,
+    take: &mut Take<'_>,
+) -> Result<Option<Ids>> {
+    let (mut encoder, mut run) = (Encoder::default(), Run::default());
+    for first in ids.map(|id| id as u64) {
+        if run.end() == first && run.count > 0 {
+            run.count += 1;
+            continue;
+        }
+        if run.count > 0 {
+            encoder.add(run);
+            if encoder.bytes().len() >= most {
+                if !take(encoder.bytes())? {
+                    return Ok(None);
+                }
+                encoder.bytes().clear();
+            }
+        }
+        run = Run { first, count: 1 };
+    }
+    if run.count > 0 {
+        encoder.add(run);
+    }
+    Ok(Some(encoder.finish()))
 }
 
 /// The indices in the memory of the program, which were found to be in the whole.
@@ -238,9 +266,9 @@ mod tests {
             let (all, mut joined) = (given.encode().unwrap(), Vec::new());
             let encoded = given.encode_in_pieces(&mut |piece| {
                 joined.extend_from_slice(piece);
-                Ok(())
+                Ok(true)
             });
-            let encoded = encoded.unwrap();
+            let encoded = encoded.unwrap().unwrap();
             assert_eq!(joined, all.bytes);
             assert_eq!(encoded.bytes, all.bytes.len() as u64);
             assert_eq!(

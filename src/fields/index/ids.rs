@@ -23,6 +23,7 @@ pub struct Run {
 
 impl Run {
     /// The index after the last one.
+    #[inline]
     pub fn end(self) -> u64 {
         self.first + self.count
     }
@@ -66,6 +67,7 @@ impl Encoder {
     }
 
     /// Writes the last run.
+    #[inline]
     fn write(&mut self) {
         let Some(run) = self.run.take() else {
             return;
@@ -83,6 +85,7 @@ impl Encoder {
     }
 
     /// The bytes so far, which may be taken away.
+    #[inline]
     pub fn bytes(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }

@@ -4,7 +4,7 @@
 //! | file | what |
 //! |---|---|
 //! | `ids` | the bytes of an index list: runs and differences |
-//! | `given` | the indices that the program gives |
+//! | `given`, `scan` | the indices that the program gives, and their checks |
 //! | `listing` | lists that are read from wherever they are |
 //! | `bits`, `positions` | where each index stands in the list of a rank |
 //! | `set`, `sorted`, `words` | indices that ascend, as they are sent and compared, and how lists in any order become such |
@@ -25,12 +25,14 @@ pub mod listing;
 pub mod needed;
 pub mod places;
 pub mod positions;
+mod scan;
 pub mod set;
 pub mod sorted;
 pub mod told;
 mod words;
 
 pub use given::{Encoded, Given, InMemory, Indices};
+pub use scan::Scanned;
 
 /// The most elements of a whole.
 pub const MOST: u64 = 1 << 60;

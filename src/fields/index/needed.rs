@@ -13,7 +13,7 @@ pub struct Needed {
     pub name: String,
     /// Number of elements of the whole.
     pub whole: u64,
-    /// The fingerprint of its bytes.
+    /// A checksum of its indices.
     pub print: u64,
     /// The indices.
     pub kept: Kept,

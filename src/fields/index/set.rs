@@ -7,7 +7,7 @@
 //! follow each other, and for few of them.
 
 use super::ids::{Ids, Run, put, take};
-use super::words::compressed;
+use super::words::{NONE, pack};
 use crate::{Error, Result};
 use std::ops::Range;
 
@@ -108,6 +108,24 @@ impl Builder {
             let at = at - shift + WORD;
             self.turn_to(at / WINDOW);
             self.set_bits((at % WINDOW / WORD) as usize, rest);
+        }
+    }
+
+    /// Adds the indices of a word, from 64 times its number on.
+    #[inline]
+    pub fn add_word(&mut self, number: u64, bits: u64) {
+        if bits != 0 {
+            self.turn_to(number / WORDS as u64);
+            self.set_bits((number % WORDS as u64) as usize, bits);
+        }
+    }
+
+    /// Adds those of the indices from `at` on that have a bit.
+    fn add_words(&mut self, at: u64, words: &Words) {
+        for (at, bits) in (at..).step_by(WORD as usize).zip(words) {
+            if *bits != 0 {
+                self.add_bits(at, *bits);
+            }
         }
     }
 
@@ -465,7 +483,7 @@ impl Set {
         };
         let Mark { at, before, .. } = self.mark(first);
         let (mut own, mut at) = (Windows::new(&self.bytes, at), before);
-        let mut some = [0; WORDS];
+        let (mut some, mut packed) = (NONE, NONE);
         while let Some(number) = wanted.peek()? {
             if number < first {
                 return Err(damaged());
@@ -483,16 +501,11 @@ impl Set {
                 return Ok(None);
             }
             own.read(&mut all)?;
-            for (all, some) in all.iter().zip(&some) {
-                if some & !all != 0 {
-                    return Ok(None);
-                }
-                let count = u64::from(all.count_ones());
-                if *some != 0 {
-                    builder.add_bits(at, compressed(*some, *all, count));
-                }
-                at += count;
-            }
+            let Some(count) = pack(&some, &all, &mut packed) else {
+                return Ok(None);
+            };
+            builder.add_words(at, &packed);
+            at += count;
         }
         Ok(Some(builder.finish()))
     }

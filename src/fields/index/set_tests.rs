@@ -1,7 +1,6 @@
 //! Sets: what comes back of them, and what is cut out and counted.
 
 use super::set::{Builder, Set, SetRuns, WINDOW, WORDS, Windows};
-use super::words::compressed;
 use crate::fields::index::ids::Run;
 
 /// A generator of small numbers.
@@ -116,30 +115,6 @@ fn places_are_how_many_are_below() {
             .unwrap();
         assert_eq!(own.places_of(&set(&[other]).bytes), Ok(None));
         assert_eq!(own.places_of(&set(&[200 * WINDOW]).bytes), Ok(None));
-    }
-}
-
-#[test]
-fn bits_are_moved_next_to_each_other() {
-    let mut random = random();
-    for _ in 0..1000 {
-        let mut word = || random(1 << 31) << 33 ^ random(1 << 31) << 12 ^ random(1 << 12);
-        let (mask, some) = (word(), word());
-        for (some, mask) in [
-            (some & mask, mask),
-            (mask, mask),
-            (some, u64::MAX),
-            (0, mask),
-        ] {
-            let (mut right, mut place) = (0, 0);
-            for bit in (0..64).filter(|bit| mask >> bit & 1 == 1) {
-                right |= (some >> bit & 1) << place;
-                place += 1;
-            }
-            if some != 0 {
-                assert_eq!(compressed(some, mask, place), right);
-            }
-        }
     }
 }
 
