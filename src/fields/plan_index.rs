@@ -7,29 +7,34 @@
 use super::finding::{Finding, Found};
 use super::index::cells::{self, Cells, Held, Parcels};
 use super::index::ids::{Encoder, Ids, Run, Runs};
+use super::index::matching::Asked;
 use super::index::needed::{Kept, Needed};
 use super::index::places::{Next, Places, copy_out};
 use super::index::positions::{Again, Positions};
-use super::index::set::{Builder, Set, SetRuns};
+use super::index::set::{Set, SetRuns};
 use super::index::sorted::listed_places;
+use super::index::split::Split;
 use super::index::told::{Section, not_listed, told_places};
 use super::messages::wrong_message;
 use super::sources::Sources;
-use super::stored_index::{OfFile, Reading, Share, StoredList, stored_needs};
+use super::stored_index::{OfFile, Reading, Share, StoredList, shares, stored_needs};
 use crate::comm::{Communicator, Term, collective};
 use crate::system::size::scaled;
 use crate::{Error, Result};
 use std::collections::BTreeMap;
 
-/// Marks of a part of a request: indices that are needed, indices of a file that ascend there, or in any order.
+/// Marks of a part of a request: indices that are needed, indices of a list that ascends, or of one in any order.
 const NEED: u64 = 0;
 const ASCENDING: u64 = 1;
 const ANY_ORDER: u64 = 2;
 
-/// Marks of an answer to a rank that needs indices: they come from this file, or one of them is in no file. An answer to
-/// the reader of a file has the rank that needs the indices.
+/// Marks of an answer to a rank that needs indices: they come from this file; one of them is in no file; or the files from
+/// which the indices of a range come. An answer to the reader of a file has the rank that needs the indices, or the mark
+/// that it tells how the indices of a range are split among such ranks.
 const COMES: u64 = u64::MAX;
 const MISSING: u64 = u64::MAX - 1;
+const SOURCES: u64 = u64::MAX - 2;
+const SPLIT: u64 = u64::MAX - 3;
 
 /// How the indices of a file are told: as runs, or one by one with four bytes each.
 const RUNS: u64 = 0;
@@ -106,18 +111,21 @@ impl Own {
 /// The files that this rank reads, by the number of the list and the rank that wrote the file.
 type OfFiles = BTreeMap<(usize, u64), OfFile>;
 
-/// Places in memory of elements that come from a file.
-enum Coming {
-    Ascending(Set),
-    Listed(Ids),
+/// The elements of a list of this rank that come from files whose indices ascend.
+#[derive(Default)]
+struct Coming {
+    /// If the list ascends: from which files the elements come, by the first index.
+    sources: BTreeMap<u64, Split>,
+    /// If it does not: the places in memory, by the rank that wrote the file, and by the first index.
+    listed: BTreeMap<u64, BTreeMap<u64, Ids>>,
 }
 
 /// This rank's part in finding out who needs what.
 struct Planning {
     own: Vec<Own>,
     files: OfFiles,
-    /// What comes, of each list: by the rank that wrote the file, and by the first index.
-    coming: Vec<BTreeMap<u64, BTreeMap<u64, Coming>>>,
+    /// For each list: what comes.
+    coming: Vec<Coming>,
     /// The first index that is in no file, with the number of its list.
     missing: Option<(usize, u64)>,
 }
@@ -147,7 +155,7 @@ pub fn plan(
         own.push(list);
     }
     let mut planning = Planning {
-        coming: own.iter().map(|_| BTreeMap::new()).collect(),
+        coming: own.iter().map(|_| Coming::default()).collect(),
         own,
         files,
         missing: None,
@@ -188,8 +196,12 @@ impl Planning {
         let mut parcels = Parcels::default();
         for (number, own) in self.own.iter().enumerate() {
             let cells = Cells::new(own.whole, number, comm.size());
+            let order = match &own.positions {
+                None => ASCENDING,
+                Some(_) => ANY_ORDER,
+            };
             cells.cut(&own.set, slice, |to, ids| {
-                parcels.add(to, number, [NEED, 0], ids);
+                parcels.add(to, number, [NEED, order], ids);
             })?;
             for ((_, writer), file) in self.files.range((number, 0)..=(number, u64::MAX)) {
                 let order = match &file.list {
@@ -223,32 +235,33 @@ impl Planning {
                 *missing = (list, id).min(*missing);
                 Ok(())
             }
-            [writer, COMES] => {
-                let own = self.own.get(list).zip(self.coming.get_mut(list));
-                let first = SetRuns::new(&ids).next().transpose()?;
-                let (Some((own, coming)), Some(first)) = (own, first) else {
-                    return Ok(());
-                };
-                let places = match &own.positions {
-                    Some(positions) => Coming::Listed(listed_places(positions, &ids)?),
-                    None => Coming::Ascending(own.set.places_of(&ids)?.ok_or_else(|| {
-                        wrong_message("it has an index that is not in this rank's list")
-                    })?),
-                };
-                coming
-                    .entry(writer)
-                    .or_default()
-                    .insert(first.first, places);
+            [_, SOURCES] => {
+                let split = Split::read(&ids)?;
+                if let Some(coming) = self.coming.get_mut(list) {
+                    coming.sources.insert(split.first, split);
+                }
                 Ok(())
             }
-            [writer, to] => {
-                let file = self.files.get_mut(&(list, writer));
-                let file = file.ok_or_else(|| {
-                    wrong_message("it asks for a file that this rank does not read")
-                })?;
-                file.need(to as usize, ids)
+            [writer, COMES] => {
+                let own = self.own.get(list).and_then(|own| own.positions.as_ref());
+                let first = SetRuns::new(&ids).next().transpose()?;
+                let (Some(positions), Some(first), Some(coming)) =
+                    (own, first, self.coming.get_mut(list))
+                else {
+                    return Ok(());
+                };
+                let of_file = coming.listed.entry(writer).or_default();
+                of_file.insert(first.first, listed_places(positions, &ids)?);
+                Ok(())
             }
+            [writer, SPLIT] => self.file(list, writer)?.split(Split::read(&ids)?),
+            [writer, to] => self.file(list, writer)?.need(to as usize, ids),
         }
+    }
+
+    fn file(&mut self, list: usize, writer: u64) -> Result<&mut OfFile> {
+        let file = self.files.get_mut(&(list, writer));
+        file.ok_or_else(|| wrong_message("it asks for a file that this rank does not read"))
     }
 
     /// What is known of each list, but for the order that is told; and whether all needs could be met.
@@ -262,17 +275,21 @@ impl Planning {
                 (_, None) => {}
             }
         }
-        for (list, coming) in lists.iter_mut().zip(std::mem::take(&mut self.coming)) {
-            for (writer, pieces) in coming {
+        let all = lists.iter_mut().zip(std::mem::take(&mut self.coming));
+        for ((list, coming), own) in all.zip(&self.own) {
+            for (writer, pieces) in coming.listed {
                 let places = list.places.entry(writer).or_default();
-                for piece in pieces.into_values() {
-                    match piece {
-                        Coming::Ascending(set) => places.add_set(set.bytes, set.count),
-                        Coming::Listed(ids) => places.add_list(ids),
-                    }
-                }
-                list.count += places.count;
+                pieces
+                    .into_values()
+                    .for_each(|piece| places.add_list(piece));
             }
+            let shares = shares(coming.sources, own.set.count);
+            match shares {
+                Ok(shares) if list.places.is_empty() => list.places = shares,
+                Ok(_) => {}
+                Err(error) => found = found.and(Err(error)),
+            }
+            list.count = list.places.values().map(|places| places.count).sum();
         }
         (lists, found)
     }
@@ -280,11 +297,11 @@ impl Planning {
 
 /// The answers of this rank about its ranges: a rank that reads a file hears which ranks need which of its elements,
 /// and a rank that needs indices, from which file they come if they ascend there, or that no file has one.
-fn answers(
+fn answers<'a>(
     comm: &dyn Communicator,
     lists: &[Own],
     (slice, slices): (u64, u64),
-    requests: &[(usize, cells::Part)],
+    requests: &'a [(usize, cells::Part)],
 ) -> Result<Parcels> {
     let mut parcels = Parcels::default();
     for (number, list) in lists.iter().enumerate() {
@@ -294,30 +311,49 @@ fn answers(
         let range = Cells::slice_of(&range, slice, slices);
         let of_list = requests.iter().filter(|(_, part)| part.list == number);
         let (need, have): (Vec<_>, Vec<_>) = of_list.partition(|(_, part)| part.marks[0] == NEED);
-        let mut found: BTreeMap<(usize, usize), Builder> = BTreeMap::new();
-        let held = Held::new(range, have.iter().map(|(_, part)| &part.ids[..]));
-        let missing = held.and_then(|held| {
-            held.matches(
-                need.iter().map(|(_, part)| &part.ids[..]),
-                |has, needs, window, words| {
-                    found
-                        .entry((has, needs))
-                        .or_default()
-                        .add_window(window, words);
-                },
-            )
-        });
-        let missing = missing.map_err(|error| wrong_message(&error.to_string()))?;
-        for ((has, needs), builder) in found {
-            if let (Some((holder, part)), Some((to, _))) = (have.get(has), need.get(needs)) {
-                let [order, writer] = part.marks;
-                let ids = builder.finish().bytes;
-                parcels.add(*holder, number, [writer, *to as u64], &ids);
-                if order == ASCENDING {
-                    parcels.add(*to, number, [writer, COMES], &ids);
-                }
+        let asked = |all: &[&'a (usize, cells::Part)], ascends: fn([u64; 2]) -> bool| -> Vec<_> {
+            let all = all.iter();
+            all.map(|(_, part)| Asked {
+                ids: &part.ids,
+                ascends: ascends(part.marks),
+            })
+            .collect()
+        };
+        let files = asked(&have, |marks| marks[0] == ASCENDING);
+        let needs = asked(&need, |marks| marks[1] == ASCENDING);
+        let held = Held::new(range, files.iter().map(|file| file.ids));
+        let matches = held.and_then(|held| held.matches(&files, &needs));
+        let matches = matches.map_err(|error| wrong_message(&error.to_string()))?;
+        let file = |number: usize| {
+            let (holder, part) = have.get(number)?;
+            Some((*holder, part.marks[1]))
+        };
+        let rank = |number: usize| need.get(number).map(|(rank, _)| *rank);
+        for (number_of_file, split) in matches.of_files.into_iter().enumerate() {
+            if let (Some(mut split), Some((holder, writer))) = (split, file(number_of_file)) {
+                let ranks = split.others.iter().filter_map(|to| rank(*to as usize));
+                split.others = ranks.map(|rank| rank as u64).collect();
+                parcels.add(holder, number, [writer, SPLIT], &split.message());
             }
         }
+        for (number_of_need, split) in matches.of_needs.into_iter().enumerate() {
+            if let (Some(mut split), Some(to)) = (split, rank(number_of_need)) {
+                let writers = split.others.iter().filter_map(|of| file(*of as usize));
+                split.others = writers.map(|(_, writer)| writer).collect();
+                parcels.add(to, number, [0, SOURCES], &split.message());
+            }
+        }
+        for ((of, needs), ids) in matches.sent {
+            if let (Some((holder, writer)), Some(to)) = (file(of), rank(needs)) {
+                parcels.add(holder, number, [writer, to as u64], &ids);
+            }
+        }
+        for ((of, needs), ids) in matches.come {
+            if let (Some((_, writer)), Some(to)) = (file(of), rank(needs)) {
+                parcels.add(to, number, [writer, COMES], &ids);
+            }
+        }
+        let missing = matches.missing;
         if let Some((id, needs)) = missing
             && let Some((to, _)) = need.get(needs)
         {

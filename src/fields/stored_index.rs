@@ -9,10 +9,12 @@ use super::index::places::Places;
 use super::index::positions::Positions;
 use super::index::set::{Builder, Set, SetRuns};
 use super::index::sorted::{Sorted, known_places, places_in, sorted};
+use super::index::split::Split;
 use super::messages::wrong_message;
 use super::sources::{Sources, chunks_in};
 use crate::{Error, Result};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Ranks that need indices of a file, each of which is looked for by itself if the file is in any order. If there are
 /// more, the positions of all indices in the file are found out.
@@ -270,8 +272,32 @@ pub struct OfFile {
     /// The list, if it does not ascend.
     pub list: Option<StoredList>,
     dense: bool,
-    /// What each rank needs, by the first index: places in the file; or indices, if the list does not ascend.
+    /// If the list ascends: how its indices are split among the ranks that need them, by the first index.
+    splits: BTreeMap<u64, Split>,
+    /// What each rank needs besides, by the first index: places in the file; or indices, if the list does not ascend.
     needed: BTreeMap<usize, BTreeMap<u64, Set>>,
+}
+
+/// The shares of the elements of a list that ascends, which has `count` of them, from the splits of its parts.
+///
+/// # Errors
+/// The parts are not those of the list.
+pub fn shares(splits: BTreeMap<u64, Split>, count: u64) -> Result<BTreeMap<u64, Places>> {
+    let (mut shares, mut from) = (BTreeMap::new(), 0u64);
+    for split in splits.into_values() {
+        let end = from.saturating_add(split.count);
+        if end > count {
+            return Err(wrong_message("it splits more elements than a list has"));
+        }
+        let split = Arc::new(split);
+        for (number, other) in (1..).zip(&split.others) {
+            let chosen = split.count_of(number)?;
+            let places: &mut Places = shares.entry(*other).or_default();
+            places.add_chosen(from, &split, number, chosen);
+        }
+        from = end;
+    }
+    Ok(shares)
 }
 
 impl OfFile {
@@ -284,6 +310,7 @@ impl OfFile {
             set,
             list: None,
             dense: false,
+            splits: BTreeMap::new(),
             needed: BTreeMap::new(),
         };
         if let Some(bag) = sources.bags.get(name) {
@@ -303,6 +330,18 @@ impl OfFile {
             dense,
             ..of_set(set)
         })
+    }
+
+    /// The indices of a part of the list are split among ranks that need them.
+    ///
+    /// # Errors
+    /// The list is not split, since it does not ascend.
+    pub fn split(&mut self, split: Split) -> Result<()> {
+        if self.list.is_some() {
+            return Err(wrong_message("it splits a list that does not ascend"));
+        }
+        self.splits.insert(split.first, split);
+        Ok(())
     }
 
     /// A rank needs these indices, a set which is in `bytes`.
@@ -365,7 +404,19 @@ impl OfFile {
             places.shrink();
             places
         });
-        let to = ranks.into_iter().zip(places).collect();
+        let shares = shares(std::mem::take(&mut self.splits), count)?;
+        let mut to: BTreeMap<usize, Places> = shares
+            .into_iter()
+            .map(|(rank, places)| (rank as usize, places))
+            .collect();
+        for (rank, more) in ranks.into_iter().zip(places) {
+            let both = match to.remove(&rank) {
+                Some(places) => places.or(&more)?,
+                None => more,
+            };
+            to.insert(rank, both);
+        }
+        let to = to.into_iter().collect();
         Ok(Share { writer, count, to })
     }
 }

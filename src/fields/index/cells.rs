@@ -129,16 +129,16 @@ impl Cells {
 }
 
 /// A set in a message, window by window.
-struct InRange<'a> {
+pub(super) struct InRange<'a> {
     windows: Windows<'a>,
     /// The number of the next window.
     next: Option<u64>,
-    words: Box<Words>,
+    pub words: Box<Words>,
 }
 
 impl InRange<'_> {
     /// True if there are indices in this window, which are in `words` then.
-    fn read(&mut self, number: u64) -> Result<bool> {
+    pub fn read(&mut self, number: u64) -> Result<bool> {
         if self.next != Some(number) {
             return Ok(false);
         }
@@ -151,7 +151,7 @@ impl InRange<'_> {
     }
 }
 
-fn in_range<'a>(sets: impl Iterator<Item = &'a [u8]>) -> Result<Vec<InRange<'a>>> {
+pub(super) fn in_range<'a>(sets: impl Iterator<Item = &'a [u8]>) -> Result<Vec<InRange<'a>>> {
     sets.map(|bytes| {
         let windows = Windows::new(bytes, 0);
         Ok(InRange {
@@ -166,7 +166,7 @@ fn in_range<'a>(sets: impl Iterator<Item = &'a [u8]>) -> Result<Vec<InRange<'a>>
 /// The indices of a range that several ranks have, window by window.
 pub struct Held<'a> {
     range: Range<u64>,
-    have: Vec<InRange<'a>>,
+    pub(super) have: Vec<InRange<'a>>,
 }
 
 /// An index that two have, or that nobody has.
@@ -199,7 +199,7 @@ impl<'a> Held<'a> {
 
     /// Reads the window of this number. Calls `visit` with the number of each one that has some of its indices, those
     /// that one before has, too, and those that none before has.
-    fn each(
+    pub(super) fn each(
         &mut self,
         number: u64,
         taken: &mut Words,
@@ -267,7 +267,7 @@ impl<'a> Held<'a> {
     }
 
     /// The next window in which one of these has indices.
-    fn next_window(&self, others: &[InRange<'_>]) -> Option<u64> {
+    pub(super) fn next_window(&self, others: &[InRange<'_>]) -> Option<u64> {
         let all = self.have.iter().chain(others);
         all.filter_map(|set| set.next).min()
     }
@@ -295,47 +295,10 @@ impl<'a> Held<'a> {
         }
         Ok(())
     }
-
-    /// Calls `found` with the number of the one that has wanted indices, the number of the one that wants them, and
-    /// a window of the indices: ascending for each pair. Returns the first index that is wanted and that nobody has, with
-    /// the number of the one that wants it. If several have an index, the first one is said to have it.
-    ///
-    /// # Errors
-    /// The indices do not ascend, or are damaged.
-    pub fn matches<'b>(
-        mut self,
-        want: impl Iterator<Item = &'b [u8]>,
-        mut found: impl FnMut(usize, usize, u64, &Words),
-    ) -> Result<Option<(u64, usize)>> {
-        let (mut want, mut taken) = (in_range(want)?, [0; WORDS]);
-        let mut missing: Option<(u64, usize)> = None;
-        let mut first: Vec<(usize, Words)> = Vec::new();
-        while let Some(number) = self.next_window(&want) {
-            first.clear();
-            self.each(number, &mut taken, |who, _, new| first.push((who, *new)))?;
-            for (wants, set) in want.iter_mut().enumerate() {
-                if !set.read(number)? {
-                    continue;
-                }
-                for (has, words) in &first {
-                    let both = common(words, &set.words);
-                    if both.iter().any(|word| *word != 0) {
-                        found(*has, wants, number, &both);
-                    }
-                }
-                let none = taken.map(|word| !word);
-                let lacks = first_of(&common(&none, &set.words), number);
-                if let Some(id) = lacks.filter(|id| missing.is_none_or(|(first, _)| *id < first)) {
-                    missing = Some((id, wants));
-                }
-            }
-        }
-        Ok(missing)
-    }
 }
 
 /// What two windows have in common.
-fn common(a: &Words, b: &Words) -> Words {
+pub(super) fn common(a: &Words, b: &Words) -> Words {
     let mut both = *a;
     both.iter_mut()
         .zip(b)
@@ -443,48 +406,10 @@ mod tests {
     }
 
     #[test]
-    fn wanted_indices_are_matched_with_those_that_have_them() {
-        let whole = 150_000u64;
-        let part = |rank: u64| move |id: &u64| id / 5 % 3 == rank;
-        // The last one has an index that one before has, too.
-        let mut have: Vec<Set> = (0..3)
-            .map(|rank| set((0..whole).filter(part(rank))))
-            .collect();
-        have.push(set([6, 70_000]));
-        let want = [set(0..whole / 2), set([1, 6, 140_000])];
-        let sets = |sets: &[Set]| sets.iter().map(|set| set.bytes.clone()).collect::<Vec<_>>();
-        let (have, want) = (sets(&have), sets(&want));
-        let all = |sets: &'static [Vec<u8>]| sets.iter().map(|bytes| &bytes[..]);
-        let (have, want): (&'static [_], &'static [_]) = (have.leak(), want.leak());
-        let mut found: BTreeMap<(usize, usize), Builder> = BTreeMap::new();
-        let missing =
-            Held::new(0..whole, all(have))
-                .unwrap()
-                .matches(all(want), |h, w, number, words| {
-                    found.entry((h, w)).or_default().add_window(number, words);
-                });
-        assert_eq!(missing, Ok(None));
-        let found: BTreeMap<_, Vec<u64>> = found
-            .into_iter()
-            .map(|(pair, builder)| (pair, indices(&builder.finish().bytes).collect()))
-            .collect();
-        assert_eq!(found[&(0, 1)], [1]);
-        assert_eq!(found[&(1, 1)], [6, 140_000]);
-        assert_eq!(found.len(), 5);
-        for rank in 0..3u64 {
-            let right = (0..whole / 2).filter(part(rank));
-            assert!(found[&(rank as usize, 0)].iter().copied().eq(right));
-        }
-        let held = Held::new(0..whole, all(&have[..1])).unwrap();
-        let missing = held.matches(all(&want[1..]), |_, _, _, _| ());
-        assert_eq!(missing, Ok(Some((6, 0))));
-    }
-
-    #[test]
     fn windows_that_do_not_ascend_are_an_error() {
         let bytes = [set([100_000]).bytes, set([5]).bytes].concat();
         let held = || Held::new(0..200_000, [&bytes[..]].into_iter()).unwrap();
-        assert!(held().matches([].into_iter(), |_, _, _, _| ()).is_err());
+        assert!(held().each_twice(|_, _, _, _| ()).is_err());
         assert!(held().first_wrong(false).unwrap().is_some());
     }
 }

@@ -2,10 +2,13 @@
 //! or as index lists are, and read once for each field, from one place on.
 
 use super::ids::{Cursor, Ids, Run, Runs};
-use super::set::{SetRuns, WINDOW, WORDS, Windows, Words};
+use super::set::{Builder, Set, SetRuns, WINDOW, WORDS, Windows, Words};
+use super::split::{At, Split};
+use super::words::NONE;
 use crate::fields::messages::wrong_message;
 use crate::{Error, Result};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Places, in the order of the elements that are sent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -22,6 +25,8 @@ enum Piece {
     Listed(Ids),
     /// Places that seldom follow each other.
     Direct(Vec<u32>),
+    /// Those elements of a split list that have a number; the place of the first element of the list.
+    Chosen(u64, Arc<Split>, u64),
 }
 
 /// Where the next place is.
@@ -31,6 +36,8 @@ pub struct Next {
     /// Of a set: the byte of the next window, and the place up to which those of this window are used.
     window: usize,
     place: u64,
+    /// Of a split list.
+    chosen: At,
     /// Of places one by one: how many are used.
     direct: usize,
     /// Of a list.
@@ -59,13 +66,38 @@ impl Places {
         self.pieces.push(Piece::Direct(places));
     }
 
+    /// Adds the elements of a split list that have a number, `count` of them. Its first element has the place `from`.
+    pub fn add_chosen(&mut self, from: u64, split: &Arc<Split>, number: u64, count: u64) {
+        self.count += count;
+        let piece = Piece::Chosen(from, Arc::clone(split), number);
+        self.pieces.push(piece);
+    }
+
+    /// These places and others, ascending. Both ascend, and have no place in common.
+    ///
+    /// # Errors
+    /// The places are damaged.
+    pub fn or(&self, other: &Places) -> Result<Places> {
+        let both = self.set()?.or(&other.set()?)?;
+        let mut places = Places::default();
+        places.add_set(both.bytes, both.count);
+        places.shrink();
+        Ok(places)
+    }
+
+    fn set(&self) -> Result<Set> {
+        let mut all = Builder::default();
+        self.visit(&mut Next::default(), &mut all)?;
+        Ok(all.finish())
+    }
+
     /// Returns memory that is not needed when all places are there.
     pub fn shrink(&mut self) {
         for piece in &mut self.pieces {
             match piece {
                 Piece::Ascending(bytes) => bytes.shrink_to_fit(),
                 Piece::Listed(ids) => ids.bytes.shrink_to_fit(),
-                Piece::Direct(_) => {}
+                Piece::Direct(_) | Piece::Chosen(..) => {}
             }
         }
     }
@@ -85,6 +117,9 @@ impl Places {
         while let Some(piece) = self.pieces.get(next.piece) {
             let all = match piece {
                 Piece::Ascending(bytes) => visit_set(bytes, next, visit)?,
+                Piece::Chosen(from, split, number) => {
+                    visit_chosen((*from, split, *number), next, visit)?
+                }
                 Piece::Direct(places) => {
                     let left = places.get(next.direct..).unwrap_or_default();
                     let used = visit.direct(left)?;
@@ -168,22 +203,66 @@ fn visit_set<V: Visit>(bytes: &[u8], next: &mut Next, visit: &mut V) -> Result<b
     while let Some(number) = windows.peek()? {
         next.window = windows.place();
         windows.read(&mut words)?;
-        let used = next.place.saturating_sub(number * WINDOW).min(WINDOW);
-        let mut base = number * WINDOW;
-        for (at, word) in words.iter().enumerate() {
-            let used = used.saturating_sub(64 * at as u64).min(64);
-            let word = word & u64::MAX.checked_shl(used as u32).unwrap_or(0);
-            if word != 0 {
-                let left = visit.bits(base, word)?;
-                if left != 0 {
-                    next.place = base + u64::from(left.trailing_zeros());
-                    return Ok(false);
-                }
-            }
-            base += 64;
+        if !visit_window(number * WINDOW, &words, &mut next.place, visit)? {
+            return Ok(false);
         }
     }
     Ok(true)
+}
+
+#[inline]
+fn visit_chosen<V: Visit>(
+    (from, split, number): (u64, &Split, u64),
+    next: &mut Next,
+    visit: &mut V,
+) -> Result<bool> {
+    let (mut windows, mut words) = (split.windows(number, next.chosen), NONE);
+    loop {
+        next.chosen = windows.at();
+        if !windows.read(&mut words)? {
+            return Ok(true);
+        }
+        let base = from + next.chosen.window * WINDOW;
+        if !visit_window(base, &words, &mut next.place, visit)? {
+            return Ok(false);
+        }
+    }
+}
+
+/// Visits the places of a window, from `base` on; those before `next` have been visited. False if some are left.
+#[inline]
+fn visit_window<V: Visit>(
+    mut base: u64,
+    words: &Words,
+    next: &mut u64,
+    visit: &mut V,
+) -> Result<bool> {
+    let used = next.saturating_sub(base).min(WINDOW);
+    for (at, word) in words.iter().enumerate() {
+        let used = used.saturating_sub(64 * at as u64).min(64);
+        let word = word & u64::MAX.checked_shl(used as u32).unwrap_or(0);
+        if word != 0 {
+            let left = visit.bits(base, word)?;
+            if left != 0 {
+                *next = base + u64::from(left.trailing_zeros());
+                return Ok(false);
+            }
+        }
+        base += 64;
+    }
+    Ok(true)
+}
+
+impl Visit for Builder {
+    fn bits(&mut self, base: u64, bits: u64) -> Result<u64> {
+        self.add_bits(base, bits);
+        Ok(0)
+    }
+
+    fn run(&mut self, run: Run) -> Result<u64> {
+        self.add(run);
+        Ok(run.count)
+    }
 }
 
 /// Adds the elements at `places` to `out`, from `next` on. `bytes` are the elements in the range `from`, `unit` bytes
@@ -442,148 +521,5 @@ impl<P: FnMut(u64, &[u8]) -> Result<()>> Visit for Each<'_, P> {
             self.left = rest;
         }
         Ok(count)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Next, Places, copy_in, copy_out, each_place};
-    use crate::fields::index::ids::{Encoder, Run};
-    use crate::fields::index::set::{Builder, WINDOW};
-
-    fn listed(list: &[u64]) -> Places {
-        let (mut encoder, mut places) = (Encoder::default(), Places::default());
-        for first in list {
-            encoder.add(Run {
-                first: *first,
-                count: 1,
-            });
-        }
-        places.add_list(encoder.finish());
-        places
-    }
-
-    fn direct(list: &[u64]) -> Places {
-        let mut places = Places::default();
-        for part in list.chunks(list.len().div_ceil(3).max(1)) {
-            places.add_direct(part.iter().map(|at| *at as u32).collect());
-        }
-        places
-    }
-
-    /// Places that ascend, as several sets.
-    fn ascending(list: &[u64]) -> Places {
-        let mut places = Places::default();
-        for part in list.chunks(list.len().div_ceil(3).max(1)) {
-            let mut builder = Builder::default();
-            part.iter().for_each(|at| builder.add_bits(*at, 1));
-            let set = builder.finish();
-            places.add_set(set.bytes, set.count);
-        }
-        places
-    }
-
-    /// Few places, and many: some of them follow each other, also over the ends of words and windows.
-    fn lists() -> [Vec<u64>; 3] {
-        let many = (0..WINDOW + 500).filter(|at| at / 70 % 2 == 0 || at * at % 7 == 1);
-        let all = 3..WINDOW + 200;
-        [vec![1, 2, 3, 6, 9, 10, 14], many.collect(), all.collect()]
-    }
-
-    #[test]
-    fn elements_of_any_size_are_copied_in_pieces() {
-        for (list, unit) in lists().iter().flat_map(|list| {
-            let units = [1, 2, 3, 4, 8, 12, 16, 24, 32, 40];
-            units.map(|unit| (list, unit))
-        }) {
-            let end = list.last().unwrap() + 1;
-            let file: Vec<u8> = (0..end as usize * unit)
-                .map(|i| (i * 7 / 3) as u8)
-                .collect();
-            let steps = if list.len() < 10 { 1..4 } else { 4101..4102 };
-            for (step, places) in
-                steps.flat_map(|step| [listed, ascending, direct].map(|of| (step, of(list))))
-            {
-                let (mut next, mut out) = (Next::default(), Vec::new());
-                for from in (0..end).step_by(step) {
-                    let to = (from + step as u64).min(end);
-                    let piece = &file[from as usize * unit..to as usize * unit];
-                    copy_out(&places, &mut next, from..to, (piece, unit), &mut out).unwrap();
-                }
-                let right = list.iter().map(|at| &file[*at as usize * unit..][..unit]);
-                assert_eq!(out, right.collect::<Vec<_>>().concat());
-                // The copied elements go to places in another order, or to places with gaps.
-                let back: Vec<u64> = (0..list.len() as u64).rev().collect();
-                for (to, order) in [
-                    (listed(&back), &back),
-                    (direct(&back), &back),
-                    (ascending(list), list),
-                ] {
-                    for with_gaps in [false, true] {
-                        let mut memory = vec![0; end as usize * unit];
-                        let mut next = Next::default();
-                        for piece in out.chunks((2 + step / 3) * unit) {
-                            let done = if with_gaps {
-                                each_place(&to, &mut next, (piece, unit), |at, bytes| {
-                                    memory[at as usize * unit..][..bytes.len()]
-                                        .copy_from_slice(bytes);
-                                    Ok(())
-                                })
-                            } else {
-                                copy_in(&to, &mut next, (piece, unit), &mut memory)
-                            };
-                            done.unwrap();
-                        }
-                        let mut right = vec![0; memory.len()];
-                        for (at, element) in order.iter().zip(out.chunks(unit)) {
-                            right[*at as usize * unit..][..unit].copy_from_slice(element);
-                        }
-                        assert!(memory == right, "{unit} {step}");
-                    }
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn wrong_places_and_elements_are_an_error() {
-        let (file, mut out) = ([0; 12], Vec::new());
-        for places in [listed, ascending, direct] {
-            let mut out_of = |list: &[u64], from: std::ops::Range<u64>| {
-                copy_out(
-                    &places(list),
-                    &mut Next::default(),
-                    from,
-                    (&file, 4),
-                    &mut out,
-                )
-            };
-            assert!(out_of(&[3, 5], 3..6).is_ok());
-            assert!(out_of(&[2, 5], 3..6).is_err());
-            assert!(out_of(&[6], 3..7).is_err());
-            assert!(out_of(&[64], 64..65).is_ok());
-            assert!(out_of(&[68], 64..69).is_err());
-        }
-        let put = |places: Places, length: usize| {
-            let mut memory = [0; 12];
-            copy_in(
-                &places,
-                &mut Next::default(),
-                (&file[..length], 4),
-                &mut memory,
-            )
-        };
-        assert!(put(listed(&[2, 0]), 8).is_ok());
-        assert!(put(direct(&[2, 0]), 8).is_ok());
-        assert!(put(ascending(&[0, 2]), 8).is_ok());
-        for (list, length) in [(&[2][..], 8), (&[3], 4), (&[0, 2], 7), (&[1, 2, 3], 12)] {
-            assert!(put(listed(list), length).is_err(), "{list:?}, {length}");
-            assert!(put(direct(list), length).is_err(), "{list:?}, {length}");
-            assert!(put(ascending(list), length).is_err(), "{list:?}, {length}");
-        }
-        let lost = each_place(&listed(&[2]), &mut Next::default(), (&file, 4), |_, _| {
-            Ok(())
-        });
-        assert!(lost.is_err());
     }
 }

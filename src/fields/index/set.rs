@@ -7,6 +7,7 @@
 //! follow each other, and for few of them.
 
 use super::ids::{Ids, Run, put, take};
+pub use super::set_runs::SetRuns;
 use super::words::{NONE, pack};
 use crate::{Error, Result};
 use std::ops::Range;
@@ -188,7 +189,7 @@ impl Builder {
 }
 
 /// Writes a window, of which the words outside of `used` are 0. Number of its indices.
-fn encode(bytes: &mut Vec<u8>, number: u64, words: &Words, used: Range<usize>) -> u64 {
+pub(super) fn encode(bytes: &mut Vec<u8>, number: u64, words: &Words, used: Range<usize>) -> u64 {
     let (mut count, mut runs, mut before) = (0, 0, 0);
     for word in words.get(used).into_iter().flatten() {
         count += word.count_ones();
@@ -510,81 +511,32 @@ impl Set {
         Ok(Some(builder.finish()))
     }
 
+    /// The indices of this set, or of another one.
+    ///
+    /// # Errors
+    /// A set is damaged.
+    pub fn or(&self, other: &Set) -> Result<Set> {
+        let mut builder = Builder::default();
+        let mut sides = [self, other].map(|set| Windows::new(&set.bytes, 0));
+        loop {
+            let [a, b] = &sides;
+            let next = [a.peek()?, b.peek()?].into_iter().flatten().min();
+            let Some(number) = next else {
+                return Ok(builder.finish());
+            };
+            let (mut all, mut words) = (NONE, NONE);
+            for side in &mut sides {
+                if side.peek()? == Some(number) {
+                    side.read(&mut words)?;
+                    all.iter_mut().zip(&words).for_each(|(a, b)| *a |= b);
+                }
+            }
+            builder.add_window(number, &all);
+        }
+    }
+
     /// The set as runs, ascending; two that follow each other may meet.
     pub fn runs(&self) -> SetRuns<'_> {
         SetRuns::new(&self.bytes)
-    }
-}
-
-/// The runs of a set.
-#[derive(Debug, Clone)]
-pub struct SetRuns<'a> {
-    windows: Windows<'a>,
-    words: Box<Words>,
-    number: u64,
-    word: usize,
-    left: Run,
-}
-
-impl<'a> SetRuns<'a> {
-    /// The runs of the set in these bytes.
-    pub fn new(bytes: &'a [u8]) -> Self {
-        SetRuns {
-            windows: Windows::new(bytes, 0),
-            words: Box::new([0; WORDS]),
-            number: 0,
-            word: WORDS,
-            left: Run::default(),
-        }
-    }
-
-    /// Takes the next indices if they are below `end`.
-    ///
-    /// # Errors
-    /// The set is damaged.
-    pub fn take_below(&mut self, end: u64) -> Result<Option<Run>> {
-        if self.left.count == 0 {
-            match self.find()? {
-                Some(run) => self.left = run,
-                None => return Ok(None),
-            }
-        }
-        let Run { first, count } = self.left;
-        let count = count.min(end.saturating_sub(first));
-        self.left.first += count;
-        self.left.count -= count;
-        Ok((count > 0).then_some(Run { first, count }))
-    }
-
-    fn find(&mut self) -> Result<Option<Run>> {
-        loop {
-            while let Some(word) = self.words.get_mut(self.word) {
-                if *word == 0 {
-                    self.word += 1;
-                    continue;
-                }
-                let from = word.trailing_zeros();
-                let count = (*word >> from).trailing_ones();
-                *word &= u64::MAX.checked_shl(from + count).unwrap_or(0);
-                let base = self.number * WINDOW + self.word as u64 * WORD;
-                return Ok(Some(Run {
-                    first: base + u64::from(from),
-                    count: count.into(),
-                }));
-            }
-            let Some(number) = self.windows.peek()? else {
-                return Ok(None);
-            };
-            self.windows.read(&mut self.words)?;
-            (self.number, self.word) = (number, 0);
-        }
-    }
-}
-
-impl Iterator for SetRuns<'_> {
-    type Item = Result<Run>;
-
-    fn next(&mut self) -> Option<Result<Run>> {
-        self.take_below(u64::MAX).transpose()
     }
 }

@@ -50,8 +50,7 @@ mod bmi2 {
     use super::{Words, pack_with};
 
     pub fn is_there() -> bool {
-        std::arch::is_x86_feature_detected!("bmi2")
-            && std::arch::is_x86_feature_detected!("popcnt")
+        std::arch::is_x86_feature_detected!("bmi2") && std::arch::is_x86_feature_detected!("popcnt")
     }
 
     /// # Safety
@@ -122,7 +121,8 @@ mod tests {
                     3 => [0, u64::MAX, 1 << 63, random()][random() as usize % 4],
                     _ => random(),
                 };
-                *some = *all & [0, u64::MAX, random(), *all & all.wrapping_neg()][random() as usize % 4];
+                *some = *all
+                    & [0, u64::MAX, random(), *all & all.wrapping_neg()][random() as usize % 4];
             }
             let (mut right, mut count) = (NONE, 0);
             for (some, all) in some.iter().zip(&all) {
