@@ -1,5 +1,6 @@
 //! Checkpoints of fields: what is written is what is restored, on any number of ranks, or nothing is.
 
+mod changed_lists;
 mod changes;
 mod damage;
 mod damaged_lists;
