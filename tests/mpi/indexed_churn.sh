@@ -106,17 +106,17 @@ damage() {
     case $picked in
     flip)
         ((at < size)) || at=0
-        printf '%b' "\\x$(printf '%02x' $((RANDOM % 256)))" | dd of="$file" bs=1 seek=$at conv=notrunc status=none
+        printf '%b' "\\x$(printf '%02x' $((RANDOM % 256)))" | dd of="$file" bs=1 seek=$at conv=notrunc status=none || true
         ;;
     cut) truncate -s $at "$file" ;;
     gone) rm "$file" ;;
     other)
-        # What has the same name elsewhere, or is of another rank.
+        # What has the same name elsewhere, or is of another rank; a part of it if the cache is full.
         mapfile -t all < <(printf '%s\n' "${all[@]}" | grep -F "${file##*.}" || true)
         other=${all[RANDOM % ${#all[@]}]}
-        [[ $other == "$file" ]] || cp "$other" "$file"
+        [[ $other == "$file" ]] || cp "$other" "$file" 2>/dev/null || true
         ;;
-    longer) printf 'more' >>"$file" ;;
+    longer) printf 'more' >>"$file" || true ;;
     esac
     damaged=1
     before+="$picked ${file#"$(dirname "$PWD")"/} at $at of $size; "
@@ -186,6 +186,11 @@ judge_run() { # KILLED
 }
 
 jobs=0 runs=0 began=$(date +%s)
+tell() {
+    echo "SCR_TEST_SEED=$first: $jobs jobs, $runs runs: $exact found what was complete, $older another one after damage," \
+        "$nothing none, $refused said why they could not, $told were killed before they told"
+}
+
 for ((job = first; most ? jobs < most : $(date +%s) - began < seconds; job++)); do
     draw "$job"
     mountpoint -q "$nodes/n0/cache" && umount "$nodes/n0/cache"
@@ -244,7 +249,7 @@ for ((job = first; most ? jobs < most : $(date +%s) - began < seconds; job++)); 
         [[ $picked == same ]] || place
     done
     jobs=$((jobs + 1))
+    ((jobs % 20)) || tell
 done
 mountpoint -q "$nodes/n0/cache" && umount "$nodes/n0/cache"
-echo "SCR_TEST_SEED=$first: $jobs jobs, $runs runs: $exact found what was complete, $older another one after damage," \
-    "$nothing none, $refused said why they could not, $told were killed before they told"
+tell

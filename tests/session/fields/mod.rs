@@ -9,11 +9,13 @@ mod indexed;
 mod input;
 mod keyed;
 mod kinds;
+mod mixed;
 mod model;
 mod places;
 mod ranks;
 mod refused;
 mod shared;
+mod stored_lists;
 
 use crate::fields_on_ranks::{give, save};
 use crate::sampled::sampled;
