@@ -308,9 +308,12 @@ fn a_list_that_has_become_wrong_is_refused() {
         let twice = with(&|lists| lists[1][20] = other);
         let alone = with(&|lists| lists[1][20] = lists[1][21]);
         let outside = with(&|lists| lists[1][20] = mesh.whole + 1);
-        let least = |twice: i64| match own < twice {
-            true => format!("no rank lists the index {own} "),
-            false => format!("the index {twice}"),
+        let least = |twice: i64| {
+            if own < twice {
+                format!("no rank lists the index {own} ")
+            } else {
+                format!("the index {twice}")
+            }
         };
         for (wrong, told) in [
             (twice, least(other)),

@@ -264,10 +264,11 @@ fn wrong_keys_and_owners_are_told_and_nothing_changes() {
 }
 
 /// Keys of a kind, in the order of a sorted bag; some are equal.
-fn sorted_bag<T: Element + Copy>(name: &str, ascending: &[T], bits: impl Fn(T) -> u64 + Copy + Sync)
-where
-    T: Send + Sync + Default,
-{
+fn sorted_bag<T: Element + Copy + Send + Sync + Default>(
+    name: &str,
+    ascending: &[T],
+    bits: impl Fn(T) -> u64 + Copy + Sync,
+) {
     let count = ascending.len();
     // Each key twice, in another order.
     let scattered: Vec<T> = (0..2 * count).map(|at| ascending[at * 5 % count]).collect();
