@@ -6,11 +6,15 @@
 !> with another number of ranks, each rank gets the values of the nodes that it has then. The result is the same bit
 !> for bit.
 !>
-!> Usage: mesh_diffusion [size N] [steps N] [every N] [output FILE]
+!> With "ghosts yes" the list of the temperatures has the ghosts, too: each rank writes its copies, which must be equal on
+!> all ranks, and in a restart SCR fills them, so that no rank has to ask another one.
+!>
+!> Usage: mesh_diffusion [size N] [steps N] [every N] [output FILE] [ghosts yes]
 !>   size    the mesh has N*N nodes (64); at most 7900
 !>   steps   time steps (100)
 !>   every   steps between checkpoints (10)
 !>   output  file for the final temperatures, none if blank (mesh.out)
+!>   ghosts  whether a checkpoint has them (no)
 !>
 !> Run it below the prefix directory (SCR_PREFIX, else the current directory).
 program mesh_diffusion
@@ -26,7 +30,7 @@ program mesh_diffusion
     character(len=256) :: output_file = "mesh.out", name
 
     integer :: rank, ranks, nodes, own, step = 0, i, ierror
-    logical :: restarted, time_to_stop = .false.
+    logical :: restarted, time_to_stop = .false., with_ghosts = .false.
     !> The mesh: the six nodes beside each node, and the rank that has it.
     integer, allocatable :: beside(:, :), part(:)
     !> The numbers of this rank's nodes, then of its ghosts; the place of each number in that list; and the places of
@@ -54,11 +58,12 @@ program mesh_diffusion
     call scr_restore(state, restarted)
     if (restarted) call say("restarted from mesh.", step)
     if (.not. restarted) call say("no checkpoint, starting from step ", step)
+    if (.not. (restarted .and. with_ghosts)) call exchange_ghosts()
 
     do while (step < last_step .and. .not. time_to_stop)
         step = step + 1
-        call exchange_ghosts()
         call advance()
+        call exchange_ghosts()
         if (mod(step, every) == 0) then
             write (name, "(a,i0)") "mesh.", step
             call scr_checkpoint(state, name, ierror=ierror)
@@ -73,13 +78,18 @@ program mesh_diffusion
 
 contains
 
-    !> What a checkpoint has. SCR calls this to write and to read. Ghosts are left out.
+    !> What a checkpoint has. SCR calls this to write and to read. Ghosts are left out, or are copies that are equal.
     subroutine state(s)
         class(scr_state), intent(inout) :: s
 
         call s%same("step", step)
         call s%index("nodes", ids(1:own), nodes)
-        call s%field("temperature", t(:, 1:own), index="nodes")
+        if (with_ghosts) then
+            call s%index("nodes and ghosts", ids, nodes, copies="equal")
+            call s%field("temperature", t, index="nodes and ghosts")
+        else
+            call s%field("temperature", t(:, 1:own), index="nodes")
+        end if
         call s%field("warm steps", warm_steps, index="nodes")
     end subroutine state
 
@@ -199,6 +209,7 @@ contains
             if (key == "steps") read (value, *) last_step
             if (key == "every") read (value, *) every
             if (key == "output") output_file = value
+            if (key == "ghosts") with_ghosts = value == "yes"
         end do
         if (width < 1 .or. width > 7900) error stop "size must be from 1 to 7900"
     end subroutine read_arguments

@@ -5,11 +5,15 @@
 // checkpoint has. Started again with another number of ranks, each gets an equal share of the particles, and sends them
 // to where they belong, as after any step. The result is the same bit for bit.
 //
-// Usage: particles [size N] [steps N] [every N] [output FILE]
+// With "share cell" the bag has a key, the cell of each particle, and SCR asks the program which rank has a cell: then each
+// rank gets its own particles at once.
+//
+// Usage: particles [size N] [steps N] [every N] [output FILE] [share cell]
 //   size    particles (10000)
 //   steps   time steps (100)
 //   every   steps between checkpoints; 0 leaves that to SCR (10)
 //   output  file for the final positions, none if empty (particles.out)
+//   share   what another number of ranks gets: equal shares, or by the cell (equal)
 //
 // Run it below the prefix directory (SCR_PREFIX, else the current directory).
 
@@ -32,6 +36,7 @@ struct Options {
     int steps = 100;
     int every = 10;
     std::string output = "particles.out";
+    bool by_cell = false;
 };
 
 Options read_arguments(int argc, char** argv)
@@ -43,6 +48,7 @@ Options read_arguments(int argc, char** argv)
         else if (key == "steps") options.steps = std::stoi(value);
         else if (key == "every") options.every = std::stoi(value);
         else if (key == "output") options.output = value;
+        else if (key == "share" && (value == "cell" || value == "equal")) options.by_cell = value == "cell";
         else throw std::invalid_argument("unknown argument " + key);
     }
     if (options.size < 0) throw std::invalid_argument("size must not be negative");
@@ -53,20 +59,53 @@ struct Particle {
     double place, speed;
 };
 
-// The particles of this rank, in a box from 0 to 1.
+// The particles of this rank, in a box from 0 to 1, which has cells; each rank has some that follow each other.
 struct Box {
+    static constexpr std::int64_t CELLS = 1024;
+
+    int rank = 0, ranks = 1;
+    bool by_cell = false;
     int step = 0;
     std::vector<Particle> particles;
+
+    Box(const Options& options, MPI_Comm comm)
+        : by_cell(options.by_cell)
+    {
+        MPI_Comm_rank(comm, &rank);
+        MPI_Comm_size(comm, &ranks);
+    }
+
+    static std::int64_t cell(const Particle& p)
+    {
+        return std::min(static_cast<std::int64_t>(p.place * CELLS), CELLS - 1);
+    }
+
+    // The rank that has a cell.
+    int owner(std::int64_t cell) const { return static_cast<int>(cell * ranks / CELLS); }
+    int home(const Particle& p) const { return owner(cell(p)); }
 
     // The state of the program, for SCR: called to write it, and to read it.
     void list(scr::State& s)
     {
         s.same("step", step);
-        s.bag("particles", particles.size());
+        if (by_cell) {
+            std::vector<std::int64_t> cells;
+            for (const Particle& p : particles) cells.push_back(cell(p));
+            s.bag("particles", particles.size(), "cell", [this](std::int64_t c) { return owner(c); });
+            s.field("cell", cells, scr::by("particles"));
+        } else {
+            s.bag("particles", particles.size());
+        }
         s.field("place and speed", scr::bytes(particles), scr::by("particles"));
     }
 
-    void begin(int size, int rank, int ranks)
+    // How many of this rank's particles are another one's.
+    long away() const
+    {
+        return std::count_if(particles.begin(), particles.end(), [this](const Particle& p) { return home(p) != rank; });
+    }
+
+    void begin(int size)
     {
         for (int i = rank; i < size; i += ranks)
             particles.push_back({ (i + 0.5) / size, ((i * 7919LL) % 1009 - 504) / 50000.0 });
@@ -88,9 +127,6 @@ struct Box {
     // Sends each particle to the rank in whose slab it is.
     void send_home(MPI_Comm comm)
     {
-        int ranks = 0;
-        MPI_Comm_size(comm, &ranks);
-        const auto home = [&](const Particle& p) { return std::min(static_cast<int>(p.place * ranks), ranks - 1); };
         std::sort(particles.begin(), particles.end(),
             [&](const Particle& a, const Particle& b) { return home(a) < home(b); });
         std::vector<int> sent(ranks), got(ranks), sent_at(ranks), got_at(ranks);
@@ -110,9 +146,7 @@ struct Box {
 // Rank 0 writes all places, sorted.
 void write_result(const Box& box, const std::string& file)
 {
-    int rank = 0, ranks = 0;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    const int rank = box.rank, ranks = box.ranks;
     std::vector<double> own, all;
     for (const Particle& p : box.particles) own.push_back(p.place);
     std::vector<int> counts(ranks), at(ranks);
@@ -132,19 +166,19 @@ void write_result(const Box& box, const std::string& file)
 // `with_scr` is false if SCR is switched off, or could not start.
 void run(const Options& options, bool with_scr)
 {
-    int rank = 0, ranks = 0;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    const auto say = [rank](const auto&... words) {
-        if (rank == 0) ((std::cout << "particles: ") << ... << words) << std::endl;
+    Box box(options, MPI_COMM_WORLD);
+    const auto say = [&](const auto&... words) {
+        if (box.rank == 0) ((std::cout << "particles: ") << ... << words) << std::endl;
     };
-    Box box;
     if (with_scr && scr::restore(box)) {
         say("restarted from particles.", box.step);
     } else {
         say("no checkpoint, starting from step 0");
-        box.begin(options.size, rank, ranks);
+        box.begin(options.size);
     }
+    long away = box.away();
+    MPI_Allreduce(MPI_IN_PLACE, &away, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+    say("particles that are not at home: ", away);
     box.send_home(MPI_COMM_WORLD);
     bool stop = false;
     while (box.step < options.steps && !stop) {

@@ -75,6 +75,16 @@ impl Keyed {
                     next += keys.len() as u64;
                     continue;
                 };
+                let is_large = |key: &i64| *key < 0 && kind.class() == Class::Unsigned;
+                if let Some(at) = keys.iter().position(is_large) {
+                    let what = format!(
+                        "element {} of rank {writer} of those that wrote it has the key {}, and an owner function gets \
+                         keys below 2^63",
+                        next - before + at as u64,
+                        keys.get(at).copied().unwrap_or_default() as u64
+                    );
+                    return Err(wrong_bag(bag, what).into());
+                }
                 let mut ranks = vec![-1; keys.len()];
                 owner(&keys, &mut ranks)?;
                 for (key, rank) in keys.iter().zip(ranks) {
@@ -114,6 +124,7 @@ fn key_of(
     is_owned: bool,
 ) -> Found<(usize, Kind)> {
     const WHOLE: Kind = Kind::new(Class::Integer, 8);
+    const NATURAL: Kind = Kind::new(Class::Unsigned, 8);
     const REAL: Kind = Kind::new(Class::Real, 8);
     let unfit = |what: String| Err(Finding::unfit(format!("bag \"{bag}\": its key {what}")));
     let source = sources.opened(writer);
@@ -128,6 +139,9 @@ fn key_of(
     }
     if is_lossless(entry.kind, WHOLE) {
         return Ok((number, WHOLE));
+    }
+    if entry.kind == NATURAL {
+        return Ok((number, NATURAL));
     }
     if !is_owned && is_lossless(entry.kind, REAL) {
         return Ok((number, REAL));
@@ -144,6 +158,7 @@ fn in_order(bits: i64, kind: Kind) -> u64 {
     let number = bits as u64;
     match kind.class() {
         Class::Real if bits < 0 => !number,
+        Class::Unsigned => number,
         _ => number ^ SIGN,
     }
 }
@@ -343,8 +358,12 @@ mod tests {
     fn keys_are_ordered_as_their_numbers() {
         let whole = |key: i64| in_order(key, Kind::new(Class::Integer, 8));
         assert!([i64::MIN, -7, -1, 0, 1, i64::MAX].is_sorted_by(|a, b| whole(*a) < whole(*b)));
+        let natural = |key: u64| in_order(key as i64, Kind::new(Class::Unsigned, 8));
+        let keys = [0, 1, u64::MAX / 2, u64::MAX / 2 + 1, u64::MAX];
+        assert!(keys.is_sorted_by(|a, b| natural(*a) < natural(*b)));
         let real = |key: f64| in_order(key.to_bits() as i64, Kind::new(Class::Real, 8));
         let keys = [
+            -f64::NAN,
             f64::NEG_INFINITY,
             -2.5,
             -1e-300,
@@ -353,6 +372,7 @@ mod tests {
             1e-300,
             7.0,
             f64::INFINITY,
+            f64::NAN,
         ];
         assert!(keys.is_sorted_by(|a, b| real(*a) < real(*b)));
     }

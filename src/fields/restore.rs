@@ -212,7 +212,7 @@ fn with_owners(
 fn agree_on_list(comm: &dyn Communicator, compared: Found<Plan>) -> Agreed<Plan> {
     let plan = compared.as_ref().ok();
     let listed = same(plan.map_or(0, |plan| fingerprint_of(&plan.signatures)));
-    let stored = same(plan.map_or(0, |plan| plan.sources.list()));
+    let stored = same(plan.map_or(0, |plan| plan.sources.common()));
     let terms = [
         listed[0],
         listed[1],
@@ -238,7 +238,7 @@ fn agree_on_list(comm: &dyn Communicator, compared: Found<Plan>) -> Agreed<Plan>
         return Err(Stop::Elsewhere);
     }
     if !is_same([least_stored, most_stored]) {
-        let what = "the files of fields of the ranks have different fields";
+        let what = "the files of fields of the ranks have different fields, or other values of those that are the same on all";
         return Err(Error::format(0, what).into());
     }
     if !is_same([least, most]) {

@@ -1,7 +1,7 @@
 //! The files of fields that a rank reads in a restart.
 
-use super::entry::Entry;
-use super::file::{Section, Stored, Table, read_table};
+use super::entry::{Entry, Role};
+use super::file::{Section, Stored, Table, fingerprint_with, read_table};
 use super::finding::{Finding, Found};
 use super::in_place::{Copied, copy_in_place, copy_to_remote};
 use super::index::bags::Bags;
@@ -76,6 +76,16 @@ impl Source {
     /// The number of a field in the table.
     pub fn number(&self, name: &str) -> Option<usize> {
         self.numbers.get(name).copied()
+    }
+
+    /// A number that the files of all ranks have in common: that of the list, and of the values that are the same on all
+    /// ranks. So the files of two checkpoints are not taken for one, where their values, such as the step, differ.
+    fn common(&self) -> u64 {
+        let fields = self.table.fields.iter();
+        let same = fields.filter(|field| field.entry.role == Role::Same);
+        same.fold(self.table.list, |number, field| {
+            fingerprint_with(number, &field.section.crc.to_le_bytes())
+        })
     }
 
     /// An error in the content of the file, with its path.
@@ -196,13 +206,16 @@ impl Sources {
         for rank in self.held.clone() {
             self.source(session, rank)?;
         }
-        let list = |rank| self.open.get(&rank).map(|source| source.table.list);
-        let home = list(self.home);
-        match self.held.clone().find(|rank| list(*rank) != home) {
+        let common = |rank| self.open.get(&rank).map(Source::common);
+        let home = common(self.home);
+        match self.held.clone().find(|rank| common(*rank) != home) {
             None => Ok(()),
             Some(rank) => {
                 let path = self.open.get(&rank).map(|source| source.path.clone());
-                let what = format!("has other fields than the file of rank {}", self.home);
+                let what = format!(
+                    "has other fields, or other values that are the same on all ranks, than the file of rank {}",
+                    self.home
+                );
                 Err(Error::corrupt(path.unwrap_or_default(), what).into())
             }
         }
@@ -369,9 +382,9 @@ impl Sources {
         Ok(i64::from_le_bytes(bytes))
     }
 
-    /// The number of the list in the file of rank `home`.
-    pub fn list(&self) -> u64 {
-        self.opened(self.home).map_or(0, |source| source.table.list)
+    /// The number that the file of rank `home` has in common with those of all ranks.
+    pub fn common(&self) -> u64 {
+        self.opened(self.home).map_or(0, Source::common)
     }
 
     /// The fields in the file of rank `home`.

@@ -164,6 +164,10 @@ contains
             call s%index("nodes", pair(2, :), NODES)
             call s%from_rank(0)
             call s%field("t", t, index="nodes")
+        case (5)
+            if (rank == 0) call s%index("nodes", [NODES, NODES + 1_int32], NODES)
+            if (rank /= 0) call s%index("nodes", pair(2, :), NODES)
+            call s%field("t", t, index="nodes")
         end select
     end subroutine unfit
 
@@ -216,9 +220,13 @@ contains
         call compare()
         call check(all(wide == t/4), "a field of another kind")
         call check(all(new == UNSET), "a field by a list that is new")
-        case = 4
-        call scr_restore(unfit, found, ierror)
-        call check(ierror == 1 .and. .not. found, "an old rank")
+        t = UNSET
+        do case = 4, 5
+            call scr_current("t7")
+            call scr_restore(unfit, found, ierror)
+            call check(ierror == 1 .and. .not. found, "an old rank, or an index that is not in the whole")
+            call check(all(t == UNSET), "nothing changes")
+        end do
     end subroutine read_all
 
     !> Makes the lists. A rank of three or more has no edge, or when the state is read, nothing at all.

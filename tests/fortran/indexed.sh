@@ -36,6 +36,7 @@ END
 for ranks in 3 4 1 2 6; do
     "$@" "$ranks" "$program" read >log 2>&1 || { cat log && exit 1; }
     grep -q 'field "t": a field by index is read by its indices, .*leave s%from_rank out' log
+    grep -q 'rank 0 .*index list "nodes": number 2 of this rank.s list is the index 54; the whole has the indices 1 to 53' log
 done
 rm -rf .scr t7
 "$@" 3 "$program" bags >log 2>&1 || { cat log && exit 1; }

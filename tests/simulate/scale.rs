@@ -3,6 +3,8 @@
 //! and written by hand:
 //!
 //! `SCR_SCALE_RANKS=64,512,4096 SCR_WRITE_DOCS=1 cargo test ... --features cli,simulate --test simulate -- scale::`
+//!
+//! `SCR_SCALE_ON_NODE=8,64` leaves out one rank a node.
 
 use crate::job::PREFIX;
 use crate::timed::{Rank, TimedJob};
@@ -151,12 +153,21 @@ fn costs(ranks: usize, on_node: usize) -> Vec<Cost> {
     costs
 }
 
-/// The shapes of runs that are counted: ranks, and ranks a node; at least two nodes.
+/// The shapes of runs that are counted: ranks, and ranks a node; at least two nodes. One of 4,096 ranks takes minutes of a
+/// processor, and 6 GB of memory: `SCR_SCALE_ON_NODE` chooses among the shapes.
 fn shapes() -> Vec<(usize, usize)> {
-    let sizes = std::env::var("SCR_SCALE_RANKS").unwrap_or("64".to_string());
-    let sizes = sizes.split(',').map(|ranks| ranks.parse().unwrap());
-    let of = |ranks| RANKS_A_NODE.map(|on_node| (ranks, on_node));
-    let all = sizes.flat_map(of);
+    let numbers = |name: &str, usual: &[usize]| -> Vec<usize> {
+        let given = std::env::var(name).ok();
+        given.map_or(usual.to_vec(), |given| {
+            given
+                .split(',')
+                .map(|number| number.parse().unwrap())
+                .collect()
+        })
+    };
+    let on_nodes = numbers("SCR_SCALE_ON_NODE", &RANKS_A_NODE);
+    let ranks = numbers("SCR_SCALE_RANKS", &[64]).into_iter();
+    let all = ranks.flat_map(|ranks| on_nodes.iter().map(move |on_node| (ranks, *on_node)));
     all.filter(|(ranks, on_node)| 2 * on_node <= *ranks)
         .collect()
 }

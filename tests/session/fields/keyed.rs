@@ -4,7 +4,7 @@ use super::{load, programs, save};
 use crate::fields_on_ranks::{Random, by_index};
 use crate::site::{Rank, Site, nodes};
 use scr::Error;
-use scr::fields::{Key, List, Owner, Pass};
+use scr::fields::{Element, Key, List, Owner, Pass};
 
 /// The elements of a bag: a number of each in the order of the files, keys, and a pair.
 #[derive(Default, Clone, PartialEq, Debug)]
@@ -260,5 +260,149 @@ fn wrong_keys_and_owners_are_told_and_nothing_changes() {
             error.contains("the ranks give other keys of bags"),
             "{error}"
         );
+    }
+}
+
+/// Keys of a kind, in the order of a sorted bag; some are equal.
+fn sorted_bag<T: Element + Copy + Send + Sync + Default>(
+    name: &str,
+    ascending: &[T],
+    bits: impl Fn(T) -> u64 + Copy + Sync,
+) {
+    let count = ascending.len();
+    // Each key twice, in another order.
+    let scattered: Vec<T> = (0..2 * count).map(|at| ascending[at * 5 % count]).collect();
+    let right: Vec<u64> = ascending.iter().flat_map(|key| [bits(*key); 2]).collect();
+    let site = Site::in_memory().set("SCR_FLUSH", "1");
+    let list = |list: &mut List<'_>, all: &mut Vec<T>, places: &mut Vec<i64>| {
+        let mut count = all.len() as i64;
+        let (field, owner) = (name, None);
+        list.bag_by_key("all", &mut count, Key { field, owner })?;
+        if list.pass() == Pass::Read {
+            all.resize(count as usize, T::default());
+            places.resize(count as usize, -1);
+        }
+        let (mut other, mut other_places) =
+            (vec![T::default(); count as usize], vec![-1; count as usize]);
+        let (all, places) = match list.pass() {
+            Pass::Compare => (&mut other, &mut other_places),
+            _ => (all, places),
+        };
+        by_index(list, (name, "all"), &[count], all)?;
+        by_index(list, ("place", "all"), &[count], places)
+    };
+    site.run(&nodes(2), |rank| {
+        let half = rank.rank * count..(rank.rank + 1) * count;
+        let mut places: Vec<i64> = half.clone().map(|at| at as i64).collect();
+        let mut own = scattered[half].to_vec();
+        save(rank, "ck.1", |l| list(l, &mut own, &mut places)).unwrap();
+    });
+    for ranks in [1, 3, 7] {
+        let found = site.run(&nodes(ranks), |rank| {
+            let (mut own, mut places) = (Vec::new(), Vec::new());
+            load(rank, |l| list(l, &mut own, &mut places))
+                .unwrap()
+                .expect("a checkpoint");
+            let own: Vec<u64> = own.into_iter().map(bits).collect();
+            (own, places)
+        });
+        let keys: Vec<u64> = found.iter().flat_map(|(own, _)| own.clone()).collect();
+        assert_eq!(keys, right, "{name} on {ranks} ranks");
+        let places: Vec<i64> = found.into_iter().flat_map(|(_, places)| places).collect();
+        for (pair, key) in places.chunks(2).zip(ascending) {
+            assert!(pair[0] < pair[1], "{name}: equal keys stay in their order");
+            assert_eq!(bits(scattered[pair[0] as usize]), bits(*key));
+        }
+    }
+}
+
+#[test]
+fn a_bag_is_sorted_by_real_and_natural_numbers() {
+    let (least, most) = (f64::MIN_POSITIVE, f64::MAX);
+    let real = [
+        -f64::NAN,
+        f64::NEG_INFINITY,
+        -most,
+        -1.5,
+        -least,
+        -0.0,
+        0.0,
+        least,
+        2.25,
+        1e300,
+        f64::INFINITY,
+        f64::NAN,
+    ];
+    sorted_bag("float64", &real, f64::to_bits);
+    let single = [
+        f32::NEG_INFINITY,
+        f32::MIN,
+        -1e-30,
+        -0.0,
+        0.0,
+        1e-45,
+        7.5,
+        f32::MAX,
+        f32::NAN,
+    ];
+    sorted_bag("float32", &single, |key: f32| key.to_bits().into());
+    let natural = [
+        0,
+        1,
+        255,
+        u64::MAX / 2,
+        u64::MAX / 2 + 1,
+        u64::MAX - 1,
+        u64::MAX,
+    ];
+    sorted_bag("uint64", &natural, |key| key);
+    sorted_bag("int64", &[i64::MIN, -1, 0, i64::MAX], |key| key as u64);
+    sorted_bag("uint8", &[0u8, 1, 2, 127, 128, 255], |key| key.into());
+}
+
+/// An owner function gets numbers with sign.
+#[test]
+fn a_natural_key_of_an_owner_function_is_below_2_to_the_63() {
+    for (largest, is_told) in [(u64::MAX / 2, false), (u64::MAX / 2 + 1, true)] {
+        let site = Site::in_memory().set("SCR_FLUSH", "1");
+        let all = |list: &mut List<'_>, keys: &mut Vec<u64>| {
+            let mut count = keys.len() as i64;
+            let mut owner = |keys: &[i64], ranks: &mut [i32]| {
+                assert!(keys.iter().all(|key| *key >= 0));
+                ranks.fill(1);
+                Ok(())
+            };
+            let (field, owner): (_, Option<&mut Owner<'_>>) = ("key", Some(&mut owner));
+            list.bag_by_key("all", &mut count, Key { field, owner })?;
+            let mut other = vec![0; count as usize];
+            let keys = match list.pass() {
+                Pass::Write => keys,
+                Pass::Compare => &mut other,
+                Pass::Read => {
+                    keys.resize(count as usize, 0);
+                    keys
+                }
+            };
+            by_index(list, ("key", "all"), &[count], keys)
+        };
+        site.run(&nodes(3), |rank| {
+            let mut keys = vec![3, if rank.rank == 2 { largest } else { 7 }];
+            save(rank, "ck.1", |list| all(list, &mut keys)).unwrap();
+        });
+        let found = site.run(&nodes(2), |rank| {
+            let mut keys = Vec::new();
+            let found = load(rank, |list| all(list, &mut keys));
+            (found.err().map(|error| error.to_string()), keys)
+        });
+        if is_told {
+            let error = found[0].0.as_deref().unwrap_or_default();
+            let told = format!(
+                "bag \"all\": element 1 of rank 2 of those that wrote it has the key {largest}, "
+            );
+            assert!(error.contains(&told), "{error}");
+            assert!(found.iter().all(|(_, keys)| keys.is_empty()));
+        } else {
+            assert_eq!(found[1], (None, vec![3, 7, 3, 7, 3, largest]));
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Checkpoints of fields: what is written is what is restored, on any number of ranks, or nothing is.
 
+mod changed_lists;
 mod changes;
 mod damage;
 mod damaged_lists;
@@ -8,11 +9,13 @@ mod indexed;
 mod input;
 mod keyed;
 mod kinds;
+mod mixed;
 mod model;
 mod places;
 mod ranks;
 mod refused;
 mod shared;
+mod stored_lists;
 
 use crate::fields_on_ranks::{give, save};
 use crate::sampled::sampled;
