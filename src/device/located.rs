@@ -242,6 +242,10 @@ impl Remote for Located {
         unsafe { self.move_rows(copies, Way::ToDevice, parts, first) }
     }
 
+    fn pins(&self) -> Option<&'static str> {
+        Some(self.context.driver().name())
+    }
+
     unsafe fn pin(&self, address: *mut u8, length: usize) -> Option<Pin> {
         let _entered = self.context.enter().ok()?;
         // SAFETY: the caller's promise.

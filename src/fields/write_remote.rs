@@ -147,6 +147,10 @@ struct Filling<'a> {
 }
 
 impl Fill for Filling<'_> {
+    fn pins(&self) -> Option<&'static str> {
+        self.copies.remote.pins()
+    }
+
     unsafe fn pin(&self, address: *mut u8, length: usize) -> Option<Pin> {
         // SAFETY: as the caller promises.
         unsafe { self.copies.remote.pin(address, length) }
