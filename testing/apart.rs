@@ -204,6 +204,10 @@ impl Remote for Apart {
         Ok(())
     }
 
+    fn pins(&self) -> Option<&'static str> {
+        Some("device 0")
+    }
+
     unsafe fn pin(&self, address: *mut u8, length: usize) -> Option<Pin> {
         if self.copies.0.no_pins.load(Relaxed) {
             return None;

@@ -1,12 +1,13 @@
 #!/bin/sh
 # Builds the libraries without a device: build.sh DIRECTORY [COMPILER] makes DIRECTORY/libcuda.so.1,
-# DIRECTORY/libamdhip64.so.6 with DIRECTORY/libhsa-runtime64.so.1, and in DIRECTORY/gomp a library of OpenACC and OpenMP.
+# DIRECTORY/libamdhip64.so.6 with DIRECTORY/libhsa-runtime64.so.1, in DIRECTORY/old a libcuda.so.1 without newer functions, and
+# in DIRECTORY/gomp a library of OpenACC and OpenMP.
 # A program finds them by LD_LIBRARY_PATH.
 set -eu
 to=$1
 cc=${2:-cc}
 from=$(dirname "$0")
-mkdir -p "$to/gomp"
+mkdir -p "$to/gomp" "$to/old"
 # library FILE SOURCE...: the name is there only once the file is whole, for builds side by side.
 library() {
     name=$1
@@ -15,6 +16,7 @@ library() {
     mv "$to/$name.$$" "$to/$name"
 }
 library libcuda.so.1 "$from/fakecuda.c"
+(to=$to/old && library libcuda.so.1 -DOLD "$from/fakecuda.c")
 library libamdhip64.so.6 "$from/fakehip.c"
 # shellcheck disable=SC2016 # The loader replaces $ORIGIN.
 library libhsa-runtime64.so.1 "$from/empty.c" '-Wl,--no-as-needed,-rpath,$ORIGIN' "$to/libamdhip64.so.6"

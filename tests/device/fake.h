@@ -90,6 +90,8 @@ static __thread int depth;
 
 /* Settings; 0 is no limit. */
 static long devices = -1, register_piece, register_count, register_refused, pinned_refused, late;
+/* Copies of planes: 1 if all are refused, 2 if those whose last plane is not whole in the memory. */
+static long planes_refused;
 /* The version of ROCm, and 1 if the processor and the devices of HIP have one memory. */
 static long rocm = 6, one_memory;
 /* 1 if the devices of CUDA reach all memory of the host. */
@@ -127,6 +129,7 @@ static struct named *named(const char *name) {
 static struct { const char *name; long *value; } settings[] = {
   {"devices", &devices}, {"register_piece", &register_piece}, {"register_count", &register_count},
   {"register_refused", &register_refused}, {"pinned_refused", &pinned_refused}, {"late", &late},
+  {"planes_refused", &planes_refused},
   {"rocm", &rocm}, {"one_memory", &one_memory}, {"pageable", &pageable}};
 
 void fake_set(const char *name, long value) {
@@ -468,6 +471,24 @@ static int copy(u64 handle, struct rows r, int waits) {
       for (size_t y = 0; y < r.height; y++) memset(to + z * r.to_slice + y * r.to_pitch, 0xa5, r.width);
   enqueue(s, op);
   if (waits) { wait_stream(s); return s->context->broken; }
+  return OK;
+}
+
+/* Planes of rows. What a driver need not take, and what is outside of the memory, ends the program. */
+static int planes(struct rows *r, size_t from_rows, size_t to_rows) {
+  const size_t most = 2147483647;
+  if (!r->width || !r->height || !r->depth) wrong("a copy of no planes");
+  if (r->from_pitch < r->width || r->to_pitch < r->width) wrong("rows of a plane overlap");
+  if (from_rows < r->height || to_rows < r->height) wrong("planes overlap");
+  if (r->from_pitch > most || r->to_pitch > most) wrong("rows are too far apart");
+  r->from_slice = r->from_pitch * from_rows;
+  r->to_slice = r->to_pitch * to_rows;
+  if (!inside(r->from, extent(r->from_pitch, r->from_slice, r)) || !inside(r->to, extent(r->to_pitch, r->to_slice, r)))
+    wrong("planes are outside of the memory");
+  if (!find(r->from) && !find(r->to)) wrong("a copy of planes of which no side is the device's");
+  if (planes_refused == 1) return INVALID_VALUE;
+  /* A driver may ask for the whole last plane. */
+  if (planes_refused == 2 && !(inside(r->from, r->from_slice * r->depth) && inside(r->to, r->to_slice * r->depth))) return INVALID_VALUE;
   return OK;
 }
 
