@@ -12,14 +12,13 @@ mkdir -p "$to/gomp" "$to/old"
 library() {
     name=$1
     shift
-    "$cc" -O2 -Wall -Wextra -Wno-unused-function -shared -fPIC -o "$to/$name.$$" "-Wl,-soname,$name" "$@" -lpthread -ldl
+    "$cc" -O2 -Wall -Wextra -Wno-unused-function -shared -fPIC -o "$to/$name.$$" "-Wl,-soname,${name##*/}" "$@" -lpthread -ldl
     mv "$to/$name.$$" "$to/$name"
 }
 library libcuda.so.1 "$from/fakecuda.c"
-(to=$to/old && library libcuda.so.1 -DOLD "$from/fakecuda.c")
+library old/libcuda.so.1 -DOLD "$from/fakecuda.c"
 library libamdhip64.so.6 "$from/fakehip.c"
 # shellcheck disable=SC2016 # The loader replaces $ORIGIN.
 library libhsa-runtime64.so.1 "$from/empty.c" '-Wl,--no-as-needed,-rpath,$ORIGIN' "$to/libamdhip64.so.6"
-to=$to/gomp
-library libgomp.so.1 "$from/fakegomp.c"
-library libgomp-plugin-nvptx.so.1 "$from/empty.c"
+library gomp/libgomp.so.1 "$from/fakegomp.c"
+library gomp/libgomp-plugin-nvptx.so.1 "$from/empty.c"

@@ -98,6 +98,11 @@ hipError_t hipMemcpyHtoDAsync(void *to, void *from, size_t size, u64 stream) {
   if (!known((u64)(uintptr_t)to, size)) return end(INVALID_VALUE);
   return end(copy(stream, line((uintptr_t)to, (uintptr_t)from, size), 0));
 }
+hipError_t hipMemcpyDtoH(void *to, void *from, size_t size) {
+  HIP();
+  if (!known((u64)(uintptr_t)from, size)) return end(INVALID_VALUE);
+  return end(copy(0, line((uintptr_t)to, (uintptr_t)from, size), 1));
+}
 hipError_t hipMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height, int way, u64 stream) {
   HIP();
   struct rows r = {.from = (uintptr_t)from, .to = (uintptr_t)to, .from_pitch = from_pitch, .to_pitch = to_pitch, .width = width, .height = height, .depth = 1};
