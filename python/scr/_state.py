@@ -433,7 +433,7 @@ class State:
             raise TypeError("copy is a function that copies the memory of an array")
         memory = memory_of(value, copy is not None) if scalar is None else scalar.memory
         made = scalar.value if scalar is not None else None
-        where = "device" if memory.on_device and field.where is None and copy is None else field.where
+        where = "device" if memory.on_device and field.where is None else field.where
         if memory.readonly and not self.writing:
             fresh, where, copy = replacement_of(value, memory), None, None
             memory = fresh.memory
