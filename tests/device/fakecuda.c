@@ -1,6 +1,6 @@
 /* libcuda.so.1 without a device: cc -shared -fPIC -o libcuda.so.1 -Wl,-soname,libcuda.so.1 fakecuda.c -lpthread -ldl
  * See fake.h. With -DOLD it has no functions that are newer than those that are needed. A kernel NAME is the function fake_kernel_NAME of the program, or one that fake_kernel names. */
-#include "fake.h"
+#include "planes.h"
 
 typedef int CUresult;
 typedef u64 CUdeviceptr;

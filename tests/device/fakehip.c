@@ -1,6 +1,6 @@
 /* libamdhip64.so.6 and, as a library that needs it, libhsa-runtime64.so.1, without a device. See fake.h.
  * fake_set("rocm", 5) gives the numbers of ROCm 5. Each call starts HIP, as the real ones do. */
-#include "fake.h"
+#include "planes.h"
 
 typedef int hipError_t;
 typedef struct { int type, device; void *devicePointer, *hostPointer; int isManaged; unsigned flags; } attributes;
