@@ -186,6 +186,10 @@ impl Remote for Copied {
         })
     }
 
+    fn pins(&self) -> Option<&'static str> {
+        None
+    }
+
     unsafe fn pin(&self, _address: *mut u8, _length: usize) -> Option<Pin> {
         None
     }

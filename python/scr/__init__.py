@@ -68,12 +68,13 @@ from ._memory import Stored
 from ._mpi import rank, ranks
 from ._phases import Output, Restart, output, restarts, session
 from ._session import Session, repair
-from ._state import Field, Index, State, by_index, index, own, part, same
+from ._state import Copy, Field, Index, State, by_index, index, own, part, same
 
 __all__ = [
     "FLAG_CHECKPOINT",
     "FLAG_NONE",
     "FLAG_OUTPUT",
+    "Copy",
     "Error",
     "Field",
     "Index",

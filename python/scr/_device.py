@@ -88,20 +88,20 @@ def memory_by_interface(value: Any) -> Optional[Memory]:
     return _memory(kind_of(of_class, size), shape, bytes_of_strides, size, address or 0, bool(readonly), (value, True))
 
 
-def memory_by_dlpack(value: Any) -> Optional[Memory]:
-    """The memory of an array with the methods of DLPack; None for others."""
+def memory_by_dlpack(value: Any, is_copied: bool) -> Optional[Memory]:
+    """The memory of an array with the methods of DLPack; None for others. Of any device if the program copies it."""
     try:
         ask, export = value.__dlpack_device__, value.__dlpack__
     except AttributeError:
         return None
     device = int(ask()[0])
-    if device not in _NEAR and device not in _KNOWN:
+    if device not in _NEAR and device not in _KNOWN and not is_copied:
         raise TypeError(
-            f"its memory is that of a device of the type {device} of DLPack, whose driver SCR does not know; list a copy of "
-            "it in memory of the processor"
+            f"its memory is that of a device of the type {device} of DLPack, whose driver SCR does not know; give a "
+            "function that copies it (copy=), or list a copy of it in memory of the processor"
         )
     # The array need not wait for its stream: SCR does.
-    arguments = {} if device in _NEAR else {"stream": -1}
+    arguments = {} if device not in _KNOWN else {"stream": -1}
     try:
         try:
             capsule = export(max_version=_NEWEST, **arguments)

@@ -10,7 +10,7 @@ from typing import Any, Callable, List, MutableMapping, Optional, Tuple, Union
 
 from ._calls import FLAG_CHECKPOINT, FLAG_OUTPUT
 from ._library import SUCCESS, Error, function, is_off, text_in, why
-from ._state import Field, Index, State
+from ._state import Copies, Field, Index, State
 
 #: SCR_List_fn of scr.h.
 _ROUTINE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
@@ -71,10 +71,11 @@ def _with_routine(name: str, state: Listed, arguments: Callable[[Any], Tuple[Any
     if not callable(state) and not isinstance(state, abc.MutableMapping):
         raise TypeError(f"the state is a {type(state).__name__}; give a dict, or a function that takes a State")
     errors: List[BaseException] = []
+    copies = Copies()
     scalars: List[Callable[[], None]] = []
 
     def run(handle: int, _context: Optional[int]) -> int:
-        listed = State(handle)
+        listed = State(handle, copies)
         errors.clear()
         scalars.clear()
         try:
@@ -94,6 +95,10 @@ def _with_routine(name: str, state: Listed, arguments: Callable[[Any], Tuple[Any
         # A handler of a signal may raise where `run` begins or ends, outside of its `try`. What the routine
         # has returned to C is not defined then, so a list without an end makes the call fail.
         frame = lost.exc_traceback and lost.exc_traceback.tb_frame
+        if frame is not None and copies.is_lost(frame.f_code):
+            # Nor has a copy in which it raises been made, whatever SCR was told.
+            copies.errors.append(lost.exc_value)
+            return
         if frame is None or frame.f_code is not run.__code__:
             hook(lost)
             return
@@ -106,6 +111,7 @@ def _with_routine(name: str, state: Listed, arguments: Callable[[Any], Tuple[Any
         code = function(name)(*arguments(_ROUTINE(run)))
         if errors:
             raise errors[0]
+        copies.check()
         if code != SUCCESS and not is_off():
             raise Error(name, code, why())
         for replace in scalars:
@@ -114,6 +120,7 @@ def _with_routine(name: str, state: Listed, arguments: Callable[[Any], Tuple[Any
         sys.unraisablehook = hook
         # An error and this frame would keep each other alive, with the arrays.
         errors.clear()
+        copies.errors.clear()
 
 
 def _list_mapping(listed: State, state: MutableMapping[str, Any], scalars: List[Callable[[], None]]) -> None:

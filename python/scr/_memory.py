@@ -109,8 +109,11 @@ def _class_of(code: str, size: int) -> int:
     return of_class
 
 
-def memory_of(value: Any) -> Memory:
-    """The memory of an array: of numpy, of anything else with the buffer protocol, or of a library for devices."""
+def memory_of(value: Any, is_copied: bool = False) -> Memory:
+    """The memory of an array: of numpy, of anything else with the buffer protocol, or of a library for devices.
+
+    It may be that of any device if the program copies it.
+    """
     shared = memory_by_interface(value)
     if shared is not None:
         return shared
@@ -118,7 +121,7 @@ def memory_of(value: Any) -> Memory:
         view = memoryview(value)
         address = _address(view)
     except (TypeError, ValueError, BufferError) as error:
-        shared = memory_by_dlpack(value)
+        shared = memory_by_dlpack(value, is_copied)
         if shared is not None:
             return shared
         raise TypeError(

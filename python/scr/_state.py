@@ -34,6 +34,55 @@ Owner = Callable[[memoryview], Iterable[int]]
 _OWNER = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
 
 
+#: Copies bytes of a field: the address to copy to, the one to copy from, their number, and whether they come out of the
+#: field.
+Copy = Callable[[int, int, int, bool], object]
+
+#: SCR_Copy_fn of scr.h.
+_COPY = ctypes.CFUNCTYPE(
+    ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
+)
+
+#: SCR_COPY_OUT of scr.h.
+_COPY_OUT = 80
+
+
+class Copies:
+    """The functions of the program that copy fields in one call of SCR, which may call them after the list has ended."""
+
+    def __init__(self) -> None:
+        self._kept: List[object] = []
+        self._codes: List[object] = []
+        #: What they have raised.
+        self.errors: List[BaseException] = []
+
+    def of_c(self, copy: Copy) -> object:
+        """The function of C that makes the same copies."""
+
+        def run(_context: Optional[int], to: Optional[int], source: Optional[int], size: int, direction: int) -> int:
+            try:
+                copy(to or 0, source or 0, size, direction == _COPY_OUT)
+                return 0
+            except BaseException as error:
+                # It must not pass through C.
+                self.errors.append(error)
+                return 1
+
+        made = _COPY(run)
+        self._kept.append(made)
+        self._codes.append(run.__code__)
+        return made
+
+    def is_lost(self, code: object) -> bool:
+        """True for the code of a function in which an exception was lost, so that it has returned anything."""
+        return code in self._codes
+
+    def check(self) -> None:
+        """Raises what a function has raised."""
+        if self.errors:
+            raise self.errors[0]
+
+
 class Field(Generic[T]):
     """A value with what a dict cannot say of it; made by part(), by_index(), same() and own()."""
 
@@ -47,6 +96,7 @@ class Field(Generic[T]):
         convert: bool = False,
         index: Optional[str] = None,
         where: Optional[str] = None,
+        copy: Optional[Copy] = None,
     ) -> None:
         #: The array; or the int, float, str and so on, which restore() replaces.
         self.value = value
@@ -60,6 +110,8 @@ class Field(Generic[T]):
         self.index = index
         #: "device" or "host", if the program says where the memory is; the driver is asked in any case.
         self.where = where
+        #: Copies the memory, if neither the processor reaches it nor a driver that SCR knows.
+        self.copy = copy
 
 
 class Index(NamedTuple):
@@ -84,34 +136,57 @@ def index(ids: Iterable[int], whole: int, first: int = 0, shared: bool = False) 
 
 
 def by_index(
-    array: T, name: str, missing: str = "error", convert: bool = False, where: Optional[str] = None
+    array: T,
+    name: str,
+    missing: str = "error",
+    convert: bool = False,
+    where: Optional[str] = None,
+    copy: Optional[Copy] = None,
 ) -> Field[T]:
     """An array whose elements, along its first axis, are those of the index list ``name`` (see index()).
 
     Any number of processes restores it, with any index lists.
     """
-    return Field(array, False, None, None, missing, convert, name, where)
+    return Field(array, False, None, None, missing, convert, name, where, copy)
 
 
 def part(
-    array: T, whole: Numbers, at: Numbers, missing: str = "error", convert: bool = False, where: Optional[str] = None
+    array: T,
+    whole: Numbers,
+    at: Numbers,
+    missing: str = "error",
+    convert: bool = False,
+    where: Optional[str] = None,
+    copy: Optional[Copy] = None,
 ) -> Field[T]:
     """This process's part of an array of all processes, which any number of processes restores.
 
     ``whole`` is the shape of that array, and ``at`` the index in it of the first element of ``array``. The
     parts of all processes must make up the whole, each element once.
     """
-    return Field(array, False, whole, at, missing, convert, None, where)
+    return Field(array, False, whole, at, missing, convert, None, where, copy)
 
 
-def same(value: T, missing: str = "error", convert: bool = False, where: Optional[str] = None) -> Field[T]:
+def same(
+    value: T,
+    missing: str = "error",
+    convert: bool = False,
+    where: Optional[str] = None,
+    copy: Optional[Copy] = None,
+) -> Field[T]:
     """What is the same on all processes: a checkpoint fails if it is not. Any number of processes restores it."""
-    return Field(value, True, None, None, missing, convert, None, where)
+    return Field(value, True, None, None, missing, convert, None, where, copy)
 
 
-def own(value: T, missing: str = "error", convert: bool = False, where: Optional[str] = None) -> Field[T]:
+def own(
+    value: T,
+    missing: str = "error",
+    convert: bool = False,
+    where: Optional[str] = None,
+    copy: Optional[Copy] = None,
+) -> Field[T]:
     """What is this process's own: the same number of processes restores it."""
-    return Field(value, False, None, None, missing, convert, None, where)
+    return Field(value, False, None, None, missing, convert, None, where, copy)
 
 
 class State:
@@ -121,8 +196,9 @@ class State:
     ones do, and so does the checkpoint, or the restart.
     """
 
-    def __init__(self, handle: int) -> None:
+    def __init__(self, handle: int, copies: Copies) -> None:
         self._handle: Optional[ctypes.c_void_p] = ctypes.c_void_p(handle)
+        self._copies = copies
         self._order = "C"
         self._lists: List[str] = []
 
@@ -136,6 +212,7 @@ class State:
         convert: bool = False,
         index: Optional[str] = None,
         where: Optional[str] = None,
+        copy: Optional[Copy] = None,
     ) -> T:
         """Lists what is this process's own, or with ``whole`` and ``at`` its part of a whole (see part()), or with
         ``index`` the elements that the index list of this name has (see by_index()).
@@ -148,8 +225,13 @@ class State:
         ``convert=True`` it may have another type, if nothing is lost, as from float32 to float64. With
         ``where="device"`` it is an error if no driver knows the memory as that of a device, and with ``where="host"`` if
         the processor does not reach it.
+
+        ``copy`` is for memory that neither the processor reaches nor a driver of CUDA or HIP knows. It is a function
+        ``copy(to, source, size, out)``, which copies ``size`` bytes between two addresses, all of them ints: with ``out``
+        from the field to memory of the processor, and else back. It returns when the copy has ended, and raises if that
+        has failed. SCR counts addresses from that which the array gives, by DLPack or otherwise, and reads nothing there.
         """
-        return self.put(name, Field(value, False, whole, at, missing, convert, index, where))
+        return self.put(name, Field(value, False, whole, at, missing, convert, index, where, copy))
 
     def index(self, name: str, ids: Iterable[int], whole: int, first: int = 0, shared: bool = False) -> None:
         """Lists which elements of a whole this process has, for the fields with ``index=name`` that follow.
@@ -166,10 +248,16 @@ class State:
             self._call("SCR_Index", encoded, pointer, kind, count, *numbers, about=self._full(name))
 
     def same(
-        self, name: str, value: T, missing: str = "error", convert: bool = False, where: Optional[str] = None
+        self,
+        name: str,
+        value: T,
+        missing: str = "error",
+        convert: bool = False,
+        where: Optional[str] = None,
+        copy: Optional[Copy] = None,
     ) -> T:
         """Lists what is the same on all processes. Returns ``value`` as field() does."""
-        return self.put(name, Field(value, True, None, None, missing, convert, None, where))
+        return self.put(name, Field(value, True, None, None, missing, convert, None, where, copy))
 
     def stream(self, stream: object) -> State:
         """Names the stream that has the program's last work on the following fields, if they are on a device.
@@ -340,11 +428,14 @@ class State:
         encoded, value = _name(name), field.value
         stored = self.stored(name) if isinstance(value, (str, bytes)) else None
         scalar = scalar_of(value, stored)
-        memory = memory_of(value) if scalar is None else scalar.memory
+        copy = field.copy
+        if copy is not None and (scalar is not None or not callable(copy)):
+            raise TypeError("copy is a function that copies the memory of an array")
+        memory = memory_of(value, copy is not None) if scalar is None else scalar.memory
         made = scalar.value if scalar is not None else None
         where = "device" if memory.on_device and field.where is None else field.where
         if memory.readonly and not self.writing:
-            fresh, where = replacement_of(value, memory), None
+            fresh, where, copy = replacement_of(value, memory), None, None
             memory = fresh.memory
             # Without a stored field the value stays.
             made = fresh.value if self.stored(name) is not None else None
@@ -352,6 +443,8 @@ class State:
         if dims > _DIMENSIONS:
             raise ValueError(f"it has {dims} dimensions; at most {_DIMENSIONS} are possible")
         self._next(name, field.missing, field.convert, where)
+        if copy is not None:
+            self._call("SCR_Copy", self._copies.of_c(copy), None, about=self._full(name))
         arguments = (
             encoded,
             ctypes.c_void_p(memory.address),
@@ -393,7 +486,10 @@ class State:
     def _call(self, name: str, *arguments: Any, about: str = "") -> None:
         if self._handle is None:
             raise Error(name, reason="the function that lists the state has returned; its State is over")
-        call(name, self._handle, *arguments, about=about)
+        try:
+            call(name, self._handle, *arguments, about=about)
+        finally:
+            self._copies.check()
 
 
 def _tell_owners(owner: Owner, keys: int, length: int, ranks: int) -> None:

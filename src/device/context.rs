@@ -194,7 +194,7 @@ impl Copies<'_> {
     /// # Safety
     /// The host's memory is there until that stream was waited for or this value was dropped, and nobody else uses it.
     pub unsafe fn start(&self, way: Way, rows: Rows, stream: usize) -> Result<()> {
-        if rows.rows == 0 || rows.width == 0 {
+        if rows.shape.bytes() == 0 {
             return Ok(());
         }
         self.busy[stream].set(true);

@@ -1,7 +1,7 @@
 //! Memory of a device that was found.
 
 use super::context::{Context, Copies};
-use super::driver::{Kind, Known, Rows, Way};
+use super::driver::{Kind, Known, Rows, Shape, Way};
 use super::pinned::{Registered, is_pinned};
 use super::rows::{Packed, Parts};
 use super::staging::STREAMS;
@@ -123,10 +123,8 @@ impl Located {
     fn line(&self, offset: i64, host: *mut u8, width: usize) -> Rows {
         Rows {
             device: self.at(offset),
-            pitch: width,
             host,
-            width,
-            rows: 1,
+            shape: Shape::line(width),
         }
     }
 
@@ -242,6 +240,10 @@ impl Remote for Located {
         unsafe { self.move_rows(copies, Way::ToDevice, parts, first) }
     }
 
+    fn pins(&self) -> Option<&'static str> {
+        Some(self.context.driver().name())
+    }
+
     unsafe fn pin(&self, address: *mut u8, length: usize) -> Option<Pin> {
         let _entered = self.context.enter().ok()?;
         // SAFETY: the caller's promise.
@@ -277,10 +279,8 @@ impl Located {
             while let Some(part) = parts.next() {
                 let rows = Rows {
                     device: self.at(part.offset),
-                    pitch: part.pitch,
                     host: host.wrapping_add(part.host),
-                    width: part.width,
-                    rows: part.rows,
+                    shape: part.shape,
                 };
                 if part.is_direct {
                     // SAFETY: the place of these rows in the caller's memory.

@@ -64,6 +64,9 @@ pub trait Remote {
     /// The copy has failed; the memory has any content.
     fn scatter(&mut self, rectangles: &[Rectangle], from: &[u8]) -> Result<()>;
 
+    /// Who makes copies fast by [`Remote::pin`], such as a driver, by name. `None` if nobody does.
+    fn pins(&self) -> Option<&'static str>;
+
     /// Makes copies to and from memory of this process fast. `None` if that is not possible, or does not help.
     ///
     /// # Safety

@@ -1,7 +1,8 @@
 //! Rectangles as copies that a driver can do: rows in order, at a distance that it takes, of a size that fits a buffer.
+//! Rectangles that are planes of one box are one copy.
 
 use super::Rectangle;
-use super::driver::Way;
+use super::driver::{Shape, Way};
 use std::ptr;
 
 /// The largest distance of rows that drivers take.
@@ -12,10 +13,7 @@ const MOST_PITCH: u64 = i32::MAX as u64;
 pub struct Part {
     /// Offset of the row with the lowest address.
     pub offset: i64,
-    /// From row to row; at least the width.
-    pub pitch: usize,
-    pub width: usize,
-    pub rows: usize,
+    pub shape: Shape,
     /// Place of the rows among those of all rectangles, where they lie one after the other.
     pub host: usize,
     /// The rows lie in the other order there.
@@ -26,7 +24,7 @@ pub struct Part {
 
 impl Part {
     pub fn bytes(&self) -> usize {
-        self.width * self.rows
+        self.shape.bytes()
     }
 }
 
@@ -78,9 +76,7 @@ impl<'a> Parts<'a> {
         let dense = of.pitch >= 0 && distance == of.width as u64;
         let one_row = Part {
             offset,
-            pitch: of.width,
-            width: of.width,
-            rows: 1,
+            shape: Shape::line(of.width),
             host: self.host,
             is_reversed: false,
             is_direct: of.width >= self.direct_row,
@@ -89,10 +85,8 @@ impl<'a> Parts<'a> {
         {
             // One row as long as all of them.
             self.rows = of.rows;
-            let width = left * of.width;
             return Part {
-                width,
-                pitch: width,
+                shape: Shape::line(left * of.width),
                 is_direct: true,
                 ..one_row
             };
@@ -106,10 +100,20 @@ impl<'a> Parts<'a> {
                 self.rows += rows;
                 let is_reversed = of.pitch < 0;
                 let back = if is_reversed { (rows - 1) as i64 } else { 0 };
+                let mut shape = Shape {
+                    width: of.width,
+                    rows,
+                    pitch: distance as usize,
+                    planes: 1,
+                    plane_rows: rows,
+                };
+                if rows == of.rows && !is_reversed {
+                    let most = if is_direct { usize::MAX } else { fit / rows };
+                    self.add_planes(&mut shape, most);
+                }
                 return Part {
                     offset: offset.wrapping_add(back.wrapping_mul(of.pitch)),
-                    pitch: distance as usize,
-                    rows,
+                    shape,
                     is_reversed,
                     is_direct,
                     ..one_row
@@ -131,9 +135,34 @@ impl<'a> Parts<'a> {
         }
         Part {
             offset,
-            width,
-            pitch: width,
+            shape: Shape::line(width),
             ..one_row
+        }
+    }
+
+    /// Adds the next rectangles to the first one, which `shape` has whole, as long as they are planes of one box.
+    fn add_planes(&mut self, shape: &mut Shape, most: usize) {
+        let [first, second, ..] = self.rectangles else {
+            return;
+        };
+        let distance = second.offset.checked_sub(first.offset).unwrap_or(0);
+        let plane_rows = (distance / first.pitch) as usize;
+        if distance <= 0 || distance % first.pitch != 0 || plane_rows < first.rows {
+            return;
+        }
+        let is_next = |pair: &&[Rectangle]| {
+            let next = Rectangle {
+                offset: pair[0].offset.wrapping_add(distance),
+                ..pair[0]
+            };
+            pair[1] == next
+        };
+        let pairs = self.rectangles.windows(2);
+        let planes = 1 + pairs.take_while(is_next).take(most.max(1) - 1).count();
+        if planes > 1 {
+            (shape.planes, shape.plane_rows) = (planes, plane_rows);
+            // The last one is done, as all of its rows are.
+            self.rectangles = &self.rectangles[planes - 1..];
         }
     }
 }
@@ -200,14 +229,15 @@ unsafe fn copy_rows(part: &Part, from: *const u8, to: *mut u8) {
         // SAFETY: the caller's promise.
         return unsafe { ptr::copy_nonoverlapping(from, to, part.bytes()) };
     }
-    for row in 0..part.rows {
-        let other = part.rows - 1 - row;
+    let Shape { rows, width, .. } = part.shape;
+    for row in 0..rows {
+        let other = rows - 1 - row;
         // SAFETY: a row of each place.
         unsafe {
             ptr::copy_nonoverlapping(
-                from.wrapping_add(row * part.width),
-                to.wrapping_add(other * part.width),
-                part.width,
+                from.wrapping_add(row * width),
+                to.wrapping_add(other * width),
+                width,
             );
         }
     }

@@ -17,14 +17,17 @@ use crate::store::{File, Fill, Pin, Watch};
 use crate::system::size::scaled;
 use crate::{Error, Result};
 
+/// In this crate's tests of itself, fields of a few megabytes are cut as often as those of gigabytes.
+const IN_TESTS: usize = if cfg!(test) { 10 } else { 0 };
+
 /// Bytes that are filled at a time. Others who want the file wait as long; and between two of them nothing is copied.
-const STAGE: usize = 1 << 30;
+const STAGE: usize = (1 << 30) >> IN_TESTS;
 
 /// Bytes whose checksums are taken at a time, while the next ones come.
-const PIECE: usize = 16 << 20;
+const PIECE: usize = (16 << 20) >> (IN_TESTS / 2);
 
 /// Bytes that are written at a time.
-const WRITTEN: usize = 4 << 20;
+const WRITTEN: usize = (4 << 20) >> (IN_TESTS / 2);
 
 /// What is copied.
 pub(super) struct Copies<'a> {
@@ -147,6 +150,10 @@ struct Filling<'a> {
 }
 
 impl Fill for Filling<'_> {
+    fn pins(&self) -> Option<&'static str> {
+        self.copies.remote.pins()
+    }
+
     unsafe fn pin(&self, address: *mut u8, length: usize) -> Option<Pin> {
         // SAFETY: as the caller promises.
         unsafe { self.copies.remote.pin(address, length) }
@@ -181,5 +188,157 @@ impl Fill for Filling<'_> {
         }
         sums.add(before);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Copies, PIECE, STAGE, Target, WRITTEN};
+    use crate::Result;
+    use crate::device::{Rectangle, Remote};
+    use crate::fields::file::Section;
+    use crate::fields::kind::{Class, Kind};
+    use crate::fields::sums::Sums;
+    use crate::fields::walk::Walk;
+    use crate::store::mapping_tests::{SIZE, content, mapped, memory};
+    use crate::store::{File, Pin};
+    use std::cell::Cell;
+    use std::ops::Range;
+
+    /// Bytes that are copied.
+    struct Bytes {
+        all: Vec<u8>,
+        /// How often they were copied straight to where they stay.
+        straight: Cell<usize>,
+        /// One byte less comes than is asked for.
+        is_short: bool,
+    }
+
+    impl Remote for Bytes {
+        fn bounds(&self) -> Option<Range<i64>> {
+            None
+        }
+
+        fn copy_to(
+            &self,
+            offset: i64,
+            to: &mut [u8],
+            piece: usize,
+            arrived: &mut dyn FnMut(&[u8]) -> Result<()>,
+        ) -> Result<()> {
+            self.straight.set(self.straight.get() + 1);
+            to.copy_from_slice(&self.all[offset as usize..][..to.len()]);
+            let came = to.len() - usize::from(self.is_short);
+            to[..came].chunks(piece).try_for_each(arrived)
+        }
+
+        fn show(
+            &self,
+            offset: i64,
+            length: u64,
+            piece: usize,
+            arrived: &mut dyn FnMut(&[u8]) -> Result<()>,
+        ) -> Result<()> {
+            let came = length as usize - usize::from(self.is_short);
+            let shown = &self.all[offset as usize..][..came];
+            shown.chunks(piece).try_for_each(arrived)
+        }
+
+        fn gather(&self, rectangles: &[Rectangle], to: &mut [u8]) -> Result<()> {
+            let mut left = to;
+            for one in rectangles {
+                for row in 0..one.rows as i64 {
+                    let from = (one.offset + row * one.pitch) as usize;
+                    let (now, rest) = std::mem::take(&mut left).split_at_mut(one.width);
+                    now.copy_from_slice(&self.all[from..][..one.width]);
+                    left = rest;
+                }
+            }
+            Ok(())
+        }
+
+        fn scatter(&mut self, _: &[Rectangle], _: &[u8]) -> Result<()> {
+            Ok(())
+        }
+
+        fn pins(&self) -> Option<&'static str> {
+            None
+        }
+
+        unsafe fn pin(&self, _: *mut u8, _: usize) -> Option<Pin> {
+            None
+        }
+    }
+
+    fn put(file: &dyn File, remote: &Bytes, walk: &Walk) -> Result<Sums> {
+        let mut sums = Sums::new(Section {
+            block: 8000,
+            ..Section::default()
+        });
+        let copies = Copies {
+            remote,
+            walk,
+            kind: Kind::new(Class::Real, 8),
+            as_it_is: walk.is_contiguous(),
+        };
+        let mut target = Target {
+            file,
+            begin: 4096,
+            buffer: &mut Vec::new(),
+            watch: &(),
+        };
+        target.put(&copies, &mut sums).map(|()| sums)
+    }
+
+    /// Whether the file is filled or written, and however often the bytes are cut.
+    #[test]
+    fn each_piece_of_a_field_has_its_place_and_its_checksum() {
+        let Some(dir) = memory() else { return };
+        let (file, path) = mapped(dir.path());
+        let count = (5 * STAGE / 2 + 40) as u64 / 8;
+        assert!(count as usize * 8 < SIZE - 4096 && STAGE > PIECE && STAGE > WRITTEN);
+        let mut remote = Bytes {
+            all: content(3, 4 * SIZE),
+            straight: Cell::new(0),
+            is_short: false,
+        };
+        let rows = count / 5;
+        let walks = [
+            Walk::new(&[rows, 5], &[40, 8], 72, 8),
+            Walk::new(&[rows, 5], &[56, 8], 24, 8),
+        ];
+        for (number, walk) in walks.iter().enumerate() {
+            let mut expected = Vec::new();
+            let add = |run: crate::fields::walk::ElementRun| {
+                for at in 0..run.count as i64 {
+                    let from = (run.offset + at * run.stride) as usize;
+                    expected.extend_from_slice(&remote.all[from..][..8]);
+                }
+                Ok(())
+            };
+            walk.runs(0, walk.count(), add).unwrap();
+            let right: Vec<u32> = expected.chunks(8000).map(crc32fast::hash).collect();
+            for is_filled in [true, false] {
+                // Who has a file open keeps others from storing to its mapping.
+                let reader = (!is_filled).then(|| std::fs::File::open(&path).unwrap());
+                let before = remote.straight.get();
+                let sums = put(&*file, &remote, walk).unwrap();
+                drop(reader);
+                let straight = remote.straight.get() - before;
+                assert_eq!(straight, if is_filled && number == 0 { 3 } else { 0 });
+                let there = std::fs::read(&path).unwrap();
+                let there = &there[4096..][..expected.len()];
+                assert!(there == expected, "walk {number}, {is_filled}");
+                assert_eq!(sums.section.blocks, right);
+                assert_eq!(sums.section.crc, crc32fast::hash(&expected));
+            }
+        }
+        remote.is_short = true;
+        for is_filled in [true, false] {
+            let reader = (!is_filled).then(|| std::fs::File::open(&path).unwrap());
+            let error = put(&*file, &remote, &walks[0]).map(|_| ()).unwrap_err();
+            drop(reader);
+            assert!(error.to_string().contains("bytes have come"), "{error}");
+        }
     }
 }

@@ -9,8 +9,12 @@ pub type Pin = Box<dyn Any + Send>;
 
 /// Fills a part of a file for [`File::fill_at`](super::File::fill_at).
 pub trait Fill {
-    /// Makes copies to memory of the file fast, as by locking its pages for a device. A file system asks once as long as the
-    /// memory is the same, also after the answer `None`: that it is not possible, or does not help.
+    /// Who pins, such as a driver. A refusal is remembered by this name. `None` if nobody does, so that pages are left as
+    /// they are.
+    fn pins(&self) -> Option<&'static str>;
+
+    /// Makes copies to memory of the file fast, as by locking its pages for a device. A file system asks each of [`Fill::pins`]
+    /// once as long as the memory is the same, also after the answer `None`: that it is not possible, or does not help.
     ///
     /// # Safety
     /// The bytes stay mapped until the result was dropped.

@@ -21,6 +21,8 @@ struct Pins {
     /// Pages were gone before they were unpinned.
     late: AtomicUsize,
     refuse: AtomicBool,
+    /// A name for those who pin.
+    who: Option<&'static str>,
 }
 
 struct OnePin {
@@ -52,6 +54,10 @@ impl Drop for OnePin {
 struct Bytes<'a>(&'a [u8], Arc<Pins>);
 
 impl Fill for Bytes<'_> {
+    fn pins(&self) -> Option<&'static str> {
+        self.1.who
+    }
+
     unsafe fn pin(&self, address: *mut u8, length: usize) -> Option<Pin> {
         let pins = self.1.clone();
         pins.asked.fetch_add(1, Relaxed);
@@ -77,6 +83,18 @@ impl Fill for Bytes<'_> {
     }
 }
 
+/// Those of a driver.
+fn new_pins() -> Arc<Pins> {
+    pins_of(Some("one"))
+}
+
+fn pins_of(who: Option<&'static str>) -> Arc<Pins> {
+    Arc::new(Pins {
+        who,
+        ..Pins::default()
+    })
+}
+
 impl Pins {
     fn fill(self: &Arc<Pins>, file: &PosixFile, place: usize, data: &[u8]) -> bool {
         let bytes = place as u64..(place + data.len()) as u64;
@@ -93,7 +111,7 @@ impl Pins {
 fn bytes_are_filled_where_they_lie_and_the_time_of_change_is_new() {
     let Some(dir) = memory() else { return };
     let (file, path) = written_over(dir.path());
-    let pins = Arc::new(Pins::default());
+    let pins = new_pins();
     let mut expected = content(1, SIZE);
     let lengths = [64 << 10, (64 << 10) + 1, 100_000, 1 << 20];
     for (number, length) in lengths.into_iter().enumerate() {
@@ -119,7 +137,7 @@ fn bytes_are_filled_where_they_lie_and_the_time_of_change_is_new() {
 fn nothing_is_filled_where_the_mapping_cannot_be_used() {
     let Some(dir) = memory() else { return };
     let (file, path) = written_over(dir.path());
-    let pins = Arc::new(Pins::default());
+    let pins = new_pins();
     let data = content(2, 256 << 10);
     assert!(!pins.fill(&file, 0, &data[..(64 << 10) - 1]));
     assert!(!pins.fill(&file, SIZE - data.len() + 1, &data));
@@ -139,7 +157,7 @@ fn nothing_is_filled_where_the_mapping_cannot_be_used() {
 fn an_error_of_who_fills_is_that_of_the_call_and_not_of_the_file() {
     let Some(dir) = memory() else { return };
     let (file, _path) = written_over(dir.path());
-    let pins = Arc::new(Pins::default());
+    let pins = new_pins();
     let error = file
         .fill_at(0..SIZE as u64, &mut Bytes(&[], pins.clone()))
         .unwrap_err();
@@ -152,7 +170,7 @@ fn an_error_of_who_fills_is_that_of_the_call_and_not_of_the_file() {
 fn a_refusal_to_pin_is_asked_for_once() {
     let Some(dir) = memory() else { return };
     let (file, _path) = written_over(dir.path());
-    let pins = Arc::new(Pins::default());
+    let pins = new_pins();
     pins.refuse.store(true, Relaxed);
     for seed in 0..3 {
         assert!(pins.fill(&file, 0, &content(seed, SIZE)));
@@ -163,11 +181,36 @@ fn a_refusal_to_pin_is_asked_for_once() {
     assert_eq!(pins.numbers(), (1, 0, 0));
 }
 
+/// Who cannot pin must not make the copies of others slow, as long as the file is kept.
+#[test]
+fn a_refusal_is_that_of_one_driver() {
+    let Some(dir) = memory() else { return };
+    let (file, _path) = written_over(dir.path());
+    let data = content(8, SIZE);
+    let [function, first, second] = [None, Some("one"), Some("two")].map(pins_of);
+    first.refuse.store(true, Relaxed);
+    for _ in 0..2 {
+        assert!(function.fill(&file, 0, &data));
+        assert_eq!(function.numbers(), (0, 0, 0), "nobody is asked");
+        assert!(first.fill(&file, 0, &data));
+        assert_eq!(first.numbers(), (1, 0, 0));
+        assert!(second.fill(&file, 0, &data));
+        assert_eq!(second.numbers(), (1, 1, 0), "and its pins stay");
+    }
+    // Also where the refusal comes when others hold pins that do not reach far enough.
+    file.write_at(0, &data[..100]).unwrap();
+    file.set_size(SIZE as u64 - 1).unwrap();
+    assert_eq!(second.numbers(), (1, 0, 0));
+    assert!(first.fill(&file, 0, &data[..SIZE / 2]));
+    assert!(second.fill(&file, 0, &data[..SIZE / 2]));
+    assert_eq!((first.numbers().0, second.numbers()), (1, (2, 1, 0)));
+}
+
 #[test]
 fn pinned_pages_are_unpinned_before_the_library_cuts_the_file() {
     let Some(dir) = memory() else { return };
     let (file, path) = written_over(dir.path());
-    let pins = Arc::new(Pins::default());
+    let pins = new_pins();
     let data = content(5, SIZE);
     assert!(pins.fill(&file, 0, &data));
     file.set_size(2 << 20).unwrap();
@@ -229,8 +272,8 @@ fn pins_go_when_others_may_have_changed_the_pages_of_the_file() {
         }),
     ];
     for (name, harm) in harms {
-        let pins = Arc::new(Pins::default());
-        let other = Arc::new(Pins::default());
+        let pins = new_pins();
+        let other = new_pins();
         file.set_size(SIZE as u64 - 1).unwrap();
         file.write_at(0, &data).unwrap();
         assert!(pins.fill(&file, 0, &data), "{name}");

@@ -15,10 +15,10 @@ use std::thread;
 use std::time::Duration;
 use tempfile::TempDir;
 
-pub(super) const SIZE: usize = 3 << 20;
+pub(crate) const SIZE: usize = 3 << 20;
 
 /// A directory on tmpfs. Where `/dev/shm` is another file system, or files are not mapped, it says so and returns `None`.
-pub(super) fn memory() -> Option<TempDir> {
+pub(crate) fn memory() -> Option<TempDir> {
     let shm = Path::new("/dev/shm");
     if !cfg!(target_arch = "x86_64") || !statfs(shm).is_ok_and(|s| s.f_type as u64 == TMPFS) {
         println!("skipped: /dev/shm is not tmpfs, or this is no x86-64");
@@ -28,7 +28,7 @@ pub(super) fn memory() -> Option<TempDir> {
 }
 
 /// Bytes that differ with the place and with `seed`.
-pub(super) fn content(seed: u8, size: usize) -> Vec<u8> {
+pub(crate) fn content(seed: u8, size: usize) -> Vec<u8> {
     let byte = |at: usize| (at.wrapping_mul(31) >> 3) as u8 ^ (at >> 12) as u8 ^ seed;
     (0..size).map(byte).collect()
 }
@@ -50,6 +50,12 @@ pub(super) fn written_over(dir: &Path) -> (PosixFile, PathBuf) {
     let mut file = opened(&path);
     assert!(file.take_over(kept).is_none());
     (file, path)
+}
+
+/// Such a file for the tests of those who use it.
+pub(crate) fn mapped(dir: &Path) -> (Box<dyn File>, PathBuf) {
+    let (file, path) = written_over(dir);
+    (Box::new(file), path)
 }
 
 /// True if `file` stores to its mapping now.

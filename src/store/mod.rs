@@ -21,7 +21,7 @@ mod lock;
 mod lock_directory;
 mod mapping;
 #[cfg(test)]
-mod mapping_tests;
+pub(crate) mod mapping_tests;
 mod page_buffer;
 mod past_caches;
 mod pinned;

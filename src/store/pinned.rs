@@ -13,21 +13,18 @@ use std::cell::RefCell;
 
 /// The pins of a mapping.
 #[derive(Default)]
-pub(super) struct Pinned(RefCell<State>);
+pub(super) struct Pinned {
+    held: RefCell<Option<Held>>,
+    /// Who has answered that pages cannot be pinned, or that this does not help. Others may still do it.
+    refused: RefCell<Vec<&'static str>>,
+}
 
-#[derive(Default)]
-enum State {
-    #[default]
-    NotAsked,
-    /// The answer was that pages cannot be pinned, or that this does not help.
-    Refused,
-    Held {
-        _pin: Pin,
-        /// Bytes from the begin of the mapping.
-        length: u64,
-        /// The file's time of change.
-        changed: (i64, u32),
-    },
+struct Held {
+    _pin: Pin,
+    /// Bytes from the begin of the mapping.
+    length: u64,
+    /// The file's time of change.
+    changed: (i64, u32),
 }
 
 fn time_of(stat: &Stat) -> (i64, u32) {
@@ -37,37 +34,29 @@ fn time_of(stat: &Stat) -> (i64, u32) {
 impl Pinned {
     /// True if pages are pinned.
     pub(super) fn any(&self) -> bool {
-        matches!(*self.0.borrow(), State::Held { .. })
+        self.held.borrow().is_some()
     }
 
-    /// Unpins. A refusal stays.
+    /// Unpins. Refusals stay.
     pub(super) fn release(&self) {
-        let mut state = self.0.borrow_mut();
-        if matches!(*state, State::Held { .. }) {
-            *state = State::NotAsked;
-        }
+        *self.held.borrow_mut() = None;
     }
 
     /// Unpins before the file is cut to `size` bytes, if pinned pages go by that.
     pub(super) fn cut(&self, size: u64) {
-        let beyond = match *self.0.borrow() {
-            State::Held { length, .. } => length > size,
-            _ => false,
-        };
-        if beyond {
+        let held = self.held.borrow().as_ref().map(|held| held.length);
+        if held.is_some_and(|length| length > size) {
             self.release();
         }
     }
 
     /// Unpins if the file, which has no holes if it is `whole`, may have other pages than those that were pinned.
     pub(super) fn check(&self, stat: &Stat, whole: bool) {
-        let same = match *self.0.borrow() {
-            State::Held {
-                length, changed, ..
-            } => whole && stat.st_size as u64 >= length && changed == time_of(stat),
-            _ => true,
+        let same = |held: &Held| {
+            whole && stat.st_size as u64 >= held.length && held.changed == time_of(stat)
         };
-        if !same {
+        let other = self.held.borrow().as_ref().is_some_and(|held| !same(held));
+        if other {
             self.release();
         }
     }
@@ -80,12 +69,13 @@ impl Pinned {
         let Ok(stat) = fstat(file) else {
             return self.release();
         };
-        if let State::Held { changed, .. } = &mut *self.0.borrow_mut() {
-            *changed = time_of(&stat);
+        if let Some(held) = &mut *self.held.borrow_mut() {
+            held.changed = time_of(&stat);
         }
     }
 
-    /// Pins the first `length` bytes of a mapping, if that was not refused, and the first `end` bytes are not pinned.
+    /// Pins the first `length` bytes of a mapping, if who fills the file has not refused that before, and the first `end` bytes
+    /// are not pinned.
     ///
     /// # Safety
     /// They stay mapped until [`Pinned::release`] was called, or this was dropped.
@@ -96,25 +86,32 @@ impl Pinned {
         (end, length): (u64, u64),
         stat: &Stat,
     ) {
-        let wanted = match *self.0.borrow() {
-            State::NotAsked => true,
-            State::Refused => false,
-            State::Held { length, .. } => length < end,
+        let Some(who) = fill
+            .pins()
+            .filter(|who| !self.refused.borrow().contains(who))
+        else {
+            return;
         };
-        if !wanted {
+        if self
+            .held
+            .borrow()
+            .as_ref()
+            .is_some_and(|held| held.length >= end)
+        {
             return;
         }
         // Pages are not pinned twice.
         self.release();
         // SAFETY: as the caller promises.
-        let pin = unsafe { fill.pin(address, length as usize) };
-        *self.0.borrow_mut() = match pin {
-            None => State::Refused,
-            Some(pin) => State::Held {
-                _pin: pin,
-                length,
-                changed: time_of(stat),
-            },
-        };
+        match unsafe { fill.pin(address, length as usize) } {
+            None => self.refused.borrow_mut().push(who),
+            Some(pin) => {
+                *self.held.borrow_mut() = Some(Held {
+                    _pin: pin,
+                    length,
+                    changed: time_of(stat),
+                });
+            }
+        }
     }
 }

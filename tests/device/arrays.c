@@ -7,7 +7,8 @@
      refuse  as write, but a function of the driver fails at its n-th call from here on (with a driver of ours only), and
              so must the checkpoint, on all ranks
    The fields depend on SEED only, the parts of a rank also on the number of ranks. With OTHER_RANKS in the environment
-   no field is each rank's own. Without a driver of a device all memory is the host's. */
+   no field is each rank's own. With ARRAYS_DRIVER=hip the driver is that of HIP, and else that of CUDA; without it all memory
+   is the host's. */
 
 #include <dlfcn.h>
 #include <inttypes.h>
@@ -18,24 +19,30 @@
 #include <string.h>
 
 typedef unsigned long long Pointer;
-#define FUNCTIONS                                                                   \
-    USE(cuInit, (unsigned flags))                                                   \
-    USE(cuDeviceGetCount, (int* count))                                             \
-    USE(cuDeviceGet, (int* device, int number))                                     \
-    USE(cuDevicePrimaryCtxRetain, (void** context, int device))                     \
-    USE(cuCtxSetCurrent, (void* context))                                           \
-    USE(cuCtxGetCurrent, (void** context))                                          \
-    USE(cuCtxSynchronize, (void))                                                   \
-    USE(cuStreamCreate, (void** stream, unsigned flags))                            \
-    USE(cuMemAlloc_v2, (Pointer* memory, size_t bytes))                             \
-    USE(cuMemAllocAsync, (Pointer* memory, size_t bytes, void* stream))             \
-    USE(cuMemAllocManaged, (Pointer* memory, size_t bytes, unsigned flags))         \
-    USE(cuMemHostAlloc, (void** memory, size_t bytes, unsigned flags))              \
-    USE(cuMemcpyHtoDAsync_v2, (Pointer to, const void* from, size_t bytes, void* stream)) \
-    USE(cuMemcpyDtoH_v2, (void* to, Pointer from, size_t bytes))                    \
-    USE(cuMemcpyHtoD_v2, (Pointer to, const void* from, size_t bytes))
-#define USE(name, arguments) static int(*name) arguments;
+/* The functions of a driver, by their names in CUDA and in HIP, which has no contexts. */
+#define FUNCTIONS                                                                                        \
+    USE(init, cuInit, hipInit, (unsigned flags))                                                         \
+    USE(count_devices, cuDeviceGetCount, hipGetDeviceCount, (int* count))                                \
+    USE(synchronize, cuCtxSynchronize, hipDeviceSynchronize, (void))                                     \
+    USE(make_stream, cuStreamCreate, hipStreamCreateWithFlags, (void** stream, unsigned flags))          \
+    USE(on_device, cuMemAlloc_v2, hipMalloc, (Pointer* memory, size_t bytes))                            \
+    USE(managed, cuMemAllocManaged, hipMallocManaged, (Pointer* memory, size_t bytes, unsigned flags))   \
+    USE(pinned, cuMemHostAlloc, hipHostMalloc, (void** memory, size_t bytes, unsigned flags))            \
+    USE(upload_in, cuMemcpyHtoDAsync_v2, hipMemcpyHtoDAsync, (Pointer to, const void* from, size_t bytes, void* stream)) \
+    USE(download_now, cuMemcpyDtoH_v2, hipMemcpyDtoH, (void* to, Pointer from, size_t bytes))
+#define OF_CUDA                                                                     \
+    USE(cuDeviceGet, , , (int* device, int number))                                 \
+    USE(cuDevicePrimaryCtxRetain, , , (void** context, int device))                 \
+    USE(cuCtxSetCurrent, , , (void* context))                                       \
+    USE(cuCtxGetCurrent, , , (void** context))                                      \
+    USE(cuMemAllocAsync, , , (Pointer* memory, size_t bytes, void* stream))
+#define OF_HIP                                                                      \
+    USE(hipSetDevice, , , (int device))                                             \
+    USE(hipGetDevice, , , (int* device))
+#define USE(name, cuda, hip, arguments) static int(*name) arguments;
 FUNCTIONS
+OF_CUDA
+OF_HIP
 #undef USE
 
 enum { MOST = 24, DIMS = 3 };
@@ -58,12 +65,12 @@ static const struct {
 } kinds[] = { { SCR_INT8, 1 }, { SCR_UINT16, 2 }, { SCR_INT32, 4 }, { SCR_FLOAT64, 8 }, { SCR_COMPLEX128, 16 },
     { SCR_BYTES + 3, 3 }, { SCR_CHARACTER + 20, 20 }, { SCR_FLOAT32, 4 } };
 
-static int rank, ranks, fields, with_device;
+static int rank, ranks, fields, with_device, is_hip;
 static uint64_t seed, position;
 static Field all[MOST];
 static int64_t* ids;
 static int64_t mine, indices;
-static void *streams[2], *context;
+static void *streams[2], *context, *driver;
 
 static void check(int holds, const char* what, const char* name)
 {
@@ -90,22 +97,49 @@ static int64_t begin_of(int64_t whole, int r)
     return whole * r / ranks;
 }
 
+static void* function(const char* name)
+{
+    void* found = dlsym(driver, name);
+    check(found != NULL, "the driver has", name);
+    return found;
+}
+
+/* What is current in this thread: a context, or with HIP a device. */
+static void* current(void)
+{
+    int device = -1;
+    void* now = NULL;
+    if (with_device) check((is_hip ? hipGetDevice(&device) : cuCtxGetCurrent(&now)) == 0, "the current device", "");
+    return is_hip ? (void*)(intptr_t)device : now;
+}
+
 static void start_device(void)
 {
     int count, device;
-    void* driver = dlopen("libcuda.so.1", RTLD_NOW);
-    if (driver == NULL) return;
-#define USE(name, arguments)                        \
-    *(void**)&name = dlsym(driver, #name);          \
-    check(name != NULL, "the driver has", #name);
+    const char* kind = getenv("ARRAYS_DRIVER");
+    is_hip = kind != NULL && strcmp(kind, "hip") == 0;
+    driver = dlopen(is_hip ? "libamdhip64.so.6" : "libcuda.so.1", RTLD_NOW);
+    if (driver == NULL || (is_hip && dlopen("libhsa-runtime64.so.1", RTLD_NOW) == NULL)) return;
+#define USE(name, cuda, hip, arguments) *(void**)&name = function(is_hip ? #hip : #cuda);
     FUNCTIONS
 #undef USE
-    if (cuInit(0) != 0 || cuDeviceGetCount(&count) != 0 || count == 0) return;
-    check(cuDeviceGet(&device, rank % count) == 0, "cuDeviceGet", "");
-    check(cuDevicePrimaryCtxRetain(&context, device) == 0, "cuDevicePrimaryCtxRetain", "");
-    check(cuCtxSetCurrent(context) == 0, "cuCtxSetCurrent", "");
-    for (int i = 0; i < 2; i++) check(cuStreamCreate(&streams[i], 1) == 0, "cuStreamCreate", "");
+#define USE(name, cuda, hip, arguments) *(void**)&name = function(#name);
+    if (is_hip) {
+        OF_HIP
+    } else {
+        OF_CUDA
+    }
+#undef USE
+    if (init(0) != 0 || count_devices(&count) != 0 || count == 0) return;
+    if (is_hip) check(hipSetDevice(rank % count) == 0, "hipSetDevice", "");
+    else {
+        check(cuDeviceGet(&device, rank % count) == 0, "cuDeviceGet", "");
+        check(cuDevicePrimaryCtxRetain(&context, device) == 0, "cuDevicePrimaryCtxRetain", "");
+        check(cuCtxSetCurrent(context) == 0, "cuCtxSetCurrent", "");
+    }
+    for (int i = 0; i < 2; i++) check(make_stream(&streams[i], 1) == 0, "a stream", "");
     with_device = 1;
+    context = current();
 }
 
 static void allocate(Field* f)
@@ -115,14 +149,14 @@ static void allocate(Field* f)
     int error = 0;
     switch (f->place) {
     case ON_HOST: host = malloc(f->bytes); break;
-    case ON_DEVICE: error = cuMemAlloc_v2(&device, f->bytes); break;
-    case IN_POOL: error = cuMemAllocAsync(&device, f->bytes, streams[0]); break;
-    case MANAGED: error = cuMemAllocManaged(&device, f->bytes, 1); break;
-    default: error = cuMemHostAlloc(&host, f->bytes, 0);
+    case ON_DEVICE: error = on_device(&device, f->bytes); break;
+    case IN_POOL: error = is_hip ? on_device(&device, f->bytes) : cuMemAllocAsync(&device, f->bytes, streams[0]); break;
+    case MANAGED: error = managed(&device, f->bytes, 1); break;
+    default: error = pinned(&host, f->bytes, 0);
     }
     f->memory = host != NULL ? host : (unsigned char*)(uintptr_t)device;
     check(error == 0 && f->memory != NULL, "memory for", f->name);
-    if (with_device) check(cuCtxSynchronize() == 0, "cuCtxSynchronize", "");
+    if (with_device) check(synchronize() == 0, "the device is idle", "");
 }
 
 /* Fills the memory of a field from `bytes`, and does not wait for the copy to the device. */
@@ -130,14 +164,14 @@ static void upload(Field* f, const unsigned char* bytes)
 {
     Pointer to = (Pointer)(uintptr_t)f->memory;
     if (f->place == ON_HOST || f->place == PINNED) memcpy(f->memory, bytes, f->bytes);
-    else check(cuMemcpyHtoDAsync_v2(to, bytes, f->bytes, streams[below(2)]) == 0, "an upload of", f->name);
+    else check(upload_in(to, bytes, f->bytes, streams[below(2)]) == 0, "an upload of", f->name);
 }
 
 static void download(Field* f)
 {
     Pointer from = (Pointer)(uintptr_t)f->memory;
     if (f->place == ON_HOST || f->place == PINNED) memcpy(f->copy, f->memory, f->bytes);
-    else check(cuMemcpyDtoH_v2(f->copy, from, f->bytes) == 0, "a download of", f->name);
+    else check(download_now(f->copy, from, f->bytes) == 0, "a download of", f->name);
 }
 
 /* Visits the elements of this rank: their places, and their numbers in the whole. */
@@ -239,17 +273,16 @@ static int state(SCR_State* s, void* unused)
 
 static int written(char* name)
 {
-    void* now;
     for (int n = 0; n < fields; n++) upload(&all[n], all[n].model);
     int code = SCR_Checkpoint(name, SCR_FLAG_CHECKPOINT, state, NULL);
-    if (with_device) check(cuCtxGetCurrent(&now) == 0 && now == context, "the context is as before", "");
+    /* A device of HIP that has failed answers nothing. */
+    if (with_device && (code == SCR_SUCCESS || !is_hip)) check(current() == context, "the current device is as before", "");
     return code == SCR_SUCCESS;
 }
 
 static void read_back(const char* name, int turn)
 {
     int found = 0;
-    void* now;
     unsigned char* other = malloc(1);
     for (int n = 0; n < fields; n++) {
         Field* f = &all[n];
@@ -263,7 +296,7 @@ static void read_back(const char* name, int turn)
     }
     free(other);
     check(SCR_Restore(state, NULL, &found) == SCR_SUCCESS && found, "a restart from", name);
-    if (with_device) check(cuCtxGetCurrent(&now) == 0 && now == context, "the context is as before", "");
+    if (with_device) check(current() == context, "the current device is as before", "");
     for (int n = 0; n < fields; n++) {
         download(&all[n]);
         check(memcmp(all[n].copy, all[n].model, all[n].bytes) == 0, "the bytes of", all[n].name);
@@ -295,7 +328,6 @@ int main(int argc, char** argv)
     } else {
         void (*fail)(const char*, int, int) = NULL;
         *(void**)&fail = dlsym(RTLD_DEFAULT, "fake_fail");
-        void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
         if (driver != NULL) *(void**)&fail = dlsym(driver, "fake_fail");
         check(fail != NULL && argc == 7, "the driver can fail", "");
         if (rank == ranks - 1) fail(argv[4], atoi(argv[5]), atoi(argv[6]));

@@ -1,6 +1,6 @@
 //! Bytes and rows that are copied.
 
-use super::fake::{Cuda, cuda, pattern};
+use super::fake::{Cuda, cuda, in_child, load_old, pattern};
 use super::places::located;
 use scr::device::{Devices, Rectangle, Remote};
 use std::cell::RefCell;
@@ -102,7 +102,8 @@ fn an_error_of_the_caller_ends_a_copy_and_nothing_is_under_way() {
     }
 }
 
-/// Random rectangles that do not overlap, in memory of this size. Rows of one may lie between those of another.
+/// Random rectangles that do not overlap, in memory of this size. Rows of one may lie between those of another, and some are
+/// planes at equal distances.
 fn rectangles(random: &mut Random, size: usize) -> Vec<Rectangle> {
     let mut all = Vec::new();
     let mut at = 0;
@@ -125,18 +126,29 @@ fn rectangles(random: &mut Random, size: usize) -> Vec<Rectangle> {
         } else {
             (at + (rows - 1) * (width + gap), -((width + gap) as i64))
         };
-        all.push(Rectangle {
-            offset: first as i64,
+        // Ghost rows behind a plane, and at times bytes.
+        let odd = if random.below(3) == 0 { 1 } else { 0 };
+        let distance = (rows + random.below(3)) * (width + gap) + odd;
+        let most = if random.below(2) == 0 { 7 } else { 1 };
+        let fit = 1 + (size as u64 - at - all_bytes) / distance;
+        let planes = (1 + random.below(most)).min(fit);
+        let plane = |plane: u64| Rectangle {
+            offset: (first + plane * distance) as i64,
             width: width as usize,
             rows: rows as usize,
             pitch,
-        });
-        at += all_bytes + random.below(100);
+        };
+        let mut planes: Vec<_> = (0..planes).map(plane).collect();
+        at += all_bytes + (planes.len() as u64 - 1) * distance + random.below(100);
+        if random.below(5) == 0 {
+            planes.reverse();
+        }
+        all.push(planes);
     }
     for i in (1..all.len()).rev() {
         all.swap(i, random.below(i as u64 + 1) as usize);
     }
-    all
+    all.concat()
 }
 
 /// The offsets of the rows, with their width, one after the other.
@@ -181,8 +193,11 @@ fn try_rows(cuda: &Cuda, all: &[Rectangle], size: usize, first: usize, seed: u64
 #[test]
 fn rows_of_rectangles_go_out_and_come_back() {
     let cuda = cuda();
+    cuda.fail("cuMemcpy3DAsync_v2", 0, 0);
     for seed in 1..40 {
         cuda.set("late", (seed % 2) as i64);
+        // Where the driver takes no planes, or not all, rows are copied plane by plane.
+        cuda.set("planes_refused", (seed / 2 % 4) as i64);
         let size = if seed % 10 == 0 { 3 << 20 } else { 30_000 };
         let mut random = Random(seed * 0x9E37_79B9);
         let first = random.below(size as u64 / 2) as usize;
@@ -193,6 +208,83 @@ fn rows_of_rectangles_go_out_and_come_back() {
         try_rows(&cuda, &all, size, first, seed);
     }
     try_rows(&cuda, &[], 10, 0, 50);
+    let copies = cuda.calls("cuMemcpy3DAsync_v2");
+    assert!(copies > 100, "{copies}");
+}
+
+/// The rows of a box are in few copies, whatever memory they go to.
+#[test]
+fn planes_at_equal_distances_are_one_copy() {
+    let cuda = cuda();
+    let calls = |planes: &[Rectangle], bytes: usize| {
+        let size = 4 << 20;
+        let memory = cuda.memory(&pattern(size, 12));
+        let mut found = located(&mut Devices::find(), memory);
+        // SAFETY: memory of the library, of this size.
+        let pinned = unsafe { std::slice::from_raw_parts_mut(cuda.host(bytes), bytes) };
+        let mut both = Vec::new();
+        for to in [&mut vec![0; bytes][..], pinned] {
+            for name in ["cuMemcpy3DAsync_v2", "cuMemcpy2DAsync_v2"] {
+                cuda.fail(name, 0, 0);
+            }
+            found.gather(planes, to).unwrap();
+            found.scatter(planes, to).unwrap();
+            both.push((
+                cuda.calls("cuMemcpy3DAsync_v2"),
+                cuda.calls("cuMemcpy2DAsync_v2"),
+            ));
+        }
+        cuda.free(memory);
+        assert_eq!(both[0], both[1]);
+        both[0]
+    };
+    let planes = |count: i64, distance: i64, pitch: i64| -> Vec<Rectangle> {
+        let plane = |number| Rectangle {
+            offset: 1000 + number * distance,
+            width: 64,
+            rows: 10,
+            pitch,
+        };
+        (0..count).map(plane).collect()
+    };
+    let bytes = 640 * 100;
+    assert_eq!(calls(&planes(100, 1200, 80), bytes), (2, 0), "ghost cells");
+    assert_eq!(calls(&planes(100, 800, 80), bytes), (2, 0), "ghost rows");
+    // What a driver cannot describe.
+    assert_eq!(calls(&planes(100, 1210, 80), bytes), (0, 200));
+    let turned = planes(100, 1200, 80).into_iter().rev().collect::<Vec<_>>();
+    assert_eq!(calls(&turned, bytes), (0, 200));
+    // Two boxes, and a rectangle beside them.
+    let mut two = planes(40, 1200, 80);
+    two.extend(planes(20, 1600, 80).iter().map(|one| Rectangle {
+        offset: one.offset + 100_000,
+        ..*one
+    }));
+    two.push(Rectangle {
+        offset: 3 << 20,
+        width: 32,
+        rows: 20,
+        pitch: 100,
+    });
+    assert_eq!(calls(&two, 640 * 61), (4, 2));
+    cuda.set("planes_refused", 1);
+    assert_eq!(calls(&planes(100, 1200, 80), bytes), (2, 200));
+}
+
+#[test]
+fn a_library_without_copies_of_planes_has_those_of_rows() {
+    let name = "copies::a_library_without_copies_of_planes_has_those_of_rows";
+    in_child(name, || {
+        load_old();
+        let cuda = cuda();
+        for seed in 1..10 {
+            let mut random = Random(seed * 0x9E37_79B9);
+            let all = rectangles(&mut random, 30_000);
+            try_rows(&cuda, &all, 30_000, 0, seed);
+        }
+        assert_eq!(cuda.calls("cuMemcpy3DAsync_v2"), 0);
+        assert!(cuda.calls("cuMemcpy2DAsync_v2") > 100);
+    });
 }
 
 #[test]
@@ -217,6 +309,13 @@ fn large_and_odd_rectangles_are_copied_in_parts() {
     try_rows(&cuda, &[one(0, 3000, 5000, 4000)], size, 0, 62);
     try_rows(&cuda, &[one(0, 3000, 5000, -4000)], size, 4999 * 4000, 63);
     try_rows(&cuda, &[one(0, 4096, 5000, 4096)], size, 0, 64);
+    // More planes than fit in a buffer, and larger ones than it.
+    let planes = |count: i64, rows: usize, distance: i64| -> Vec<Rectangle> {
+        let plane = |number| one(number * distance, 3000, rows, 4000);
+        (0..count).map(plane).collect()
+    };
+    try_rows(&cuda, &planes(50, 100, 404_000), size, 0, 68);
+    try_rows(&cuda, &planes(2, 3000, 12_000_000), 24 << 20, 0, 69);
     // Each buffer is used twice, and no copy ends before it must.
     cuda.set("late", 1);
     try_rows(&cuda, &[one(0, 4000, 5000, 4100)], size, 0, 66);
@@ -248,6 +347,19 @@ fn rows_that_overlap_are_read_one_by_one() {
             .collect();
         assert_eq!(to, expected);
     }
+    // Planes of which each has rows of the one before.
+    let all = [0, 100, 200].map(|offset| Rectangle {
+        offset,
+        width: 8,
+        rows: 5,
+        pitch: 50,
+    });
+    let mut to = vec![0; 120];
+    found.gather(&all, &mut to).unwrap();
+    let expected: Vec<u8> = rows(&all)
+        .flat_map(|(at, width)| bytes[at as usize..][..width].to_vec())
+        .collect();
+    assert_eq!(to, expected);
 }
 
 #[test]

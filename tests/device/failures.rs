@@ -52,9 +52,18 @@ fn scenario(memories: &[usize], pinned: usize, pages: &mut [u8], bytes: &[u8]) -
                 pitch: -64,
             },
         ];
-        let mut to = vec![0; 960];
+        // Planes of a box.
+        let planes = [1000, 1500, 2000, 2500].map(|offset| Rectangle {
+            offset,
+            width: 40,
+            rows: 6,
+            pitch: 50,
+        });
+        let rows = [&rows[..], &planes].concat();
+        let mut to = vec![0; 1920];
         found.gather(&rows, &mut to)?;
         assert_eq!(&to[8..16], &bytes[64..72]);
+        assert_eq!(&to[1200..1240], &bytes[1500..1540]);
         found.scatter(&rows, &to)?;
         found.scatter(
             &[Rectangle {
@@ -104,6 +113,7 @@ fn each_call_that_fails_is_an_error_and_the_next_checkpoint_is_right() {
     functions.retain(|name| cuda.calls(name) > 0);
     let counts: Vec<i32> = functions.iter().map(|name| cuda.calls(name)).collect();
     assert!(functions.len() >= 15, "{functions:?}");
+    assert!(functions.iter().any(|name| name == "cuMemcpy3DAsync_v2"));
     for (name, count) in functions.iter().zip(counts) {
         for n in 1..=count {
             // A call that only says more, or gives back, may fail unseen.

@@ -90,6 +90,8 @@ static __thread int depth;
 
 /* Settings; 0 is no limit. */
 static long devices = -1, register_piece, register_count, register_refused, pinned_refused, late;
+/* Copies of planes: 1 if all are refused, 2 if those whose last plane is not whole in the memory. */
+static long planes_refused;
 /* The version of ROCm, and 1 if the processor and the devices of HIP have one memory. */
 static long rocm = 6, one_memory;
 /* 1 if the devices of CUDA reach all memory of the host. */
@@ -127,6 +129,7 @@ static struct named *named(const char *name) {
 static struct { const char *name; long *value; } settings[] = {
   {"devices", &devices}, {"register_piece", &register_piece}, {"register_count", &register_count},
   {"register_refused", &register_refused}, {"pinned_refused", &pinned_refused}, {"late", &late},
+  {"planes_refused", &planes_refused},
   {"rocm", &rocm}, {"one_memory", &one_memory}, {"pageable", &pageable}};
 
 void fake_set(const char *name, long value) {

@@ -91,6 +91,11 @@ pub struct Cuda {
 
 static CUDA: OnceLock<Mutex<Library>> = OnceLock::new();
 
+/// Loads the library without newer functions, if none was loaded before, for a test in a process of its own.
+pub fn load_old() {
+    CUDA.get_or_init(|| Mutex::new(load("old/libcuda.so.1")));
+}
+
 /// The library, loaded and not started.
 pub fn loaded() -> MutexGuard<'static, Library> {
     let library = CUDA.get_or_init(|| Mutex::new(load("libcuda.so.1")));
@@ -118,6 +123,7 @@ pub fn cuda() -> Cuda {
         "pinned_refused",
         "late",
         "pageable",
+        "planes_refused",
     ] {
         cuda.set(name, 0);
     }

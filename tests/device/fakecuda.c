@@ -1,6 +1,6 @@
 /* libcuda.so.1 without a device: cc -shared -fPIC -o libcuda.so.1 -Wl,-soname,libcuda.so.1 fakecuda.c -lpthread -ldl
- * See fake.h. A kernel NAME is the function fake_kernel_NAME of the program, or one that fake_kernel names. */
-#include "fake.h"
+ * See fake.h. With -DOLD it has no functions that are newer than those that are needed. A kernel NAME is the function fake_kernel_NAME of the program, or one that fake_kernel names. */
+#include "planes.h"
 
 typedef int CUresult;
 typedef u64 CUdeviceptr;
@@ -208,6 +208,7 @@ CUresult cuStreamQuery(u64 stream) {
   for (struct op *op = s->first; op; op = op->next) op->due = op->not_before; /* Who asks again and again sees an end. */
   return leave(s->first ? NOT_READY : s->context->broken);
 }
+#ifndef OLD
 CUresult cuStreamGetCtx(u64 stream, void **context) {
   ENTER(STARTED);
   struct stream *s = stream_of(stream);
@@ -215,6 +216,7 @@ CUresult cuStreamGetCtx(u64 stream, void **context) {
   *context = s->context;
   return leave(OK);
 }
+#endif
 CUresult cuEventCreate(struct event **to, unsigned flags) { ENTER(IN_CONTEXT); (void)flags; *to = calloc(1, sizeof **to); return leave(OK); }
 CUresult cuEventDestroy_v2(struct event *event) { ENTER(STARTED); free(event); return leave(OK); }
 CUresult cuEventRecord(struct event *event, u64 stream) {
@@ -293,15 +295,19 @@ static int box2(const copy2d *c, u64 stream, int waits) {
 }
 CUresult cuMemcpy2DAsync_v2(const copy2d *c, u64 stream) { ENTER(IN_CONTEXT); return leave(box2(c, stream, 0)); }
 CUresult cuMemcpy2D_v2(const copy2d *c) { ENTER(IN_CONTEXT); return leave(box2(c, 0, 1)); }
+#ifndef OLD
+/* Ours does not ask for copies that are wrong, so such a copy ends the program. */
 CUresult cuMemcpy3DAsync_v2(const copy3d *c, u64 stream) {
   ENTER(IN_CONTEXT);
-  size_t from_slice = c->sp * c->shh, to_slice = c->dp * c->dhh;
-  if (c->d > 1 && (c->shh < c->h || c->dhh < c->h)) return leave(INVALID_VALUE);
-  struct rows r = {.from = side(c->st, c->sh, c->sd) + c->sz * from_slice + c->sy * c->sp + c->sx,
-                   .to = side(c->dt, c->dh, c->dd) + c->dz * to_slice + c->dy * c->dp + c->dx,
-                   .from_pitch = c->sp, .to_pitch = c->dp, .from_slice = from_slice, .to_slice = to_slice, .width = c->w, .height = c->h, .depth = c->d};
-  return leave(boxes(r, c->st, c->dt, stream, 0));
+  if (c->sl || c->dl || c->s0 || c->d0) wrong("a level, or a reserved pointer, of a copy of planes is not 0");
+  if (c->st + c->dt != 3 || c->st == c->dt) wrong("a copy of planes that is not between host and device");
+  struct rows r = {.from = side(c->st, c->sh, c->sd), .to = side(c->dt, c->dh, c->dd), .from_pitch = c->sp, .to_pitch = c->dp,
+                   .width = c->w, .height = c->h, .depth = c->d};
+  int code = planes(&r, c->shh, c->dhh);
+  if (c->sx || c->sy || c->sz || c->dx || c->dy || c->dz) wrong("a copy of planes with an origin, which this does not know");
+  return leave(code ? code : copy(stream, r, 0));
 }
+#endif
 CUresult cuMemsetD8_v2(CUdeviceptr to, unsigned char value, size_t count) { ENTER(IN_CONTEXT); return leave(set(0, to, value, 1, count)); }
 CUresult cuMemsetD32_v2(CUdeviceptr to, unsigned value, size_t count) { ENTER(IN_CONTEXT); return leave(set(0, to, value, 4, count)); }
 CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t count, u64 stream) { ENTER(IN_CONTEXT); return leave(set(stream, to, value, 1, count)); }

@@ -1,6 +1,6 @@
 /* libamdhip64.so.6 and, as a library that needs it, libhsa-runtime64.so.1, without a device. See fake.h.
  * fake_set("rocm", 5) gives the numbers of ROCm 5. Each call starts HIP, as the real ones do. */
-#include "fake.h"
+#include "planes.h"
 
 typedef int hipError_t;
 typedef struct { int type, device; void *devicePointer, *hostPointer; int isManaged; unsigned flags; } attributes;
@@ -98,6 +98,11 @@ hipError_t hipMemcpyHtoDAsync(void *to, void *from, size_t size, u64 stream) {
   if (!known((u64)(uintptr_t)to, size)) return end(INVALID_VALUE);
   return end(copy(stream, line((uintptr_t)to, (uintptr_t)from, size), 0));
 }
+hipError_t hipMemcpyDtoH(void *to, void *from, size_t size) {
+  HIP();
+  if (!known((u64)(uintptr_t)from, size)) return end(INVALID_VALUE);
+  return end(copy(0, line((uintptr_t)to, (uintptr_t)from, size), 1));
+}
 hipError_t hipMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height, int way, u64 stream) {
   HIP();
   struct rows r = {.from = (uintptr_t)from, .to = (uintptr_t)to, .from_pitch = from_pitch, .to_pitch = to_pitch, .width = width, .height = height, .depth = 1};
@@ -105,6 +110,20 @@ hipError_t hipMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t 
   if (from_pitch < width || to_pitch < width) return end(INVALID_VALUE);
   if ((way == 1 && !find(r.to)) || (way == 2 && !find(r.from)) || way < 1 || way > 2) return end(INVALID_VALUE);
   return end(copy(stream, r, 0));
+}
+typedef struct { void *ptr; size_t pitch, xsize, ysize; } pitched;
+typedef struct { void *srcArray; size_t srcPos[3]; pitched srcPtr; void *dstArray; size_t dstPos[3]; pitched dstPtr; size_t extent[3]; int kind; } copy3d;
+/* Ours does not ask for copies that are wrong, so such a copy ends the program. */
+hipError_t hipMemcpy3DAsync(const copy3d *c, u64 stream) {
+  HIP();
+  if (c->srcArray || c->dstArray) wrong("a copy of planes of an array");
+  for (int i = 0; i < 3; i++) if (c->srcPos[i] || c->dstPos[i]) wrong("a copy of planes with an origin, which this does not know");
+  struct rows r = {.from = (uintptr_t)c->srcPtr.ptr, .to = (uintptr_t)c->dstPtr.ptr, .from_pitch = c->srcPtr.pitch, .to_pitch = c->dstPtr.pitch,
+                   .width = c->extent[0], .height = c->extent[1], .depth = c->extent[2]};
+  struct range *of = find(c->kind == 1 ? r.to : r.from);
+  if ((c->kind != 1 && c->kind != 2) || !of || of->kind > MANAGED) wrong("a copy of planes in a direction that is not that of its memory");
+  int code = planes(&r, c->srcPtr.ysize, c->dstPtr.ysize);
+  return end(code ? code : copy(stream, r, 0));
 }
 hipError_t hipMemsetAsync(void *to, int value, size_t size, u64 stream) { HIP(); return end(set(stream, (uintptr_t)to, (unsigned char)value, 1, size)); }
 

@@ -124,11 +124,18 @@ fn try_version(version: c_long) {
                         pitch: -40,
                     },
                 ];
-                let mut to = vec![0; 436];
+                let planes = [1000, 1240, 1480].map(|offset| Rectangle {
+                    offset,
+                    width: 20,
+                    rows: 6,
+                    pitch: 30,
+                });
+                let rows = [&rows[..], &planes].concat();
+                let mut to = vec![0; 796];
                 found.gather(&rows, &mut to).unwrap();
                 assert_eq!(
-                    (&to[8..16], &to[404..408]),
-                    (&bytes[140..148], &bytes[3968..3972])
+                    (&to[8..16], &to[404..408], &to[576..596]),
+                    (&bytes[140..148], &bytes[3968..3972], &bytes[1278..1298])
                 );
                 found.scatter(&rows, &to).unwrap();
                 assert_eq!(copied(&found, 4992), bytes[8..]);
@@ -203,7 +210,14 @@ fn failures(hip: &Library) {
             rows: 100,
             pitch: 64,
         }];
-        let mut to = vec![0; 800];
+        let planes = [1000, 1240, 1480].map(|offset| Rectangle {
+            offset,
+            width: 20,
+            rows: 6,
+            pitch: 30,
+        });
+        let rows = [&rows[..], &planes].concat();
+        let mut to = vec![0; 1160];
         found.gather(&rows, &mut to)?;
         found.scatter(&rows, &to)
     };
@@ -220,6 +234,7 @@ fn failures(hip: &Library) {
         "hipMemcpyDtoHAsync",
         "hipMemcpyHtoDAsync",
         "hipMemcpy2DAsync",
+        "hipMemcpy3DAsync",
         "hipHostMalloc",
         "hipHostFree",
         "hipHostRegister",

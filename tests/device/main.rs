@@ -11,6 +11,7 @@ mod fields;
 #[path = "../site/fields.rs"]
 mod fields_on_ranks;
 mod hip;
+mod listed;
 mod offload;
 mod places;
 #[allow(dead_code)] // As above.

@@ -3,6 +3,7 @@ made for one that cannot be filled. The device is that of a library which answer
 LIBRARY, which is that library, under the name libcuda.so.1."""
 
 import ctypes
+import gc
 import sys
 
 import numpy
@@ -275,6 +276,94 @@ def streams():
     check("the stream is a str" in str(thrown_by(scr.checkpoint, lambda s: s.stream("one"))), "no stream")
 
 
+class Far:
+    """An array of a device that SCR does not know, as the one of SYCL, and what copies it. Its addresses lead nowhere."""
+
+    def __init__(self, array, place=0x1000):
+        self.bytes = bytearray(array.tobytes())
+        self.array, self.place, self.calls = array, place, []
+        self.seen = DLPack(None, array, device=14)
+        # Fields of ctypes, which DLPack takes from the array itself.
+        self.seen.tensor.data = place
+        self.fails = None
+
+    def __dlpack_device__(self):
+        return (14, 0)
+
+    def __dlpack__(self, **options):
+        check("stream" not in options, "a stream is a matter of CUDA and ROCm")
+        return self.seen.__dlpack__(**options)
+
+    def copy(self, to, source, size, out):
+        # What C calls must be alive.
+        gc.collect()
+        self.calls.append((to, source, size, out))
+        if self.fails:
+            raise self.fails
+        first = (source if out else to) - self.place
+        check(0 <= first and first + size <= len(self.bytes), "inside of the array")
+        own = ctypes.addressof(ctypes.c_char.from_buffer(self.bytes, first))
+        ctypes.memmove(to if out else own, own if out else source, size)
+
+    def get(self):
+        return numpy.frombuffer(bytes(self.bytes), self.array.dtype).reshape(self.array.shape)
+
+
+def copied():
+    rank = scr.rank()
+    grid = numpy.arange(60.0).reshape(5, 12) + rank
+    place = [12 * rank]
+    ids = list(range(rank, 4 * scr.ranks(), scr.ranks()))
+    far = {"whole": Far(grid), "rows": Far(grid * 2), "part": Far(grid[0] * 3), "same": Far(grid - rank), "by index": Far(grid[:4] + 5)}
+    far["rows"].seen = DLPack(None, far["rows"].array[:, 2:7], device=14)
+    far["rows"].seen.tensor.data = 0x1000 + 16
+
+    def listed(s):
+        copies = {name: one.copy for name, one in far.items()}
+        s.field("whole", far["whole"], copy=copies["whole"])
+        s.put("rows", scr.own(far["rows"], copy=copies["rows"]))
+        s.put("part", scr.part(far["part"], whole=12 * scr.ranks(), at=place[0], copy=copies["part"]))
+        s.put("same", scr.same(far["same"], copy=copies["same"]))
+        s.index("ids", ids, whole=4 * scr.ranks())
+        s.put("by index", scr.by_index(far["by index"], "ids", copy=copies["by index"]))
+        s.same("beside", 7)
+
+    scr.checkpoint(listed, name="copied")
+    before = {name: one.get() for name, one in far.items()}
+    check(all(one.calls and all(call[3] is True for call in one.calls) for one in far.values()), "all come out of the fields")
+    for one in far.values():
+        one.bytes[:] = bytes(len(one.bytes))
+        one.calls.clear()
+    check(scr.restore(listed), "there is a checkpoint")
+    for name, one in far.items():
+        expected = before[name].copy()
+        if name == "rows":
+            expected[:, :2] = expected[:, 7:] = 0
+        check(numpy.array_equal(one.get(), expected), name)
+        check(one.calls and all(call[3] is False for call in one.calls), "all go to the fields")
+
+    # What a function raises is the error of its process, and costs no other checkpoint, also where the parts are others.
+    def turned(s):
+        place[0] = 12 * (scr.ranks() - 1 - rank)
+        listed(s)
+
+    for call in (lambda: scr.checkpoint(listed, name="refused"), lambda: scr.restore(listed), lambda: scr.restore(turned)):
+        if rank == 0:
+            far["part"].fails = ZeroDivisionError("the device is lost")
+        error = thrown_by(call)
+        check(isinstance(error, ZeroDivisionError if rank == 0 else scr.Error), error)
+        far["part"].fails = None
+        # No other checkpoint is offered in that run.
+        scr.finalize()
+        scr.init()
+    place[0] = 12 * rank
+    for one in far.values():
+        one.bytes[:] = bytes(len(one.bytes))
+    check(scr.restore(listed) and numpy.array_equal(far["part"].get(), before["part"]), "the one before")
+    check("copy is a function" in str(thrown_by(scr.checkpoint, {"x": scr.own(1, copy=far["part"].copy)})), "a number")
+    check("copy is a function" in str(thrown_by(scr.checkpoint, {"x": scr.own(far["part"], copy=3)})), "no function")
+
+
 def what_is_wrong():
     memory = Memory(numpy.arange(10.0))
     array = Interface(memory)
@@ -320,6 +409,7 @@ def main():
     in_place()
     replaced()
     streams()
+    copied()
     what_is_wrong()
     scr.finalize()
     if scr.rank() == 0:

@@ -49,6 +49,7 @@ pub(super) struct Cuda {
     retain: unsafe extern "C" fn(*mut usize, c_int) -> Code,
     release: unsafe extern "C" fn(c_int) -> Code,
     rows: unsafe extern "C" fn(*const Copy2d, usize) -> Code,
+    planes: Option<unsafe extern "C" fn(*const Copy3d, usize) -> Code>,
     error_name: unsafe extern "C" fn(Code, *mut *const c_char) -> Code,
     /// Since CUDA 9.2.
     stream_context: Option<unsafe extern "C" fn(usize, *mut usize) -> Code>,
@@ -74,6 +75,34 @@ struct Side {
     pitch: usize,
 }
 
+/// `CUDA_MEMCPY3D`.
+#[repr(C)]
+struct Copy3d {
+    source: Side3d,
+    target: Side3d,
+    width: usize,
+    height: usize,
+    depth: usize,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Side3d {
+    x: usize,
+    y: usize,
+    z: usize,
+    /// Must be 0, as `reserved`.
+    level: usize,
+    kind: c_int,
+    host: *mut u8,
+    device: usize,
+    array: usize,
+    reserved: usize,
+    pitch: usize,
+    /// Rows from plane to plane.
+    height: usize,
+}
+
 /// CUDA, if the process has loaded it.
 pub(super) fn search() -> Option<Driver> {
     let library = Library::find(&[b"libcuda.so"])?;
@@ -94,6 +123,7 @@ pub(super) fn search() -> Option<Driver> {
                 .function(c"cuDevicePrimaryCtxRelease_v2")
                 .or_else(|| library.function(c"cuDevicePrimaryCtxRelease"))?,
             rows: library.function(c"cuMemcpy2DAsync_v2")?,
+            planes: library.function(c"cuMemcpy3DAsync_v2"),
             error_name: library.function(c"cuGetErrorName")?,
             stream_context: library.function(c"cuStreamGetCtx"),
         }
@@ -267,6 +297,7 @@ impl Cuda {
     /// # Safety
     /// As [`Driver::copy_rows`].
     pub(super) unsafe fn copy_rows(&self, way: Way, rows: Rows, stream: usize) -> Code {
+        let shape = rows.shape;
         let host = Side {
             x: 0,
             y: 0,
@@ -274,13 +305,13 @@ impl Cuda {
             host: rows.host,
             device: 0,
             array: 0,
-            pitch: rows.width,
+            pitch: shape.width,
         };
         let device = Side {
             kind: DEVICE as c_int,
             host: ptr::null_mut(),
             device: rows.device,
-            pitch: rows.pitch,
+            pitch: shape.pitch,
             ..host
         };
         let (source, target) = match way {
@@ -290,11 +321,56 @@ impl Cuda {
         let copy = Copy2d {
             source,
             target,
-            width: rows.width,
-            height: rows.rows,
+            width: shape.width,
+            height: shape.rows,
         };
         // SAFETY: the structure of this call, which is read at once; the caller's promise for the memory.
         unsafe { (self.rows)(&raw const copy, stream) }
+    }
+
+    /// `INVALID_VALUE` if the library has no such call.
+    ///
+    /// # Safety
+    /// As [`Driver::copy_rows`].
+    pub(super) unsafe fn copy_planes(&self, way: Way, rows: Rows, stream: usize) -> Code {
+        let Some(planes) = self.planes else {
+            return code::INVALID_VALUE;
+        };
+        let shape = rows.shape;
+        let host = Side3d {
+            x: 0,
+            y: 0,
+            z: 0,
+            level: 0,
+            kind: HOST as c_int,
+            host: rows.host,
+            device: 0,
+            array: 0,
+            reserved: 0,
+            pitch: shape.width,
+            height: shape.rows,
+        };
+        let device = Side3d {
+            kind: DEVICE as c_int,
+            host: ptr::null_mut(),
+            device: rows.device,
+            pitch: shape.pitch,
+            height: shape.plane_rows,
+            ..host
+        };
+        let (source, target) = match way {
+            Way::ToHost => (device, host),
+            Way::ToDevice => (host, device),
+        };
+        let copy = Copy3d {
+            source,
+            target,
+            width: shape.width,
+            height: shape.rows,
+            depth: shape.planes,
+        };
+        // SAFETY: the structure of this call, which is read at once; the caller's promise for the memory.
+        unsafe { planes(&raw const copy, stream) }
     }
 
     pub(super) fn code_name(&self, code: Code) -> Option<String> {

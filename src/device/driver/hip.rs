@@ -2,7 +2,7 @@
 //! was not started, and what memory is. Its answers are the same in all versions, where the numbers of HIP's kinds of
 //! memory are others before version 6.
 
-use super::{Calls, Code, Driver, Home, Kind, Known, Names, Own, Rows, Way};
+use super::{Calls, Code, Driver, Home, Kind, Known, Names, Own, Rows, Way, code};
 use crate::Result;
 use crate::system::loaded::Library;
 use std::ffi::{c_char, c_int, c_uint, c_void};
@@ -62,6 +62,7 @@ pub(super) struct Hip {
     get_device: unsafe extern "C" fn(*mut c_int) -> Code,
     set_device: unsafe extern "C" fn(c_int) -> Code,
     rows: Copy2d,
+    planes: Option<unsafe extern "C" fn(*const Copy3d, usize) -> Code>,
     error_name: unsafe extern "C" fn(Code) -> *const c_char,
     peek_error: unsafe extern "C" fn() -> Code,
     take_error: unsafe extern "C" fn() -> Code,
@@ -95,6 +96,34 @@ struct Attributes {
     room: [u64; 12],
 }
 
+/// `hipMemcpy3DParms`. The structure of the call of the lower level, `hipDrvMemcpy3DAsync`, has other integers since
+/// version 6.
+#[repr(C)]
+struct Copy3d {
+    source_array: usize,
+    source_position: [usize; 3],
+    source: Pitched,
+    target_array: usize,
+    target_position: [usize; 3],
+    target: Pitched,
+    /// Bytes of a row, rows and planes.
+    extent: [usize; 3],
+    way: c_int,
+    /// What versions before 3.5 had here.
+    room: [u64; 32],
+}
+
+/// `hipPitchedPtr`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Pitched {
+    first: *mut c_void,
+    pitch: usize,
+    row: usize,
+    /// Rows from plane to plane.
+    rows: usize,
+}
+
 /// What is to be set back: the device, and the last error that the program has not seen yet.
 #[derive(Clone, Copy)]
 pub(super) struct Before {
@@ -116,6 +145,7 @@ pub(super) fn search() -> Option<Driver> {
             get_device: library.function(c"hipGetDevice")?,
             set_device: library.function(c"hipSetDevice")?,
             rows: library.function(c"hipMemcpy2DAsync")?,
+            planes: library.function(c"hipMemcpy3DAsync"),
             error_name: library.function(c"hipGetErrorName")?,
             peek_error: library.function(c"hipPeekAtLastError")?,
             take_error: library.function(c"hipGetLastError")?,
@@ -252,22 +282,61 @@ impl Hip {
     /// # Safety
     /// As [`Driver::copy_rows`].
     pub(super) unsafe fn copy_rows(&self, way: Way, rows: Rows, stream: usize) -> Code {
-        let (width, height) = (rows.width, rows.rows);
+        let (width, height) = (rows.shape.width, rows.shape.rows);
         let device = ptr::with_exposed_provenance_mut::<c_void>(rows.device);
         let host = rows.host.cast::<c_void>();
+        let pitch = rows.shape.pitch;
         // SAFETY: the caller's promise.
         unsafe {
             match way {
                 Way::ToHost => {
-                    let pitch = rows.pitch;
                     (self.rows)(host, width, device, pitch, width, height, TO_HOST, stream)
                 }
                 Way::ToDevice => {
-                    let pitch = rows.pitch;
                     (self.rows)(device, pitch, host, width, width, height, TO_DEVICE, stream)
                 }
             }
         }
+    }
+
+    /// `INVALID_VALUE` if the library has no such call.
+    ///
+    /// # Safety
+    /// As [`Driver::copy_rows`].
+    pub(super) unsafe fn copy_planes(&self, way: Way, rows: Rows, stream: usize) -> Code {
+        let Some(planes) = self.planes else {
+            return code::INVALID_VALUE;
+        };
+        let shape = rows.shape;
+        let host = Pitched {
+            first: rows.host.cast(),
+            pitch: shape.width,
+            row: shape.width,
+            rows: shape.rows,
+        };
+        let device = Pitched {
+            first: ptr::with_exposed_provenance_mut(rows.device),
+            pitch: shape.pitch,
+            row: shape.pitch,
+            rows: shape.plane_rows,
+        };
+        let (source, target, way) = match way {
+            Way::ToHost => (device, host, TO_HOST),
+            Way::ToDevice => (host, device, TO_DEVICE),
+        };
+        let copy = Copy3d {
+            source_array: 0,
+            source_position: [0; 3],
+            source,
+            target_array: 0,
+            target_position: [0; 3],
+            target,
+            extent: [shape.width, shape.rows, shape.planes],
+            way,
+            room: [0; 32],
+        };
+        // SAFETY: the structure of this call, which is read at once; the caller's promise for the memory.
+        unsafe { planes(&raw const copy, stream) }
     }
 
     pub(super) fn code_name(&self, code: Code) -> Option<String> {

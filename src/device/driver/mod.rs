@@ -67,17 +67,60 @@ impl Calls {
     }
 }
 
+/// How bytes lie on a device: rows at equal distances, in planes at equal distances.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// Bytes of a row.
+    pub width: usize,
+    /// Rows of a plane.
+    pub rows: usize,
+    /// From row to row, bytes; at least the width.
+    pub pitch: usize,
+    pub planes: usize,
+    /// Rows from plane to plane; at least those of a plane. Drivers have no planes at another distance.
+    pub plane_rows: usize,
+}
+
+impl Shape {
+    /// One row.
+    pub fn line(width: usize) -> Shape {
+        Shape {
+            width,
+            rows: 1,
+            pitch: width,
+            planes: 1,
+            plane_rows: 1,
+        }
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.width * self.rows * self.planes
+    }
+}
+
 /// Rows of a copy between a device and the host.
 #[derive(Debug, Clone, Copy)]
 pub struct Rows {
     /// Address of the first row on the device.
     pub device: usize,
-    /// From row to row there, bytes; at least the width.
-    pub pitch: usize,
-    /// Address of the first row on the host, where rows lie one after the other.
+    /// Address of the first row on the host, where all rows lie one after the other.
     pub host: *mut u8,
-    pub width: usize,
-    pub rows: usize,
+    pub shape: Shape,
+}
+
+impl Rows {
+    /// Those of one plane.
+    fn plane(&self, plane: usize) -> Rows {
+        let shape = Shape {
+            planes: 1,
+            ..self.shape
+        };
+        Rows {
+            device: self.device + plane * self.shape.plane_rows * self.shape.pitch,
+            host: self.host.wrapping_add(plane * shape.bytes()),
+            shape,
+        }
+    }
 }
 
 /// The way of a copy.
@@ -248,14 +291,31 @@ impl Driver {
     /// # Safety
     /// The host's memory is there, for the rows, until the stream was waited for, and nobody else uses it meanwhile.
     pub unsafe fn copy_rows(&self, way: Way, rows: Rows, stream: usize) -> Code {
+        let Shape {
+            width,
+            rows: count,
+            planes,
+            ..
+        } = rows.shape;
         // SAFETY: the caller's promise. The driver checks addresses of the device.
         unsafe {
-            if rows.rows == 1 {
+            if planes > 1 {
+                let code = match &self.own {
+                    Own::Cuda(cuda) => cuda.copy_planes(way, rows, stream),
+                    Own::Hip(hip) => hip.copy_planes(way, rows, stream),
+                };
+                if code != code::INVALID_VALUE {
+                    return code;
+                }
+                // The driver has no such copies, or does not take this one, of which it has begun nothing.
+                let mut each =
+                    (0..planes).map(|plane| self.copy_rows(way, rows.plane(plane), stream));
+                return each.find(|code| *code != 0).unwrap_or(0);
+            }
+            if count == 1 {
                 return match way {
-                    Way::ToHost => (self.calls.to_host)(rows.host, rows.device, rows.width, stream),
-                    Way::ToDevice => {
-                        (self.calls.to_device)(rows.device, rows.host, rows.width, stream)
-                    }
+                    Way::ToHost => (self.calls.to_host)(rows.host, rows.device, width, stream),
+                    Way::ToDevice => (self.calls.to_device)(rows.device, rows.host, width, stream),
                 };
             }
             match &self.own {

@@ -5,7 +5,7 @@ use super::{array, load, own, part};
 use crate::fields_on_ranks::{Devices, save};
 use crate::helpers::is_mapped;
 use crate::site::{Rank, Site, nodes};
-use scr::fields::{Element, List, Place, RemoteMemory, Slice, Spec, restore};
+use scr::fields::{Class, Element, Kind, List, Place, RemoteMemory, Slice, Spec, restore};
 use scr_testing::apart::{Apart, Copies};
 use scr_testing::faulty::Faulty;
 use std::sync::Arc;
@@ -167,6 +167,54 @@ fn kept_files_are_filled_straight_and_pinned_once() {
         assert_eq!(read(rank, 1).unwrap(), 26);
         rank.finalize().unwrap();
         assert_eq!(copies.late(), 0, "unpinned before the pages go");
+    });
+}
+
+/// The lease of a file is lost while it is filled: the bytes are written again, and the checksums are those of one time.
+#[test]
+fn files_that_others_open_while_they_are_filled_are_right() {
+    let site = site();
+    if !is_mapped(&site) {
+        return;
+    }
+    let all = site.dir.path().to_path_buf();
+    site.run(&nodes(2), |rank| {
+        let devices = Devices::all();
+        devices.use_now();
+        for step in [1, 6, 11] {
+            write(rank, step).unwrap();
+        }
+        devices.copies.open_meanwhile(&all);
+        write(rank, 16).unwrap();
+        assert_eq!(read(rank, 1).unwrap(), 16);
+    });
+}
+
+/// Bytes of a number that mean nothing may differ from rank to rank, and none is in a file.
+#[test]
+fn padding_of_numbers_on_devices_is_not_compared() {
+    let site = site();
+    site.run(&nodes(2), |rank| {
+        let mut bytes = vec![0x40_u8; 16 * 6000];
+        for number in bytes.chunks_mut(16) {
+            number[10..].fill(rank.rank as u8 + 1);
+        }
+        let mut list = |list: &mut List<'_>| {
+            let spec = Spec {
+                name: "x87",
+                kind: Kind::new(Class::Extended, 16),
+                extents: &[6000],
+                strides: None,
+                place: Place::Same,
+            };
+            let mut memory = RemoteMemory(Apart::new(bytes.clone(), 0, &Copies::default()));
+            list.field(spec, Some(&mut memory))?;
+            bytes = memory.0.into_bytes();
+            Ok(())
+        };
+        save(rank, "ck.1", &mut list).unwrap();
+        load(rank, &mut list).unwrap();
+        assert!(bytes.chunks(16).all(|number| number[..10] == [0x40; 10]));
     });
 }
 
