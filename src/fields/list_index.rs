@@ -142,6 +142,7 @@ impl List<'_> {
                 comparison.indices.push(Needed {
                     name: name.clone(),
                     whole: given.whole as u64,
+                    first,
                     print,
                     kept,
                 });
@@ -216,6 +217,7 @@ impl List<'_> {
                 comparison.indices.push(Needed {
                     name,
                     whole,
+                    first: 0,
                     print: fingerprint(&ids.bytes),
                     kept,
                 });

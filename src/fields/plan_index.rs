@@ -68,6 +68,8 @@ pub struct List {
 struct Own {
     name: String,
     whole: u64,
+    /// The number that the program gives the first element.
+    first: i64,
     set: Set,
     /// The positions of the indices, if the list does not ascend.
     positions: Option<Positions>,
@@ -77,7 +79,11 @@ impl Own {
     /// If the list is the one in this rank's file, it is read from there. Local.
     fn of(sources: &mut Sources, list: Needed) -> (Self, Found<()>) {
         let Needed {
-            name, whole, kept, ..
+            name,
+            whole,
+            first,
+            kept,
+            ..
         } = list;
         let kept = match kept {
             Kept::Stored => stored_needs(sources, &name),
@@ -92,6 +98,7 @@ impl Own {
         let own = Own {
             name,
             whole,
+            first,
             set,
             positions,
         };
@@ -168,8 +175,12 @@ pub fn plan(
         found = found.and(sliced.map_err(Finding::from));
     }
     if let Some((list, id)) = planning.missing {
-        let name = planning.own.get(list).map_or("", |list| &list.name);
-        let what = format!("index list \"{name}\": no file has the element {id} (from 0)");
+        let (name, first) = planning
+            .own
+            .get(list)
+            .map_or(("", 0), |list| (&list.name[..], list.first));
+        let index = (id as i64).saturating_add(first);
+        let what = format!("index list \"{name}\": no file has the index {index}");
         found = found.and(Err(Error::format(0, what).into()));
     }
     let (mut lists, shared) = planning.lists(sources);

@@ -13,6 +13,8 @@ pub struct Needed {
     pub name: String,
     /// Number of elements of the whole.
     pub whole: u64,
+    /// The number that the program gives the first element.
+    pub first: i64,
     /// A checksum of its indices.
     pub print: u64,
     /// The indices.
