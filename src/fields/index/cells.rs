@@ -309,7 +309,8 @@ pub(super) fn common(a: &Words, b: &Words) -> Words {
 #[cfg(test)]
 mod tests {
     use super::{Cells, Held, Wrong};
-    use crate::fields::index::set::{Builder, Set, SetRuns};
+    use crate::fields::index::set::{Builder, Set};
+    use crate::fields::index::set_runs::SetRuns;
     use std::collections::BTreeMap;
 
     fn set(indices: impl IntoIterator<Item = u64>) -> Set {

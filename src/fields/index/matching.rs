@@ -314,7 +314,8 @@ fn each_bit(words: &Words, mut visit: impl FnMut(usize)) {
 mod tests {
     use super::{Asked, Matches};
     use crate::fields::index::cells::Held;
-    use crate::fields::index::set::{Builder, Set, SetRuns};
+    use crate::fields::index::set::{Builder, Set};
+    use crate::fields::index::set_runs::SetRuns;
     use crate::fields::index::split::{At, Split};
     use crate::fields::index::words::NONE;
     use std::collections::BTreeMap;

@@ -29,7 +29,7 @@ pub mod places;
 pub mod positions;
 mod scan;
 pub mod set;
-mod set_runs;
+pub mod set_runs;
 pub mod sorted;
 pub mod split;
 pub mod told;

@@ -2,7 +2,8 @@
 //! or as index lists are, and read once for each field, from one place on.
 
 use super::ids::{Cursor, Ids, Run, Runs};
-use super::set::{Builder, Set, SetRuns, WINDOW, WORDS, Windows, Words};
+use super::set::{Builder, Set, WINDOW, WORDS, Windows, Words};
+use super::set_runs::SetRuns;
 use super::split::{At, Split};
 use super::words::NONE;
 use crate::fields::messages::wrong_message;

@@ -7,19 +7,13 @@
 //! follow each other, and for few of them.
 
 use super::ids::{Ids, Run, put, take};
-pub use super::set_runs::SetRuns;
 use super::words::{NONE, pack};
+pub use super::words::{WINDOW, WORDS, Words};
 use crate::{Error, Result};
 use std::ops::Range;
 
-/// Indices of a window.
-pub const WINDOW: u64 = 1 << 14;
-
 /// Indices of a word.
 const WORD: u64 = u64::BITS as u64;
-
-/// Words of a window.
-pub const WORDS: usize = (WINDOW / WORD) as usize;
 
 /// Bytes of a window with a bit for each index.
 const BITS: usize = WORDS * 8;
@@ -29,9 +23,6 @@ const MOST_RUNS: u32 = (BITS / 2) as u32;
 
 /// Windows between two marks.
 const STEP: usize = 32;
-
-/// The indices of a window, one bit each.
-pub type Words = [u64; WORDS];
 
 /// A set.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -533,10 +524,5 @@ impl Set {
             }
             builder.add_window(number, &all);
         }
-    }
-
-    /// The set as runs, ascending; two that follow each other may meet.
-    pub fn runs(&self) -> SetRuns<'_> {
-        SetRuns::new(&self.bytes)
     }
 }

@@ -1,11 +1,18 @@
 //! The runs of a set, one after the other.
 
 use super::ids::Run;
-use super::set::{WINDOW, WORDS, Windows, Words};
+use super::set::{Set, WINDOW, WORDS, Windows, Words};
 use crate::Result;
 
 /// Indices of a word.
 const WORD: u64 = u64::BITS as u64;
+
+impl Set {
+    /// The set as runs, ascending; two that follow each other may meet.
+    pub fn runs(&self) -> SetRuns<'_> {
+        SetRuns::new(&self.bytes)
+    }
+}
 
 /// The runs of a set.
 #[derive(Debug, Clone)]

@@ -1,6 +1,7 @@
 //! Sets: what comes back of them, and what is cut out and counted.
 
-use super::set::{Builder, Set, SetRuns, WINDOW, WORDS, Windows};
+use super::set::{Builder, Set, WINDOW, WORDS, Windows};
+use super::set_runs::SetRuns;
 use crate::fields::index::ids::Run;
 
 /// A generator of small numbers.

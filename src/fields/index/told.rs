@@ -4,7 +4,7 @@
 use super::ids::{Encoder, Ids, Run, Runs};
 use super::places::not_in_file;
 use super::positions::Positions;
-use super::set::SetRuns;
+use super::set_runs::SetRuns;
 use crate::fields::messages::wrong_message;
 use crate::{Error, Result};
 

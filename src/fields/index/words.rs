@@ -1,6 +1,16 @@
-//! Bits of the words of a window.
+//! Windows of indices, one bit each, word by word.
 
-use super::set::{WORDS, Words};
+/// Indices of a window.
+pub const WINDOW: u64 = 1 << 14;
+
+/// Words of a window.
+pub const WORDS: usize = (WINDOW / u64::BITS as u64) as usize;
+
+/// The indices of a window, one bit each.
+pub type Words = [u64; WORDS];
+
+/// A window without an index.
+pub const NONE: Words = [0; WORDS];
 
 /// Packs bits: those of `some` at the places of the bits of `all`, next to each other, into `packed`, whose other bits
 /// are 0. The number of bits of `all`; `None` if `some` has a bit that `all` does not have.
@@ -96,9 +106,6 @@ fn compressed(some: u64, all: u64) -> u64 {
     }
     bits
 }
-
-/// The words of a window of which all bits are 0.
-pub const NONE: Words = [0; WORDS];
 
 #[cfg(test)]
 mod tests {
