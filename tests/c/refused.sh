@@ -5,12 +5,13 @@ set -euo pipefail
 
 include=$1 compiler=$2
 
+# Compiled once, where the compiler is GCC: it takes the result for the header.
+printf '#include <%s>\n' list map scr.hpp >headers.hpp
+"$compiler" -std=c++17 -I"$include" -x c++-header headers.hpp -o headers.hpp.gch || rm -f headers.hpp.gch
+
 # refused MESSAGE STATEMENT: of a routine that lists the state `s`; with no message it compiles.
 refused() {
     cat >program.cpp <<END
-#include <list>
-#include <map>
-#include <scr.hpp>
 struct Plain { int number; double value; };
 struct Owner { std::vector<int> numbers; };
 void list(scr::State& s);
@@ -21,7 +22,7 @@ void list(scr::State& s)
 }
 END
     local status=0
-    "$compiler" -std=c++17 -fsyntax-only -I"$include" program.cpp >log 2>&1 || status=$?
+    "$compiler" -std=c++17 -fsyntax-only -I"$include" -include headers.hpp program.cpp >log 2>&1 || status=$?
     if [[ -z $1 && $status -ne 0 ]] || { [[ -n $1 ]] && ! grep -qF "$1" log; }; then
         cat log
         echo "FAILED: \"$1\" is not said of: $2"

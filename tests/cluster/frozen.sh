@@ -17,8 +17,11 @@ mkdir -p "$mount" real
 bindfs -f "$PWD/real" "$mount" &
 server=$!
 unmount() {
+    clean_up
     kill -CONT "$server" 2>/dev/null || true
     umount -l "$mount" 2>/dev/null || true
+    # It would go on as long as a process of Slurm on some node has its directory there.
+    kill -9 "$server" 2>/dev/null || true
     wait "$server" 2>/dev/null || true
     rmdir "$mount" 2>/dev/null || true
 }

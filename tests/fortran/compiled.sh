@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Usage: compiled.sh SOURCE LIBRARY MPIFORT LAUNCHER... -- COMPILER FLAGS CHECK_FLAGS
+# Usage: compiled.sh SOURCE LIBRARY MPIFORT LAUNCHER... -- COMPILER FLAGS CHECK_FLAGS [FLAGS CHECK_FLAGS]...
 # Compiles the Fortran sources by COMPILER with FLAGS, and the checks of the module with CHECK_FLAGS,
 # links both with the C library, and runs them: under the programs that use mpif.h, since a module of MPI
-# fits one compiler. COMPILER flang is the newest that is installed. Run through
-# tests/in_empty_directory.sh.
+# fits one compiler. COMPILER flang is the newest that is installed. Of several flags SCR_TEST_SEED draws one pair;
+# SCR_TEST_ALL=1 tries all. Run through tests/in_empty_directory.sh.
 set -euo pipefail
 
+words=("$@")
 source=$1 library=$2 mpifort=$3
 shift 3
 launch=()
@@ -14,6 +15,17 @@ while [[ $1 != -- ]]; do
     shift
 done
 compiler=$2
+pairs=("${@:3}")
+if ((${#pairs[@]} > 2)); then
+    echo "SCR_TEST_SEED=${SCR_TEST_SEED:=$(($(date +%s%N) % 32768))}; SCR_TEST_ALL=1 tries all"
+    for ((at = 0; at < ${#pairs[@]}; at += 2)); do
+        if [[ -n ${SCR_TEST_ALL:-} ]] || ((SCR_TEST_SEED % (${#pairs[@]} / 2) == at / 2)); then
+            echo "$compiler ${pairs[at]}; ${pairs[at + 1]}"
+            "$BASH" "$0" "${words[@]::${#words[@]}-${#pairs[@]}}" "${pairs[@]:at:2}"
+        fi
+    done
+    exit
+fi
 read -ra flags <<<"$3"
 read -ra check_flags <<<"$4"
 
@@ -36,7 +48,7 @@ fi
 
 read -ra mpi <<<"$("$mpifort" -show | grep -oE ' -[ILl][^ ]*' | tr -d '\n')"
 # Open MPI makes this part of mpif.h for the compiler that it was built with. Nothing here uses it.
-mkdir mpif
+mkdir -p mpif
 for flag in "${mpi[@]}"; do
     [[ ! -f ${flag#-I}/mpif-sizeof.h ]] || cp "${flag#-I}"/mpif*.h mpif
 done

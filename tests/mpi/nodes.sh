@@ -151,9 +151,16 @@ sample)
 full) for each in 1:1 2:1 4:1 5:1 8:1 4:2; do layout "${each%:*}" "${each#*:}"; done ;;
 schemes)
     export SCR_COPY_TYPE SCR_SET_FAILURES=2
+    echo "SCR_TEST_SEED=${SCR_TEST_SEED:=$(($(date +%s%N) % 2))}; SCR_TEST_ALL=1 tries all"
     for SCR_COPY_TYPE in RS PARTNER; do
-        kept "n0 n1 n2 n3" "n1 n2" "n0 s1 s2 n3"
-        kept "n0 n0 n1 n1 n2 n2 n3 n3" "n0 n3" "n1 n1 s0 s0 s3 s3 n2 n2"
+        # One scheme with one rank on each node, the other with two.
+        if [[ -n ${SCR_TEST_ALL:-} ]] || ((SCR_TEST_SEED % 2 == 0)); then
+            kept "n0 n1 n2 n3" "n1 n2" "n0 s1 s2 n3"
+        fi
+        if [[ -n ${SCR_TEST_ALL:-} ]] || ((SCR_TEST_SEED % 2 == 1)); then
+            kept "n0 n0 n1 n1 n2 n2 n3 n3" "n0 n3" "n1 n1 s0 s0 s3 s3 n2 n2"
+        fi
+        SCR_TEST_SEED=$((SCR_TEST_SEED + 1))
     done
     ;;
 once) kept "n0 n1 n2 n3" n1 "n0 spare n2 n3" ;;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Usage: rehearse.sh SCR PROGRAM HEAT2D LAUNCHER...
-# scr rehearse names what is wrong with a program, and finds nothing in one that is right. SCR_TEST_SEED draws some cases of each sort;
+# scr rehearse names what is wrong with a program, and finds nothing in one that is right. SCR_TEST_SEED draws a case of each sort;
 # SCR_TEST_ALL=1 tries all. Run through tests/in_empty_directory.sh.
 set -euo pipefail
 
@@ -107,7 +107,7 @@ example() {
         "$heat" size 64 steps 200 every 20 delay 10 output field >log 2>&1 || fail "the example"
     told '^RECOVERED$' 'field: as undisturbed'
 }
-draw 2 relaunched session chosen moments start example
+draw 1 relaunched session chosen moments start example
 echo "ok: a program is killed as was chosen"
 
 forgets() {
@@ -135,7 +135,7 @@ hangs() {
     rehearse 1 hangs --kill rank@2 --limit 20
     told 'launch 2 hangs: it made no end within 20 s, and no restart was complete' ' ranks on 2 nodes'
 }
-draw 2 forgets beside elsewhere begins back hangs
+draw 1 forgets beside elsewhere begins back hangs
 echo "ok: each mistake is named"
 
 flushed() {
@@ -164,7 +164,7 @@ omits() {
     rehearse 1 omits --kill rank@2
     told 'ck.36 is the first checkpoint that is another, in sum' '  different  *not recovered$'
 }
-draw 2 flushed flushed_forgets flushed_fields flushed_omits fields omits
+draw 1 flushed flushed_forgets flushed_fields flushed_omits fields omits
 echo "ok: checkpoints of both runs are compared"
 
 timer() {

@@ -7,4 +7,4 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd) python=$1 program=$2
 shift 2
 printf '#!/usr/bin/env bash\nexec %q %q "$@"\n' "$python" "$here/indexed.py" >../indexed_py
 chmod +x ../indexed_py
-exec "$BASH" "$here/../c/indexed.sh" "$program" "$PWD/../indexed_py" "$@"
+exec "$BASH" "$here/../c/indexed.sh" all "$program" "$PWD/../indexed_py" "$@"
