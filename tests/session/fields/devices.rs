@@ -351,6 +351,20 @@ fn a_field_beyond_its_allocation_is_an_error_before_anything_is_copied() {
     }
 }
 
+#[test]
+fn a_field_that_begins_before_its_allocation_is_an_error() {
+    site().run(&nodes(1), |rank| {
+        let copies = Copies::default();
+        let mut list = |list: &mut List<'_>| {
+            let memory = (&mut vec![1; 100], 47);
+            bounded(list, (&[4], &[-16]), memory, &copies)
+        };
+        let error = save(rank, "ck.1", &mut list).unwrap_err().to_string();
+        assert!(error.contains("from -48 to before 8"), "{error}");
+        assert_eq!(copies.made(), 0);
+    });
+}
+
 /// The process dies at any of the operations on files, also when half of a fill was done.
 #[test]
 fn a_kill_while_kept_files_are_filled_costs_nothing_but_the_checkpoint() {
