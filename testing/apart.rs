@@ -6,10 +6,8 @@
 use crate::device::{Pin, Rectangle, Remote};
 use crate::{Error, Result};
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 /// What happens to the copies of some memory, also while it is in use.
 #[derive(Debug, Clone, Default)]
@@ -22,8 +20,6 @@ struct State {
     /// The number of the copy that fails, and all that follow it; 0 for none.
     fail: AtomicU64,
     no_pins: AtomicBool,
-    /// A directory of which others open all files while a copy is made.
-    opened: Mutex<Option<PathBuf>>,
     pins: AtomicU64,
     /// Bytes that were copied to places that were pinned for it, and to others.
     pinned: AtomicU64,
@@ -48,12 +44,6 @@ impl Copies {
         self.0.no_pins.store(true, Relaxed);
     }
 
-    /// From now on others open the files of a directory, and of those in it, while a copy is made.
-    pub fn open_meanwhile(&self, directory: &Path) {
-        *self.0.opened.lock().unwrap_or_else(PoisonError::into_inner) =
-            Some(directory.to_path_buf());
-    }
-
     /// Number of pins that were made.
     pub fn pins(&self) -> u64 {
         self.0.pins.load(Relaxed)
@@ -76,24 +66,7 @@ impl Copies {
             let what = "DEVICE_LOST";
             return Err(Error::device("device 0", "copy bytes", what));
         }
-        let opened = self.0.opened.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(directory) = opened.clone() {
-            // To open waits until who has a lease of the file has given it back.
-            std::thread::spawn(move || open_all(&directory));
-            std::thread::sleep(Duration::from_millis(20));
-        }
         Ok(())
-    }
-}
-
-fn open_all(directory: &Path) {
-    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
-        let path = entry.path();
-        if path.is_dir() {
-            open_all(&path);
-        } else {
-            drop(std::fs::File::open(&path));
-        }
     }
 }
 

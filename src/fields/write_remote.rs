@@ -194,14 +194,15 @@ impl Fill for Filling<'_> {
 #[cfg(test)]
 mod tests {
     use super::{Copies, PIECE, STAGE, Target, WRITTEN};
-    use crate::Result;
     use crate::device::{Rectangle, Remote};
     use crate::fields::file::Section;
     use crate::fields::kind::{Class, Kind};
     use crate::fields::sums::Sums;
     use crate::fields::walk::Walk;
     use crate::store::mapping_tests::{SIZE, content, mapped, memory};
-    use crate::store::{File, Pin};
+    use crate::store::{File, Fill, KeptFile, Pin, Refused, Stat};
+    use crate::{Result, forward};
+    use rustix::fd::BorrowedFd;
     use std::cell::Cell;
     use std::ops::Range;
 
@@ -270,6 +271,40 @@ mod tests {
         }
     }
 
+    /// The lease of the file is taken away while it is filled.
+    struct Lost(Box<dyn File>);
+
+    impl File for Lost {
+        fn fill_at(&self, bytes: Range<u64>, fill: &mut dyn Fill) -> Result<bool> {
+            fill.fill(&mut vec![0; (bytes.end - bytes.start) as usize])?;
+            Ok(false)
+        }
+
+        fn keep(self: Box<Self>) -> Option<KeptFile> {
+            None
+        }
+
+        fn take_over(&mut self, kept: KeptFile) -> Option<KeptFile> {
+            Some(kept)
+        }
+
+        forward! { self.0;
+            fn show(&self, bytes: Range<u64>, piece: usize, see: &mut dyn FnMut(&[u8])) -> Result<bool>;
+            fn write_and_see(&self, offset: u64, data: &[u8], see: &mut dyn FnMut(&[u8])) -> Result<bool>;
+            fn size(&self) -> Result<u64>;
+            fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()>;
+            fn write_at(&self, offset: u64, data: &[u8]) -> Result<()>;
+            fn allocate(&self, size: u64) -> Result<()>;
+            fn set_size(&self, size: u64) -> Result<()>;
+            fn data_from(&self, from: u64) -> Result<Option<Range<u64>>>;
+            fn copy_from(&self, source: &dyn File, bytes: Range<u64>) -> Result<bool>;
+            fn start_sync(&self, bytes: Range<u64>) -> Result<()>;
+            fn sync(&self) -> Result<()>;
+            fn restore(&self, stat: &Stat) -> Result<Refused>;
+            fn descriptor(&self) -> Result<BorrowedFd<'_>>;
+        }
+    }
+
     fn put(file: &dyn File, remote: &Bytes, walk: &Walk) -> Result<Sums> {
         let mut sums = Sums::new(Section {
             block: 8000,
@@ -333,6 +368,13 @@ mod tests {
                 assert_eq!(sums.section.crc, crc32fast::hash(&expected));
             }
         }
+        // Bytes that were filled for nothing are not counted.
+        let lost = Lost(mapped(dir.path()).0);
+        let sums = put(&lost, &remote, &walks[0]).unwrap();
+        let expected = &remote.all[72..][..count as usize * 8];
+        assert!(std::fs::read(&path).unwrap()[4096..].starts_with(expected));
+        assert_eq!(sums.section.crc, crc32fast::hash(expected));
+        assert_eq!(sums.section.blocks.len(), expected.len().div_ceil(8000));
         remote.is_short = true;
         for is_filled in [true, false] {
             let reader = (!is_filled).then(|| std::fs::File::open(&path).unwrap());

@@ -90,8 +90,7 @@ static __thread int depth;
 
 /* Settings; 0 is no limit. */
 static long devices = -1, register_piece, register_count, register_refused, pinned_refused, late;
-/* Copies of planes: 1 if all are refused, 2 if those whose last plane is not whole in the memory. */
-static long planes_refused;
+static long planes_refused; /* 1: all, 2: those whose last plane is not whole in the memory. */
 /* The version of ROCm, and 1 if the processor and the devices of HIP have one memory. */
 static long rocm = 6, one_memory;
 /* 1 if the devices of CUDA reach all memory of the host. */

@@ -170,26 +170,6 @@ fn kept_files_are_filled_straight_and_pinned_once() {
     });
 }
 
-/// The lease of a file is lost while it is filled: the bytes are written again, and the checksums are those of one time.
-#[test]
-fn files_that_others_open_while_they_are_filled_are_right() {
-    let site = site();
-    if !is_mapped(&site) {
-        return;
-    }
-    let all = site.dir.path().to_path_buf();
-    site.run(&nodes(2), |rank| {
-        let devices = Devices::all();
-        devices.use_now();
-        for step in [1, 6, 11] {
-            write(rank, step).unwrap();
-        }
-        devices.copies.open_meanwhile(&all);
-        write(rank, 16).unwrap();
-        assert_eq!(read(rank, 1).unwrap(), 16);
-    });
-}
-
 /// Bytes of a number that mean nothing may differ from rank to rank, and none is in a file.
 #[test]
 fn padding_of_numbers_on_devices_is_not_compared() {
@@ -349,6 +329,20 @@ fn a_field_beyond_its_allocation_is_an_error_before_anything_is_copied() {
             assert_eq!(found.unwrap().as_deref(), Some("ck.1"));
         });
     }
+}
+
+#[test]
+fn a_field_that_begins_before_its_allocation_is_an_error() {
+    site().run(&nodes(1), |rank| {
+        let copies = Copies::default();
+        let mut list = |list: &mut List<'_>| {
+            let memory = (&mut vec![1; 100], 47);
+            bounded(list, (&[4], &[-16]), memory, &copies)
+        };
+        let error = save(rank, "ck.1", &mut list).unwrap_err().to_string();
+        assert!(error.contains("from -48 to before 8"), "{error}");
+        assert_eq!(copies.made(), 0);
+    });
 }
 
 /// The process dies at any of the operations on files, also when half of a fill was done.
