@@ -89,15 +89,31 @@ impl Given<'_> {
 
     /// The indices are encoded, and `take` gets pieces of at least `most` bytes; the rest is in the result.
     fn encode_all(&self, most: usize, take: &mut Take<'_>) -> Result<Option<Ids>> {
-        self.scan()?;
-        let first = self.first;
-        match self.indices {
-            Indices::Four(indices) => {
-                let ids = indices.iter().map(|i| i64::from(*i) - first);
-                encode_each(ids, most, take)
+        let mut encoder = Encoder::default();
+        let ascending = self.scan()?.ascending;
+        let mut one = |run: Run| {
+            encoder.add(run);
+            if encoder.bytes().len() < most {
+                return Ok(true);
             }
-            Indices::Eight(indices) => encode_each(indices.iter().map(|i| i - first), most, take),
-        }
+            let goes_on = take(encoder.bytes())?;
+            encoder.bytes().clear();
+            Ok(goes_on)
+        };
+        let all = if ascending {
+            self.each_run(one)?
+        } else {
+            let first = self.first;
+            match self.indices {
+                Indices::Four(indices) => {
+                    try_each_run(indices.iter().map(|i| i64::from(*i) - first), &mut one)?
+                }
+                Indices::Eight(indices) => {
+                    try_each_run(indices.iter().map(|i| i - first), &mut one)?
+                }
+            }
+        };
+        Ok(all.then(|| encoder.finish()))
     }
 
     /// The error of the first index that is not in the whole.
@@ -146,33 +162,23 @@ impl Given<'_> {
     }
 }
 
-/// Encodes indices that were checked.
-fn encode_each(
-    ids: impl Iterator<Item = i64>,
-    most: usize,
-    take: &mut Take<'_>,
-) -> Result<Option<Ids>> {
-    let (mut encoder, mut run) = (Encoder::default(), Run::default());
-    for first in ids.map(|id| id as u64) {
+/// Visits the runs of indices until `visit` returns false; whether it has visited all.
+fn try_each_run(
+    indices: impl Iterator<Item = i64>,
+    visit: &mut impl FnMut(Run) -> Result<bool>,
+) -> Result<bool> {
+    let mut run = Run::default();
+    for first in indices.map(|id| id as u64) {
         if run.end() == first && run.count > 0 {
             run.count += 1;
             continue;
         }
-        if run.count > 0 {
-            encoder.add(run);
-            if encoder.bytes().len() >= most {
-                if !take(encoder.bytes())? {
-                    return Ok(None);
-                }
-                encoder.bytes().clear();
-            }
+        if run.count > 0 && !visit(run)? {
+            return Ok(false);
         }
         run = Run { first, count: 1 };
     }
-    if run.count > 0 {
-        encoder.add(run);
-    }
-    Ok(Some(encoder.finish()))
+    Ok(run.count == 0 || visit(run)?)
 }
 
 /// The indices in the memory of the program, which were found to be in the whole.
@@ -192,32 +198,19 @@ impl Listing for InMemory<'_, '_> {
         self.ascends
     }
 
-    fn each(&mut self, visit: impl FnMut(Run)) -> Result<()> {
+    fn each(&mut self, mut visit: impl FnMut(Run)) -> Result<()> {
         let first = self.given.first;
+        let mut one = |run| {
+            visit(run);
+            Ok(true)
+        };
         match self.given.indices {
             Indices::Four(indices) => {
-                each_run(indices.iter().map(|i| i64::from(*i) - first), visit);
+                try_each_run(indices.iter().map(|i| i64::from(*i) - first), &mut one)
             }
-            Indices::Eight(indices) => each_run(indices.iter().map(|i| i - first), visit),
+            Indices::Eight(indices) => try_each_run(indices.iter().map(|i| i - first), &mut one),
         }
-        Ok(())
-    }
-}
-
-fn each_run(indices: impl Iterator<Item = i64>, mut visit: impl FnMut(Run)) {
-    let mut run = Run::default();
-    for first in indices.map(|id| id as u64) {
-        if run.end() == first && run.count > 0 {
-            run.count += 1;
-            continue;
-        }
-        if run.count > 0 {
-            visit(run);
-        }
-        run = Run { first, count: 1 };
-    }
-    if run.count > 0 {
-        visit(run);
+        .map(drop)
     }
 }
 

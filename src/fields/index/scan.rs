@@ -1,6 +1,7 @@
 //! Looks through the indices in the memory of the program, some at a time.
 
 use super::given::{Given, Indices};
+use super::ids::Run;
 use super::set::{Builder, Set};
 use crate::Result;
 
@@ -27,18 +28,22 @@ impl Given<'_> {
     pub fn scan(&self) -> Result<Scanned> {
         let whole = self.checked_whole()?;
         let (mut crc, mut bytes) = (crc32fast::Hasher::new(), [[0; 8]; BLOCK]);
-        let (mut ascending, mut inside, mut last) = (true, true, None);
-        self.each_block(|ids, in_order| {
-            // Without a branch for each index, which would take most of the time.
-            inside &= in_order & ids.iter().fold(true, |all, id| all & (*id < whole));
-            let pairs = ids.iter().zip(ids.iter().skip(1));
-            ascending &= pairs.fold(true, |all, (a, b)| all & (a < b));
-            ascending &= last.is_none_or(|last| ids.first().is_none_or(|first| last < *first));
-            last = ids.last().copied();
-            for (bytes, id) in bytes.iter_mut().zip(ids) {
-                *bytes = id.to_le_bytes();
+        let (mut ascending, mut inside, mut before) = (true, true, None);
+        self.each_block(|indices| {
+            inside &= are_inside(indices, self.first, whole);
+            ascending &= ascend(indices);
+            let first = indices.first().copied();
+            ascending &= before.is_none_or(|before| first.is_none_or(|first| before < first));
+            before = indices.last().copied();
+            for (bytes, index) in bytes.iter_mut().zip(indices) {
+                *bytes = index.to_le_bytes();
             }
-            crc.update(bytes.get(..ids.len()).unwrap_or_default().as_flattened());
+            crc.update(
+                bytes
+                    .get(..indices.len())
+                    .unwrap_or_default()
+                    .as_flattened(),
+            );
         });
         if !inside {
             self.refuse_outside(whole)?;
@@ -53,44 +58,104 @@ impl Given<'_> {
     pub fn set(&self) -> Set {
         let mut builder = Builder::default();
         let (mut word, mut bits) = (0, 0);
-        self.each_block(|ids, _| {
-            for id in ids {
-                if id / WORD != word {
-                    builder.add_word(word, bits);
-                    (word, bits) = (id / WORD, 0);
+        self.each_block(|indices| {
+            for some in indices.chunks(WORD as usize) {
+                if let Some(run) = run_of(some, self.first) {
+                    builder.add_word(word, std::mem::take(&mut bits));
+                    builder.add(run);
+                    word = (run.end() - 1) / WORD;
+                    continue;
                 }
-                bits |= 1u64 << (id % WORD);
+                for index in some {
+                    let id = (index - self.first) as u64;
+                    if id / WORD != word {
+                        builder.add_word(word, bits);
+                        (word, bits) = (id / WORD, 0);
+                    }
+                    bits |= 1u64 << (id % WORD);
+                }
             }
         });
         builder.add_word(word, bits);
         builder.finish()
     }
 
-    /// Visits the indices, from 0 on, and whether none of them is before the first one of the whole.
-    fn each_block(&self, visit: impl FnMut(&[u64], bool)) {
+    /// Visits the runs of a list that ascends; two may follow each other without a gap.
+    pub fn each_run(&self, mut visit: impl FnMut(Run) -> Result<bool>) -> Result<bool> {
+        let (mut run, mut goes_on) = (Run::default(), Ok(true));
+        self.each_block(|indices| {
+            for some in indices.chunks(WORD as usize) {
+                let mut add = |next: Run| {
+                    if run.end() == next.first && run.count > 0 {
+                        run.count += next.count;
+                        return;
+                    }
+                    if run.count > 0 && matches!(goes_on, Ok(true)) {
+                        goes_on = visit(run);
+                    }
+                    run = next;
+                };
+                if let Some(run) = run_of(some, self.first) {
+                    add(run);
+                    continue;
+                }
+                for index in some {
+                    let first = (index - self.first) as u64;
+                    add(Run { first, count: 1 });
+                }
+            }
+        });
+        match goes_on {
+            Ok(true) if run.count > 0 => visit(run),
+            other => other,
+        }
+    }
+
+    fn each_block(&self, mut visit: impl FnMut(&[i64])) {
         match self.indices {
-            Indices::Four(indices) => each_block(indices, self.first, |i| i64::from(*i), visit),
-            Indices::Eight(indices) => each_block(indices, self.first, |i| *i, visit),
+            Indices::Four(indices) => {
+                let mut block = [0; BLOCK];
+                for some in indices.chunks(BLOCK) {
+                    for (place, index) in block.iter_mut().zip(some) {
+                        *place = (*index).into();
+                    }
+                    visit(block.get(..some.len()).unwrap_or_default());
+                }
+            }
+            Indices::Eight(indices) => indices.chunks(BLOCK).for_each(visit),
         }
     }
 }
 
-fn each_block<T>(
-    indices: &[T],
-    first: i64,
-    index: impl Fn(&T) -> i64,
-    mut visit: impl FnMut(&[u64], bool),
-) {
-    let mut ids = [0; BLOCK];
-    for some in indices.chunks(BLOCK) {
-        let mut in_order = true;
-        for (id, i) in ids.iter_mut().zip(some) {
-            let index = index(i);
-            in_order &= index >= first;
-            *id = index.wrapping_sub(first) as u64;
-        }
-        visit(ids.get(..some.len()).unwrap_or_default(), in_order);
-    }
+/// The run of indices that ascend, if they follow each other.
+fn run_of(some: &[i64], first: i64) -> Option<Run> {
+    let (from, last) = (some.first()?, some.last()?);
+    let count = some.len() as u64;
+    let follow = last.wrapping_sub(*from) as u64 == count - 1;
+    (follow && count > 1).then(|| Run {
+        first: (from - first) as u64,
+        count,
+    })
+}
+
+/// Whether all indices are in the whole, which begins with `first`. The signs of differences are joined, which takes no
+/// branch for each index, and several indices at a time.
+fn are_inside(indices: &[i64], first: i64, whole: u64) -> bool {
+    let last = whole as i64 - 1;
+    let wrong = indices.iter().fold(0, |wrong, index| {
+        let id = index.wrapping_sub(first);
+        let overflow = (index ^ first) & (index ^ id);
+        wrong | overflow | id | last.wrapping_sub(id)
+    });
+    wrong >= 0
+}
+
+/// Whether each index is larger than the one before. They are in one whole, or the result does not matter.
+fn ascend(indices: &[i64]) -> bool {
+    let pairs = indices.iter().zip(indices.get(1..).unwrap_or_default());
+    pairs.fold(0, |wrong, (a, b)| {
+        wrong | b.wrapping_sub(*a).wrapping_sub(1)
+    }) >= 0
 }
 
 #[cfg(test)]
