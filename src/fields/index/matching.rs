@@ -2,7 +2,7 @@
 //! the range tells those that need indices, and those that read files.
 
 use super::cells::{Held, InRange, common, in_range};
-use super::set::{Builder, WINDOW, WORDS, Words, first_of};
+use super::set::{Builder, WINDOW, Words, first_of};
 use super::split::{Split, Splitter};
 use super::words::NONE;
 use crate::Result;
@@ -301,7 +301,7 @@ fn add(
 
 /// Visits the places of the bits.
 fn each_bit(words: &Words, mut visit: impl FnMut(usize)) {
-    for (at, word) in words.iter().enumerate().take(WORDS) {
+    for (at, word) in words.iter().enumerate() {
         let mut bits = *word;
         while bits != 0 {
             visit(at * 64 + bits.trailing_zeros() as usize);

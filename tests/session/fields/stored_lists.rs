@@ -40,7 +40,7 @@ fn mesh(list: &mut List<'_>, own: &[i64], data: &mut [i32]) -> scr::Result<()> {
 
 /// What is said of a restart from the lists `stored`, by which each of `ranks` ranks gets the elements of `wanted`.
 fn said(stored: [&[i64]; 3], ranks: usize, wanted: &[i64]) -> String {
-    // The files of another program have the checksums of their own, and SCR has none.
+    // Each of these files has right checksums of its own fields. SCR records no checksum of the files.
     let site = Site::in_memory()
         .set("SCR_FLUSH", "1")
         .set("SCR_CACHE_BYPASS", "1")
